@@ -1,0 +1,59 @@
+package dev.cinch.lease;
+
+import java.nio.ByteBuffer;
+import java.util.HexFormat;
+import java.util.random.RandomGenerator;
+
+/**
+ * A 128-bit identifier: of a store, a log, an incarnation, a lease request or a correlation.
+ *
+ * <p>Immutable and thread-safe. Written as 32 lower-case hexadecimal digits, in bytes as 16 bytes
+ * with the most significant first; compared bytewise, so that text order, byte order and {@link
+ * #compareTo} agree.
+ */
+public record Id(long high, long low) implements Comparable<Id> {
+  /** Bytes of one identifier. */
+  public static final int BYTES = 16;
+
+  /** Draws a new identifier; use a secure generator where the identifier is a secret. */
+  public static Id random(RandomGenerator random) {
+    return new Id(random.nextLong(), random.nextLong());
+  }
+
+  /**
+   * Reads 32 hexadecimal digits, as {@link #toString} writes them.
+   *
+   * @throws IllegalArgumentException for anything else
+   */
+  public static Id parse(String text) {
+    if (text.length() != 2 * BYTES) {
+      throw new IllegalArgumentException("an id has 32 hexadecimal digits, not " + text.length());
+    }
+    return new Id(
+        HexFormat.fromHexDigitsToLong(text, 0, 16), HexFormat.fromHexDigitsToLong(text, 16, 32));
+  }
+
+  /** Reads 16 bytes at the buffer's position, whatever the buffer's byte order. */
+  public static Id read(ByteBuffer in) {
+    var bytes = new byte[BYTES];
+    in.get(bytes);
+    ByteBuffer bigEndian = ByteBuffer.wrap(bytes);
+    return new Id(bigEndian.getLong(), bigEndian.getLong());
+  }
+
+  /** Writes 16 bytes at the buffer's position, whatever the buffer's byte order. */
+  public void write(ByteBuffer out) {
+    out.put(ByteBuffer.allocate(BYTES).putLong(high).putLong(low).array());
+  }
+
+  @Override
+  public int compareTo(Id other) {
+    int first = Long.compareUnsigned(high, other.high);
+    return first != 0 ? first : Long.compareUnsigned(low, other.low);
+  }
+
+  @Override
+  public String toString() {
+    return HexFormat.of().toHexDigits(high) + HexFormat.of().toHexDigits(low);
+  }
+}

@@ -1,0 +1,34 @@
+package dev.cinch.lease;
+
+import java.io.IOException;
+import java.util.OptionalLong;
+
+/**
+ * Where instances of a lease service leave the little that must outlive them: their numbers and
+ * their ceilings (rules L3, L9). The store implements it; a service without a store has none and
+ * relies on quarantine alone.
+ *
+ * <p>Not thread-safe: one service calls it, from one thread at a time.
+ */
+public interface InstanceRegistry {
+  /** Takes the next instance number, from 1, which no other instance has. */
+  long takeNumber() throws IOException;
+
+  /**
+   * Highest ceiling that any instance with a number below this one's has published; empty if none
+   * has. Called after {@link #takeNumber}.
+   */
+  OptionalLong highestEarlierCeiling() throws IOException;
+
+  /**
+   * Publishes that this instance will sign no expiry above {@code ceiling}, then looks for a later
+   * instance.
+   *
+   * @param ceiling nanoseconds since the Unix epoch
+   * @return whether this instance is still the latest; if not it must never sign again
+   */
+  boolean publishCeiling(long ceiling) throws IOException;
+
+  /** Looks for a later instance, past every cache. */
+  boolean isLatest() throws IOException;
+}

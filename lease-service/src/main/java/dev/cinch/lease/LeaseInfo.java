@@ -1,0 +1,25 @@
+package dev.cinch.lease;
+
+import java.util.List;
+
+/**
+ * What anyone may know about a name: its last witness, whether it is held now, and where its recent
+ * messages stand. The secret id is not in it.
+ *
+ * @param witness as last issued, without its signature
+ * @param state as of the service's signed time
+ * @param recent newest first
+ */
+public record LeaseInfo(Witness witness, State state, List<Metadata> recent) {
+  /** Of a name that the service remembers. */
+  public enum State {
+    HELD,
+    TENTATIVE,
+    RELEASED,
+    EXPIRED
+  }
+
+  public LeaseInfo {
+    recent = List.copyOf(recent);
+  }
+}

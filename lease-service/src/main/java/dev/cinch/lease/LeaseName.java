@@ -1,0 +1,38 @@
+package dev.cinch.lease;
+
+import java.util.regex.Pattern;
+
+/**
+ * The name of a lease: an application's own word for something that one process at a time may own.
+ *
+ * <p>1 to 255 of the characters {@code A-Z a-z 0-9 . _ : / @ -}, the first a letter or a digit. It
+ * maps to nothing in storage (blog post, "Leases for the happy path").
+ */
+public record LeaseName(String value) implements Comparable<LeaseName> {
+  private static final Pattern ALLOWED = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}");
+
+  /**
+   * @throws IllegalArgumentException if the text is not a lease name; the message says what is
+   */
+  public LeaseName {
+    if (!ALLOWED.matcher(value).matches()) {
+      String shown = value.length() > 40 ? value.substring(0, 40) + "…" : value;
+      throw new IllegalArgumentException(
+          "not a lease name: \""
+              + shown
+              + "\" ("
+              + value.length()
+              + " characters); 1 to 255 of A-Z a-z 0-9 . _ : / @ -, the first a letter or digit");
+    }
+  }
+
+  @Override
+  public int compareTo(LeaseName other) {
+    return value.compareTo(other.value);
+  }
+
+  @Override
+  public String toString() {
+    return value;
+  }
+}

@@ -1,0 +1,48 @@
+package dev.cinch.lease;
+
+/** The lease service answered, and the answer is no. The message is one line for the user. */
+public class LeaseRefusedException extends Exception {
+  /** Why; also the {@code error} of the HTTP API. */
+  public enum Reason {
+    /** Another holder has one of the names. Try again after {@link #retryAfterMs}. */
+    HELD,
+    /** The grant is unknown, expired, broken or released. Acquire anew. */
+    NOT_HELD,
+    /** The request itself is wrong: a duration, a name, a count out of range. */
+    INVALID,
+    /**
+     * The watermark is below the lease's lower bound, above its expiry, or too far from signed time
+     * (rule L2).
+     */
+    WATERMARK,
+    /**
+     * The service started a short while ago and waits (rule L3), or its clock stepped back (rule
+     * L6). Try again.
+     */
+    NOT_YET,
+    /** A later instance of the service exists: this one has stopped for good (rules L3, L9). */
+    SUPERSEDED
+  }
+
+  private static final long serialVersionUID = 1;
+
+  private final Reason reason;
+  private final long retryAfterMs;
+
+  /**
+   * @param retryAfterMs when it may be worth trying again, 0 if it never is
+   */
+  public LeaseRefusedException(Reason reason, String message, long retryAfterMs) {
+    super(message);
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  public Reason reason() {
+    return reason;
+  }
+
+  public long retryAfterMs() {
+    return retryAfterMs;
+  }
+}

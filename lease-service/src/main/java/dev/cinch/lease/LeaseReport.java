@@ -1,0 +1,22 @@
+package dev.cinch.lease;
+
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * What a holder tells about the leases of one grant when it renews or releases them.
+ *
+ * @param watermark highest timestamp written under them; empty: nothing was written, the inherited
+ *     bound is passed on (rule L2)
+ * @param fenced whether the horizon of the logs concerned has passed the fence of the last
+ *     witnesses (rule L8)
+ * @param metadata where recent messages stand (rule L7)
+ */
+public record LeaseReport(OptionalLong watermark, boolean fenced, List<Metadata> metadata) {
+  /** Nothing was written and nothing fenced. */
+  public static final LeaseReport NOTHING = new LeaseReport(OptionalLong.empty(), false, List.of());
+
+  public LeaseReport {
+    metadata = List.copyOf(metadata);
+  }
+}

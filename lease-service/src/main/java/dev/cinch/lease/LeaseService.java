@@ -1,0 +1,62 @@
+package dev.cinch.lease;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Hands out leases. Every backend implements it, and the HTTP client does too, so that callers need
+ * not know which one they have.
+ *
+ * <p>Thread-safe. Every call may be sent again after an error that leaves its outcome unknown: the
+ * request's secret id makes it the same request. All operations on a grant are all or nothing.
+ */
+@CheckReturnValue
+public interface LeaseService {
+  /**
+   * Takes leases.
+   *
+   * @throws LeaseRefusedException when one of them is held, or the service may not grant now
+   * @throws LeaseUnavailableException when no answer came; the leases may have been granted
+   */
+  Grant acquire(AcquireRequest request) throws LeaseRefusedException, LeaseUnavailableException;
+
+  /**
+   * Prolongs the leases of a grant, and adds logs to them.
+   *
+   * @param id the grant's secret
+   * @param durationMs from now, 1 to the longest lease time; an expiry never moves back
+   * @param addLogs logs to add
+   * @param report what was written
+   */
+  Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException;
+
+  /** Makes the tentative leases of a grant full; refused if one was broken meanwhile. */
+  Grant upgrade(Id id, long durationMs) throws LeaseRefusedException, LeaseUnavailableException;
+
+  /**
+   * Gives the leases of a grant back. Only after every append under them has its verdict (rule L2).
+   * Repeating it is no error.
+   */
+  void release(Id id, LeaseReport report) throws LeaseRefusedException, LeaseUnavailableException;
+
+  /** What is known about a name. */
+  Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException;
+
+  /**
+   * What is known about names, in ascending order.
+   *
+   * @param prefix of the names
+   * @param after names above this one only; empty for the first page
+   * @param limit at most so many, 1 to 10,000
+   */
+  List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException;
+
+  /**
+   * The service's signed time, nanoseconds since the Unix epoch: a third opinion on what time it is
+   * (section 5).
+   */
+  long now() throws LeaseUnavailableException;
+}

@@ -1,0 +1,52 @@
+package dev.cinch.lease;
+
+import java.util.Collection;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * The logs that a lease permits its holder to write to, or that a fence concerns.
+ *
+ * <p>Either every log there is ({@link #ALL}) or a finite, possibly empty set. Immutable and
+ * thread-safe.
+ *
+ * @param all whether every log belongs to it; then {@code ids} is empty
+ * @param ids the logs, in ascending order
+ */
+public record LogSet(boolean all, SortedSet<Id> ids) {
+  /** Every log of the store, also those that do not exist yet. */
+  public static final LogSet ALL = new LogSet(true, new TreeSet<>());
+
+  /** No log at all. */
+  public static final LogSet NONE = new LogSet(false, new TreeSet<>());
+
+  public LogSet {
+    ids = java.util.Collections.unmodifiableSortedSet(new TreeSet<>(ids));
+    if (all && !ids.isEmpty()) {
+      throw new IllegalArgumentException("the set of all logs names none");
+    }
+  }
+
+  /** The set of exactly these logs. */
+  public static LogSet of(Collection<Id> ids) {
+    return new LogSet(false, new TreeSet<>(ids));
+  }
+
+  public boolean contains(Id log) {
+    return all || ids.contains(log);
+  }
+
+  public boolean isEmpty() {
+    return !all && ids.isEmpty();
+  }
+
+  /** Every log that is in this set or in the other. */
+  public LogSet union(LogSet other) {
+    if (all || other.all) {
+      return ALL;
+    }
+    var both = new TreeSet<>(ids);
+    both.addAll(other.ids);
+    return new LogSet(false, both);
+  }
+}

@@ -1,0 +1,15 @@
+package dev.cinch.lease;
+
+/**
+ * An upper bound on the timestamps of the messages that were written under a lease and all its
+ * predecessors.
+ *
+ * @param timestamp nanoseconds since the Unix epoch; {@link Long#MIN_VALUE} when nothing was ever
+ *     written
+ * @param signedTime when the lease service was told, by its signed time; nanoseconds since the Unix
+ *     epoch
+ */
+public record Watermark(long timestamp, long signedTime) {
+  /** Of a name under which nothing was written, as far as the service knows. */
+  public static final Watermark NONE = new Watermark(Long.MIN_VALUE, Long.MIN_VALUE);
+}

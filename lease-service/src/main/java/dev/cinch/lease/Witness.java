@@ -1,0 +1,54 @@
+package dev.cinch.lease;
+
+import java.util.Optional;
+
+/**
+ * What the lease service states about one lease when it grants, renews or upgrades it.
+ *
+ * <p>All times are signed 64-bit nanoseconds since the Unix epoch. The messages written under the
+ * lease carry it, signed ({@link SignedWitness}), so that mutual exclusion can be checked
+ * afterwards. Source: blog post, "Making this debuggable"; rules L1–L9.
+ *
+ * @param name the lease
+ * @param holder who holds it, in its own words; at most 255 bytes of UTF-8
+ * @param instance the number of the service instance, from 1 (rule L9)
+ * @param generation counts the grants of this name by this instance, from 1; renewals and upgrades
+ *     keep it
+ * @param tentative whether the lease permits no writes and may be broken at any time
+ * @param logs the logs that the holder may write to
+ * @param expiry no message under it may have a timestamp at or above this
+ * @param issuedAt signed time of issue; never decreases within an instance (rule L6)
+ * @param correlation of this grant, partly random; renewals and upgrades keep it
+ * @param previous the correlation of the lease of this name before this one, if the service knows
+ *     it
+ * @param previousEnding how that one ended
+ * @param previousEndedAt when it was released or broken; {@link Long#MIN_VALUE} when unknown or
+ *     none
+ * @param watermark inherited: every message under an earlier lease of this name that was released
+ *     lies at or below it
+ * @param fence what must be fenced before the holder reads or writes
+ */
+public record Witness(
+    LeaseName name,
+    String holder,
+    long instance,
+    long generation,
+    boolean tentative,
+    LogSet logs,
+    long expiry,
+    long issuedAt,
+    Id correlation,
+    Optional<Id> previous,
+    Ending previousEnding,
+    long previousEndedAt,
+    Watermark watermark,
+    Fence fence) {
+
+  /**
+   * Every timestamp under this lease is above this: the higher of the watermark and the fence
+   * (section 7).
+   */
+  public long lowerBound() {
+    return Math.max(watermark.timestamp(), fence.upTo());
+  }
+}

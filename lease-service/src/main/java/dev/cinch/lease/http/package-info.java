@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.lease.http;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.lease.memory;
+
+import org.jspecify.annotations.NullMarked;

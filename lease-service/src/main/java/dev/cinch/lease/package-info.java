@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.lease;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.lease.time;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.lease.witness;
+
+import org.jspecify.annotations.NullMarked;
