@@ -1,0 +1,44 @@
+package dev.cinch.lease.memory;
+
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.Watermark;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a new lease of a name takes over from everything before it.
+ *
+ * @param generation the highest that the name may have had; 0 if it never had one
+ * @param correlation of the lease before, if known
+ * @param ending how that one ended
+ * @param endedAt when; {@link Long#MIN_VALUE} if unknown or there was none
+ * @param watermark at or above everything written under leases that were released
+ * @param fence for everything else
+ */
+record Inheritance(
+    long generation,
+    @Nullable Id correlation,
+    Ending ending,
+    long endedAt,
+    Watermark watermark,
+    Fence fence) {
+
+  /** Of a name never seen, where {@code ending} and {@code fence} are the instance's. */
+  static Inheritance origin(Ending ending, Fence fence) {
+    return new Inheritance(0, null, ending, Long.MIN_VALUE, Watermark.NONE, fence);
+  }
+
+  /** Of a name that may be this one or the other and is no longer known (rule L4). */
+  Inheritance orForgotten(Inheritance other) {
+    Watermark higher =
+        watermark.timestamp() >= other.watermark.timestamp() ? watermark : other.watermark;
+    return new Inheritance(
+        Math.max(generation, other.generation),
+        null,
+        Ending.UNKNOWN,
+        Long.MIN_VALUE,
+        higher,
+        fence.and(other.fence));
+  }
+}

@@ -1,0 +1,240 @@
+package dev.cinch.lease.memory;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.time.SignedClock.Reading;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.OptionalLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What binds an instance of the service to those before and after it: its number, its ceilings, its
+ * quarantine (rules L3, L9). Thread-safe; calls the registry from one thread at a time.
+ */
+@CheckReturnValue
+final class InstanceGuard {
+  /** How far above the longest lease a ceiling is published, nanoseconds: one file in 15 s. */
+  static final long CEILING_AHEAD = 30_000_000_000L;
+
+  /** Without a sign of life for so long the instance was paused, and looks; nanoseconds. */
+  static final long PAUSED_AFTER = 5_000_000_000L;
+
+  /** How long after a failure an early renewal of the ceiling is put off, nanoseconds. */
+  private static final long RETRY_AFTER = 1_000_000_000L;
+
+  private static final Logger log = LoggerFactory.getLogger(InstanceGuard.class);
+
+  private final @Nullable InstanceRegistry registry;
+  private final long longestNanos;
+  private final long number;
+  private final OptionalLong earlierCeiling;
+  private final long startedAt;
+  private final long startedMonotonic;
+  private final boolean quarantined;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  private volatile long published = Long.MIN_VALUE;
+  private volatile boolean superseded;
+  private volatile boolean lookFirst;
+  private volatile long lastAlive;
+  private volatile long retryAt;
+
+  /**
+   * Takes a number and learns what earlier instances may have signed.
+   *
+   * @param registry null if there is no store
+   * @param fresh without a registry: there was no instance before, or all its leases are known to
+   *     be over and fenced
+   */
+  InstanceGuard(
+      @Nullable InstanceRegistry registry, boolean fresh, long longestNanos, Reading start)
+      throws IOException {
+    this.registry = registry;
+    this.longestNanos = longestNanos;
+    this.startedAt = start.now();
+    this.startedMonotonic = start.monotonic();
+    this.lastAlive = start.monotonic();
+    this.retryAt = start.monotonic();
+    if (registry != null) {
+      // In this order: whoever publishes after the second step sees the number of the first.
+      number = registry.takeNumber();
+      earlierCeiling = registry.highestEarlierCeiling();
+      quarantined = earlierCeiling.isPresent();
+    } else {
+      number = Math.max(1, start.now() / 1_000_000);
+      // All that can be known: what an instance with a clock like ours had signed when we started.
+      earlierCeiling = fresh ? OptionalLong.empty() : OptionalLong.of(start.now() + longestNanos);
+      quarantined = !fresh;
+    }
+  }
+
+  long number() {
+    return number;
+  }
+
+  /** What the first lease of a name that this instance has never seen inherits (rule L3). */
+  Inheritance origin() {
+    return earlierCeiling.isEmpty()
+        ? Inheritance.origin(Ending.NONE, Fence.NONE)
+        : Inheritance.origin(Ending.UNKNOWN, new Fence(earlierCeiling.getAsLong(), LogSet.ALL));
+  }
+
+  /** How long until leases may be granted, nanoseconds; 0 when they may. */
+  long quarantineLeft(Reading at) {
+    if (!quarantined) {
+      return 0;
+    }
+    long byMonotonic = longestNanos - (at.monotonic() - startedMonotonic);
+    // Without a store the "earlier ceiling" is a guess by our own clock, which proves nothing.
+    long byCeiling =
+        registry == null ? Long.MAX_VALUE : saturatedMinus(earlierCeiling.orElseThrow(), at.now());
+    return Math.max(0, Math.min(byMonotonic, byCeiling));
+  }
+
+  private static long saturatedMinus(long a, long b) {
+    long difference = a - b;
+    boolean overflow = ((a ^ b) & (a ^ difference)) < 0;
+    return overflow ? (a < 0 ? Long.MIN_VALUE : Long.MAX_VALUE) : difference;
+  }
+
+  /**
+   * Asks to sign an expiry so long from now. Does I/O where a ceiling has to be published or a
+   * later instance looked for.
+   *
+   * @return the highest expiry that may be signed, at least {@code at.now() + durationNanos}
+   * @throws LeaseRefusedException {@code SUPERSEDED} for good; {@code NOT_YET} when the store can't
+   *     be reached: then nothing may be signed
+   */
+  long permit(Reading at, long durationNanos) throws LeaseRefusedException {
+    requireLatest();
+    if (registry == null) {
+      return Long.MAX_VALUE;
+    }
+    noteAlive(at);
+    long wanted = at.now() + durationNanos;
+    if (lookFirst || published < wanted) {
+      lock.lock();
+      try {
+        if (lookFirst) {
+          look(registry);
+        }
+        if (published < wanted) {
+          publish(registry, at);
+        }
+      } catch (IOException | UncheckedIOException e) {
+        log.warn("the store's ceilings can't be reached, nothing is granted: {}", e.toString());
+        throw Refusals.notYet(
+            "the service can't reach the store's ceilings: " + e.getMessage(), RETRY_AFTER);
+      } finally {
+        lock.unlock();
+      }
+    } else if (isDue(at)) {
+      publishEarly(registry, at);
+    }
+    requireLatest();
+    return published;
+  }
+
+  /** Keeps the ceiling ahead, off the path of requests. */
+  void maintain(Reading at) {
+    if (registry == null || superseded) {
+      return;
+    }
+    noteAlive(at);
+    if (published != Long.MIN_VALUE && isDue(at)) {
+      publishEarly(registry, at);
+    }
+  }
+
+  /** Whether less is left than the longest lease and half of what a ceiling is ahead by. */
+  private boolean isDue(Reading at) {
+    return published - at.now() < longestNanos + CEILING_AHEAD / 2 && at.monotonic() - retryAt >= 0;
+  }
+
+  private void publishEarly(InstanceRegistry to, Reading at) {
+    if (!lock.tryLock()) {
+      return; // Another thread is at it, and the present ceiling still serves.
+    }
+    try {
+      if (isDue(at)) {
+        publish(to, at);
+      }
+    } catch (IOException | UncheckedIOException e) {
+      retryAt = at.monotonic() + RETRY_AFTER;
+      log.warn("could not publish a ceiling, trying again: {}", e.toString());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void publish(InstanceRegistry to, Reading at) throws IOException {
+    long ceiling = at.now() + longestNanos + CEILING_AHEAD;
+    if (ceiling <= published) {
+      return;
+    }
+    if (!to.publishCeiling(ceiling)) {
+      stop();
+      return;
+    }
+    // Only now: after an error it is unknown whether the file is there, and nothing relies on it.
+    published = ceiling;
+    lookFirst = false;
+  }
+
+  private void look(InstanceRegistry at) throws IOException {
+    if (at.isLatest()) {
+      lookFirst = false;
+    } else {
+      stop();
+    }
+  }
+
+  private void stop() {
+    superseded = true;
+    log.error(
+        "a later instance of the lease service exists: instance {} grants nothing any more",
+        number);
+  }
+
+  private void noteAlive(Reading at) {
+    long silent = at.monotonic() - lastAlive;
+    if (silent > PAUSED_AFTER) {
+      lookFirst = true;
+      log.info("no sign of life for {} ms: looking for a later instance", silent / 1_000_000);
+    }
+    if (silent > 0) {
+      lastAlive = at.monotonic();
+    }
+  }
+
+  void requireLatest() throws LeaseRefusedException {
+    if (superseded) {
+      throw Refusals.superseded(number);
+    }
+  }
+
+  boolean isSuperseded() {
+    return superseded;
+  }
+
+  boolean hasCeilings() {
+    return registry != null;
+  }
+
+  /** When the instance was started, by its own time. */
+  long startedAt() {
+    return startedAt;
+  }
+
+  OptionalLong publishedCeiling() {
+    return published == Long.MIN_VALUE ? OptionalLong.empty() : OptionalLong.of(published);
+  }
+}

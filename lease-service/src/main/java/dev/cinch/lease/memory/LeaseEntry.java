@@ -1,0 +1,232 @@
+package dev.cinch.lease.memory;
+
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.WitnessCodec;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One name in a {@link Shard}, and its last lease. Flat, since there may be ten million. Guarded by
+ * its shard's lock.
+ */
+final class LeaseEntry {
+  /** Whether the last lease still counts; it may have expired all the same. */
+  enum State {
+    /** Given back: {@link #endedAt} says when. */
+    RELEASED,
+    /** Permits no writes, anyone may break it. */
+    TENTATIVE,
+    /** Excludes everyone else until its expiry. */
+    FULL
+  }
+
+  final String name;
+  State state = State.RELEASED;
+
+  /** Whose lease it is; null once released or forgotten. */
+  @Nullable GrantEntry grant;
+
+  private String holder = "";
+  private LogSet logs = LogSet.NONE;
+  private LogSet fenceLogs = LogSet.NONE;
+  private long fenceUpTo = Long.MIN_VALUE;
+  long generation;
+  long expiry;
+  private long issuedAt;
+  private long correlationHigh;
+  private long correlationLow;
+  private boolean hasPrevious;
+  private long previousHigh;
+  private long previousLow;
+  private Ending previousEnding = Ending.NONE;
+  private long previousEndedAt;
+  private long inheritedWatermark;
+  private long inheritedAt;
+
+  /** The highest that the holder stated under this lease. */
+  private long stated;
+
+  private long statedAt;
+  long endedAt;
+
+  /** The holder said on release that the fence is done with. */
+  private boolean fencedOnRelease;
+
+  /** Newest first. */
+  private List<Metadata> recent = List.of();
+
+  LeaseEntry(String name) {
+    this.name = name;
+  }
+
+  /** Starts a lease that follows what {@code from} describes. */
+  void grant(
+      GrantEntry to,
+      Inheritance from,
+      long now,
+      long newExpiry,
+      Id correlation,
+      boolean tentative) {
+    generation = from.generation() + 1;
+    grant = to;
+    holder = to.holder;
+    logs = to.logs;
+    state = tentative ? State.TENTATIVE : State.FULL;
+    expiry = newExpiry;
+    issuedAt = now;
+    hasPrevious = from.correlation() != null;
+    previousHigh = from.correlation() != null ? from.correlation().high() : 0;
+    previousLow = from.correlation() != null ? from.correlation().low() : 0;
+    previousEnding = from.ending();
+    previousEndedAt = from.endedAt();
+    correlationHigh = correlation.high();
+    correlationLow = correlation.low();
+    inheritedWatermark = from.watermark().timestamp();
+    inheritedAt = from.watermark().signedTime();
+    stated = Long.MIN_VALUE;
+    statedAt = Long.MIN_VALUE;
+    fencedOnRelease = false;
+    endedAt = Long.MIN_VALUE;
+    setFence(from.fence());
+  }
+
+  boolean isHeld(long now) {
+    return state != State.RELEASED && now < expiry;
+  }
+
+  /** Rule L2: what a watermark must exceed. */
+  long lowerBound() {
+    return Math.max(inheritedWatermark, fenceUpTo);
+  }
+
+  String holder() {
+    return holder;
+  }
+
+  LogSet logs() {
+    return logs;
+  }
+
+  boolean carriesFence() {
+    return fenceUpTo != Long.MIN_VALUE && !fencedOnRelease;
+  }
+
+  /**
+   * Prolongs it; an expiry never moves back, so it is the highest that any witness carried (L8).
+   */
+  void prolong(long now, long newExpiry, LogSet widened) {
+    expiry = Math.max(expiry, newExpiry);
+    issuedAt = now;
+    logs = widened;
+  }
+
+  void upgrade() {
+    state = State.FULL;
+  }
+
+  /**
+   * Takes a watermark in; the highest of one lease counts, since renewals can arrive out of order.
+   */
+  void state(long watermark, long now) {
+    if (watermark > stated) {
+      stated = watermark;
+      statedAt = now;
+    }
+  }
+
+  /** Takes note that the horizon has passed the fence, keeping the lower bound (rule L8). */
+  void fenced(long now) {
+    Watermark folded = folded(new Watermark(inheritedWatermark, inheritedAt), fenceUpTo, now);
+    inheritedWatermark = folded.timestamp();
+    inheritedAt = folded.signedTime();
+    setFence(Fence.NONE);
+  }
+
+  private static Watermark folded(Watermark watermark, long fence, long now) {
+    return fence > watermark.timestamp() ? new Watermark(fence, now) : watermark;
+  }
+
+  void release(long now, boolean fenced) {
+    state = State.RELEASED;
+    endedAt = now;
+    fencedOnRelease = fenced;
+    grant = null;
+  }
+
+  void addMetadata(List<Metadata> newer, int keep) {
+    if (newer.isEmpty()) {
+      return;
+    }
+    var all = new ArrayList<Metadata>(newer);
+    recent.stream().filter(m -> !newer.contains(m)).forEach(all::add);
+    recent = List.copyOf(all.subList(0, Math.min(keep, all.size())));
+  }
+
+  /** What the next holder of the name inherits if this lease ends now at the latest. */
+  Inheritance inheritance(long now) {
+    var watermark = new Watermark(inheritedWatermark, inheritedAt);
+    var fence = new Fence(fenceUpTo, fenceLogs);
+    if (stated > watermark.timestamp()) {
+      watermark = new Watermark(stated, statedAt);
+    }
+    Id correlation = new Id(correlationHigh, correlationLow);
+    if (state == State.RELEASED) {
+      if (fencedOnRelease) {
+        watermark = folded(watermark, fence.upTo(), endedAt);
+        fence = Fence.NONE;
+      }
+      return new Inheritance(generation, correlation, Ending.RELEASED, endedAt, watermark, fence);
+    }
+    if (state == State.FULL) {
+      fence = fence.and(new Fence(expiry, logs));
+    }
+    // Nothing was written under a tentative lease: broken, but its own expiry needs no fence.
+    return new Inheritance(generation, correlation, Ending.BROKEN, now, watermark, fence);
+  }
+
+  private void setFence(Fence fence) {
+    fenceUpTo = fence.upTo();
+    fenceLogs = fence.logs().ids().size() > WitnessCodec.MAX_LOGS ? LogSet.ALL : fence.logs();
+  }
+
+  /** The witness of the last lease as it stands. */
+  Witness witness(long instance) {
+    return new Witness(
+        new LeaseName(name),
+        holder,
+        instance,
+        generation,
+        state == State.TENTATIVE,
+        logs,
+        expiry,
+        issuedAt,
+        new Id(correlationHigh, correlationLow),
+        hasPrevious ? Optional.of(new Id(previousHigh, previousLow)) : Optional.empty(),
+        previousEnding,
+        previousEndedAt,
+        new Watermark(inheritedWatermark, inheritedAt),
+        new Fence(fenceUpTo, fenceLogs));
+  }
+
+  LeaseInfo info(long instance, long now) {
+    LeaseInfo.State shown;
+    if (state == State.RELEASED) {
+      shown = LeaseInfo.State.RELEASED;
+    } else if (!isHeld(now)) {
+      shown = LeaseInfo.State.EXPIRED;
+    } else {
+      shown = state == State.FULL ? LeaseInfo.State.HELD : LeaseInfo.State.TENTATIVE;
+    }
+    return new LeaseInfo(witness(instance), shown, recent);
+  }
+}

@@ -1,0 +1,263 @@
+package dev.cinch.lease.memory;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.time.SignedClock;
+import dev.cinch.lease.time.SignedClock.Reading;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.GrantSigner;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The lease service in one process's memory, which may be lost at any time (section 6).
+ * Thread-safe.
+ *
+ * <p>Calls may do the registry's I/O and take as long as that does; otherwise they take the time of
+ * one signature a name. {@link #maintain} called every second keeps that I/O off their path.
+ */
+@CheckReturnValue
+public final class MemoryLeaseService implements LeaseService {
+  /** The longest lease unless told otherwise, milliseconds. */
+  public static final long DEFAULT_LONGEST_LEASE_MS = 60_000;
+
+  /** The longest that the longest lease may be, milliseconds: a day. */
+  public static final long MAX_LONGEST_LEASE_MS = 86_400_000;
+
+  private static final int MAX_LIST = 10_000;
+  private static final long NANOS_PER_MS = 1_000_000;
+  private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
+
+  private final GrantSigner signer;
+  private final SignedClock clock;
+  private final long longestLeaseMs;
+  private final InstanceGuard guard;
+  private final LeaseTable table;
+
+  private MemoryLeaseService(Builder b) throws IOException {
+    signer = b.signer;
+    clock = new SignedClock(b.time);
+    longestLeaseMs = b.longestLeaseMs;
+    Reading start = clock.read();
+    guard = new InstanceGuard(b.registry, b.fresh, longestLeaseMs * NANOS_PER_MS, start);
+    table = new LeaseTable(b.limits, guard.number(), guard.origin(), b.random);
+    log.info(
+        "lease service instance {} with {}, grants in {} ms",
+        guard.number(),
+        guard.hasCeilings()
+            ? "ceilings in the store"
+            : b.fresh
+                ? "no store, said to be the first: relies on that"
+                : "no store: a restart relies on quarantine and clocks alone",
+        guard.quarantineLeft(start) / NANOS_PER_MS);
+  }
+
+  /**
+   * Prepares a service.
+   *
+   * @param signer makes the witnesses
+   * @param time its clocks
+   */
+  public static Builder builder(GrantSigner signer, TimeSource time) {
+    return new Builder(signer, time);
+  }
+
+  /** What a service is made of; not thread-safe. */
+  public static final class Builder {
+    private final GrantSigner signer;
+    private final TimeSource time;
+    private @Nullable InstanceRegistry registry;
+    private boolean fresh;
+    private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
+    private TableLimits limits = TableLimits.DEFAULT;
+    private RandomGenerator random = new SecureRandom();
+
+    private Builder(GrantSigner signer, TimeSource time) {
+      this.signer = signer;
+      this.time = time;
+    }
+
+    /** Where numbers and ceilings are kept; without it there is only the quarantine. */
+    @CanIgnoreReturnValue
+    public Builder registry(InstanceRegistry registry) {
+      this.registry = registry;
+      return this;
+    }
+
+    /**
+     * Skips the quarantine of a service without a registry: its user vouches that no lease of an
+     * earlier instance is valid and no write under one is under way. Nothing with a registry.
+     */
+    @CanIgnoreReturnValue
+    public Builder fresh(boolean fresh) {
+      this.fresh = fresh;
+      return this;
+    }
+
+    /**
+     * The longest lease, milliseconds.
+     *
+     * @throws IllegalArgumentException unless from 1 to a day
+     */
+    @CanIgnoreReturnValue
+    public Builder longestLeaseMs(long ms) {
+      if (ms < 1 || ms > MAX_LONGEST_LEASE_MS) {
+        throw new IllegalArgumentException(
+            "the longest lease is 1 to " + MAX_LONGEST_LEASE_MS + " ms, not " + ms);
+      }
+      this.longestLeaseMs = ms;
+      return this;
+    }
+
+    @CanIgnoreReturnValue
+    public Builder limits(TableLimits limits) {
+      this.limits = limits;
+      return this;
+    }
+
+    /** For correlations; thread-safe. A secure one unless told otherwise. */
+    @CanIgnoreReturnValue
+    public Builder random(RandomGenerator random) {
+      this.random = random;
+      return this;
+    }
+
+    /**
+     * Takes the instance's number and starts.
+     *
+     * @throws IOException if the registry can't be reached
+     */
+    @CheckReturnValue
+    public MemoryLeaseService start() throws IOException {
+      return new MemoryLeaseService(this);
+    }
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request) throws LeaseRefusedException {
+    Requests.check(request, longestLeaseMs);
+    Reading at = clock.read();
+    requireGranting(at);
+    long ceiling = guard.permit(at, request.durationMs() * NANOS_PER_MS);
+    return signed(request.id(), table.acquire(request, at.now(), ceiling));
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException {
+    Requests.duration(durationMs, longestLeaseMs);
+    Requests.logs(addLogs);
+    Requests.check(report);
+    // While the clock has stepped back the service's time stands still. Renewing by it moves no
+    // expiry past what was possible before, and spares holders the loss of their leases.
+    Reading at = clock.read();
+    long ceiling = guard.permit(at, durationMs * NANOS_PER_MS);
+    return signed(id, table.renew(id, durationMs, addLogs, report, at.now(), ceiling));
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs) throws LeaseRefusedException {
+    Requests.duration(durationMs, longestLeaseMs);
+    Reading at = clock.read();
+    requireGranting(at);
+    long ceiling = guard.permit(at, durationMs * NANOS_PER_MS);
+    return signed(id, table.upgrade(id, durationMs, at.now(), ceiling));
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report) throws LeaseRefusedException {
+    Requests.check(report);
+    guard.requireLatest();
+    table.release(id, report, clock.read().now());
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) {
+    return table.show(name, clock.read().now());
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws IllegalArgumentException if the limit is out of range
+   */
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit) {
+    if (limit < 1 || limit > MAX_LIST) {
+      throw new IllegalArgumentException("a page has 1 to " + MAX_LIST + " names, not " + limit);
+    }
+    return table.list(prefix, after, limit, clock.read().now());
+  }
+
+  @Override
+  public long now() {
+    return clock.read().now();
+  }
+
+  /** What it says about itself. */
+  public ServiceInfo info() {
+    Reading at = clock.read();
+    return new ServiceInfo(
+        guard.number(),
+        signer.publicKey().toString(),
+        longestLeaseMs,
+        at.now(),
+        roundedUp(guard.quarantineLeft(at)),
+        roundedUp(at.behindNanos()),
+        guard.hasCeilings(),
+        guard.publishedCeiling(),
+        guard.isSuperseded());
+  }
+
+  private static long roundedUp(long nanos) {
+    return nanos == 0 ? 0 : Refusals.millis(nanos);
+  }
+
+  /**
+   * Publishes a ceiling that is due and forgets what is long over. To be called about every second
+   * by whoever started the service; may do the registry's I/O, and never throws for it.
+   */
+  public void maintain() {
+    Reading at = clock.read();
+    guard.maintain(at);
+    table.sweep(at.now());
+  }
+
+  private void requireGranting(Reading at) throws LeaseRefusedException {
+    guard.requireLatest();
+    if (at.behindNanos() > 0) {
+      throw Refusals.notYet(
+          "the service's clock stepped back by "
+              + Refusals.millis(at.behindNanos())
+              + " ms; nothing is granted until it has caught up",
+          at.behindNanos());
+    }
+    long left = guard.quarantineLeft(at);
+    if (left > 0) {
+      throw Refusals.notYet(
+          "the service started a short while ago and grants in " + Refusals.millis(left) + " ms",
+          left);
+    }
+  }
+
+  private Grant signed(Id id, List<dev.cinch.lease.Witness> witnesses) {
+    return new Grant(id, signer.sign(witnesses));
+  }
+}

@@ -1,0 +1,49 @@
+package dev.cinch.lease.memory;
+
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+
+/** The refusals of the in-memory service, one line each. */
+final class Refusals {
+  private static final long NANOS_PER_MS = 1_000_000;
+
+  private Refusals() {}
+
+  static LeaseRefusedException invalid(String message) {
+    return new LeaseRefusedException(Reason.INVALID, message, 0);
+  }
+
+  static LeaseRefusedException held(LeaseName name, String holder, long leftNanos) {
+    return new LeaseRefusedException(
+        Reason.HELD,
+        name + " is held by \"" + holder + "\" for another " + millis(leftNanos) + " ms",
+        millis(leftNanos));
+  }
+
+  static LeaseRefusedException notHeld(String message) {
+    return new LeaseRefusedException(Reason.NOT_HELD, message, 0);
+  }
+
+  static LeaseRefusedException watermark(String message) {
+    return new LeaseRefusedException(Reason.WATERMARK, message, 0);
+  }
+
+  static LeaseRefusedException notYet(String message, long waitNanos) {
+    return new LeaseRefusedException(Reason.NOT_YET, message, millis(waitNanos));
+  }
+
+  static LeaseRefusedException superseded(long instance) {
+    return new LeaseRefusedException(
+        Reason.SUPERSEDED,
+        "a later instance of the lease service exists; instance "
+            + instance
+            + " has stopped for good",
+        0);
+  }
+
+  /** Rounded up, so that whoever waits so long does not come too early; at least 1. */
+  static long millis(long nanos) {
+    return Math.max(1, (nanos + NANOS_PER_MS - 1) / NANOS_PER_MS);
+  }
+}

@@ -1,0 +1,77 @@
+package dev.cinch.lease.memory;
+
+import static dev.cinch.lease.memory.Refusals.invalid;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.witness.WitnessCodec;
+import java.util.HashSet;
+
+/** What a request must be by itself, whatever the table holds. */
+final class Requests {
+  /** The most metadata entries in one report. */
+  static final int MAX_METADATA = 100;
+
+  private static final int MAX_DATA_FILE = 255;
+
+  private Requests() {}
+
+  static void check(AcquireRequest request, long longestLeaseMs) throws LeaseRefusedException {
+    int names = request.names().size();
+    if (names < 1 || names > AcquireRequest.MAX_NAMES) {
+      throw invalid(
+          "a request names 1 to " + AcquireRequest.MAX_NAMES + " leases, this one " + names);
+    }
+    var seen = new HashSet<LeaseName>();
+    for (LeaseName name : request.names()) {
+      if (!seen.add(name)) {
+        throw invalid("the request names " + name + " twice");
+      }
+    }
+    try {
+      WitnessCodec.holderBytes(request.holder());
+    } catch (IllegalArgumentException e) {
+      throw invalid(String.valueOf(e.getMessage()));
+    }
+    if (request.holder().chars().anyMatch(Character::isISOControl)) {
+      // It is shown on terminals and in logs of one line an entry.
+      throw invalid("the holder has control characters");
+    }
+    duration(request.durationMs(), longestLeaseMs);
+    logs(request.logs());
+  }
+
+  static void duration(long durationMs, long longestLeaseMs) throws LeaseRefusedException {
+    if (durationMs < 1 || durationMs > longestLeaseMs) {
+      throw invalid("a lease lasts 1 to " + longestLeaseMs + " ms, not " + durationMs);
+    }
+  }
+
+  static void logs(LogSet logs) throws LeaseRefusedException {
+    if (logs.ids().size() > WitnessCodec.MAX_LOGS) {
+      throw invalid(
+          logs.ids().size()
+              + " logs, more than "
+              + WitnessCodec.MAX_LOGS
+              + "; ask for all instead");
+    }
+  }
+
+  static void check(LeaseReport report) throws LeaseRefusedException {
+    if (report.metadata().size() > MAX_METADATA) {
+      throw invalid(report.metadata().size() + " metadata entries, more than " + MAX_METADATA);
+    }
+    for (Metadata m : report.metadata()) {
+      if (m.dataFile().isEmpty()
+          || m.dataFile().length() > MAX_DATA_FILE
+          || m.dataFile().chars().anyMatch(Character::isISOControl)) {
+        throw invalid(
+            "a data file's name has 1 to 255 characters, none of them control characters");
+      }
+    }
+  }
+}

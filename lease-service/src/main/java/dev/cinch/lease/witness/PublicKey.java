@@ -1,0 +1,92 @@
+package dev.cinch.lease.witness;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+
+/**
+ * An Ed25519 public key. Written as 64 lower-case hexadecimal digits. Immutable and thread-safe;
+ * arrays are copied.
+ */
+public final class PublicKey {
+  /** Bytes of a key. */
+  public static final int BYTES = 32;
+
+  /** Bytes of a key's id. */
+  public static final int ID_BYTES = 8;
+
+  private final byte[] bytes;
+  private final byte[] id;
+
+  /**
+   * @throws IllegalArgumentException if there are not 32 bytes
+   */
+  public PublicKey(byte[] bytes) {
+    if (bytes.length != BYTES) {
+      throw new IllegalArgumentException("a public key has 32 bytes, not " + bytes.length);
+    }
+    this.bytes = bytes.clone();
+    this.id = Arrays.copyOf(sha256(bytes), ID_BYTES);
+  }
+
+  /**
+   * Reads 64 hexadecimal digits; white space around them is allowed.
+   *
+   * @throws IllegalArgumentException for anything else
+   */
+  public static PublicKey parse(String text) {
+    String digits = text.strip();
+    if (digits.length() != 2 * BYTES) {
+      throw new IllegalArgumentException(
+          "a public key has 64 hexadecimal digits, not " + digits.length() + " characters");
+    }
+    try {
+      return new PublicKey(HexFormat.of().parseHex(digits));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("a public key has 64 hexadecimal digits", e);
+    }
+  }
+
+  /** A copy of the 32 bytes. */
+  public byte[] bytes() {
+    return bytes.clone();
+  }
+
+  /** A copy of the first 8 bytes of SHA-256 of the key. */
+  public byte[] id() {
+    return id.clone();
+  }
+
+  /** The id as 16 hexadecimal digits. */
+  public String idText() {
+    return HexFormat.of().formatHex(id);
+  }
+
+  boolean hasIdAt(byte[] signedForm, int offset) {
+    return Arrays.equals(id, 0, ID_BYTES, signedForm, offset, offset + ID_BYTES);
+  }
+
+  private static byte[] sha256(byte[] bytes) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(bytes);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof PublicKey other && Arrays.equals(bytes, other.bytes);
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(bytes);
+  }
+
+  @Override
+  public String toString() {
+    return HexFormat.of().formatHex(bytes);
+  }
+}
