@@ -1,0 +1,148 @@
+package dev.cinch.lease.http;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads one JSON object strictly: each field once, of the right kind, and no field that nobody
+ * asked for. Not thread-safe.
+ */
+final class Fields {
+  /** Shared by reader and writer; thread-safe. */
+  static final ObjectMapper JSON =
+      JsonMapper.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .disable(JsonParser.Feature.AUTO_CLOSE_SOURCE)
+          .build();
+
+  private final JsonNode object;
+  private final String where;
+  private final Set<String> asked = new HashSet<>();
+
+  private Fields(JsonNode object, String where) {
+    this.object = object;
+    this.where = where;
+  }
+
+  /** Parses text that is one object and nothing else. */
+  static Fields parse(byte[] text) throws WireException {
+    JsonNode node;
+    try {
+      node = JSON.readTree(text);
+    } catch (JsonProcessingException e) {
+      String message = e.getOriginalMessage();
+      int line = message.indexOf('\n');
+      throw new WireException("not JSON: " + (line < 0 ? message : message.substring(0, line)));
+    } catch (IOException e) {
+      throw new WireException("not JSON: " + e.getMessage());
+    }
+    return of(node, "the body");
+  }
+
+  static Fields of(@Nullable JsonNode node, String where) throws WireException {
+    if (node == null || !node.isObject()) {
+      throw new WireException(where + " is not a JSON object");
+    }
+    return new Fields(node, where);
+  }
+
+  boolean has(String name) {
+    asked.add(name);
+    return object.hasNonNull(name);
+  }
+
+  String text(String name) throws WireException {
+    JsonNode node = get(name);
+    if (!node.isTextual()) {
+      throw wrong(name, "a string");
+    }
+    return node.textValue();
+  }
+
+  long integer(String name) throws WireException {
+    JsonNode node = get(name);
+    if (!node.isIntegralNumber() || !node.canConvertToLong()) {
+      throw wrong(name, "an integer of 64 bits");
+    }
+    return node.longValue();
+  }
+
+  boolean flag(String name) throws WireException {
+    JsonNode node = get(name);
+    if (!node.isBoolean()) {
+      throw wrong(name, "true or false");
+    }
+    return node.booleanValue();
+  }
+
+  Fields object(String name) throws WireException {
+    return of(get(name), where + "'s \"" + name + "\"");
+  }
+
+  boolean isText(String name) throws WireException {
+    return get(name).isTextual();
+  }
+
+  List<String> texts(String name) throws WireException {
+    var found = new ArrayList<String>();
+    for (JsonNode node : array(name)) {
+      if (!node.isTextual()) {
+        throw wrong(name, "an array of strings");
+      }
+      found.add(node.textValue());
+    }
+    return found;
+  }
+
+  List<Fields> objects(String name) throws WireException {
+    var found = new ArrayList<Fields>();
+    for (JsonNode node : array(name)) {
+      found.add(of(node, "an entry of \"" + name + "\""));
+    }
+    return found;
+  }
+
+  private JsonNode array(String name) throws WireException {
+    JsonNode node = get(name);
+    if (!node.isArray()) {
+      throw wrong(name, "an array");
+    }
+    return node;
+  }
+
+  /** To be called when everything was asked for. */
+  void noOthers() throws WireException {
+    for (var names = object.fieldNames(); names.hasNext(); ) {
+      String name = names.next();
+      if (!asked.contains(name)) {
+        String shown = name.length() > 40 ? name.substring(0, 40) + "…" : name;
+        throw new WireException(where + " has an unknown field \"" + shown + "\"");
+      }
+    }
+  }
+
+  WireException wrong(String name, String expected) {
+    return new WireException(where + "'s \"" + name + "\" is not " + expected);
+  }
+
+  private JsonNode get(String name) throws WireException {
+    asked.add(name);
+    JsonNode node = object.get(name);
+    if (node == null || node.isNull()) {
+      throw new WireException(where + " lacks \"" + name + "\"");
+    }
+    return node;
+  }
+}

@@ -1,0 +1,293 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ServiceInfo;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A {@link LeaseService} at the other end of HTTP (docs/lease-api.md). Thread-safe.
+ *
+ * <p>A call whose answer is lost is sent once more, which its id makes harmless. Witnesses are
+ * checked to be well-formed and to say what the answer says, not for their signatures: whoever acts
+ * on them does that, with the keys that it trusts.
+ */
+@CheckReturnValue
+public final class HttpLeaseClient implements LeaseService {
+  private static final int ATTEMPTS = 2;
+
+  private final HttpClient http;
+  private final URI base;
+  private final Duration timeout;
+
+  private HttpLeaseClient(Builder b) {
+    http =
+        b.http
+            .apply(
+                HttpClient.newBuilder()
+                    .version(HttpClient.Version.HTTP_1_1)
+                    .followRedirects(HttpClient.Redirect.NEVER)
+                    .connectTimeout(b.connectTimeout))
+            .build();
+    base = b.base;
+    timeout = b.requestTimeout;
+  }
+
+  /**
+   * Prepares a client.
+   *
+   * @param base such as {@code http://127.0.0.1:8470}
+   * @throws IllegalArgumentException if that is no such address
+   */
+  public static Builder builder(URI base) {
+    return new Builder(base);
+  }
+
+  /** What a client is made of; not thread-safe. */
+  public static final class Builder {
+    private final URI base;
+    private Duration connectTimeout = Duration.ofSeconds(2);
+    private Duration requestTimeout = Duration.ofSeconds(5);
+    private UnaryOperator<HttpClient.Builder> http = b -> b;
+
+    private Builder(URI base) {
+      String scheme = base.getScheme() == null ? "" : base.getScheme().toLowerCase(Locale.ROOT);
+      if (base.getHost() == null
+          || !(scheme.equals("http") || scheme.equals("https"))
+          || base.getRawQuery() != null
+          || base.getRawFragment() != null) {
+        throw new IllegalArgumentException(
+            "not the address of a lease service: " + base + " (like http://127.0.0.1:8470)");
+      }
+      String text = base.toString();
+      this.base = URI.create(text.endsWith("/") ? text.substring(0, text.length() - 1) : text);
+    }
+
+    /** How long to wait for a connection; 2 s unless told otherwise. */
+    @CanIgnoreReturnValue
+    public Builder connectTimeout(Duration timeout) {
+      this.connectTimeout = timeout;
+      return this;
+    }
+
+    /** How long to wait for an answer, each of at most two times; 5 s unless told otherwise. */
+    @CanIgnoreReturnValue
+    public Builder requestTimeout(Duration timeout) {
+      this.requestTimeout = timeout;
+      return this;
+    }
+
+    /** Changes the underlying client, for TLS say. */
+    @CanIgnoreReturnValue
+    public Builder http(UnaryOperator<HttpClient.Builder> http) {
+      this.http = http;
+      return this;
+    }
+
+    /** Connects to nothing yet. */
+    @CheckReturnValue
+    public HttpLeaseClient build() {
+      return new HttpLeaseClient(this);
+    }
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return grant(request.id(), "/v1/leases/acquire", WireWriter.acquire(request));
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    var renew = new WireReader.Renew(id, durationMs, addLogs, report);
+    return grant(id, "/v1/leases/renew", WireWriter.renew(renew));
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    var upgrade = new WireReader.Upgrade(id, durationMs);
+    return grant(id, "/v1/leases/upgrade", WireWriter.upgrade(upgrade));
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    String path = "/v1/leases/release";
+    ObjectNode body = WireWriter.release(new WireReader.Release(id, report));
+    HttpResponse<byte[]> response = send("POST", path, body);
+    if (response.statusCode() != 200) {
+      throw refusal(path, response);
+    }
+    read(path, response, WireReader::nothing);
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    String path = "/v1/leases/" + encoded(name.value());
+    HttpResponse<byte[]> response = send("GET", path, null);
+    if (response.statusCode() == 404 && error(path, response).error().equals(Answer.UNKNOWN_NAME)) {
+      return Optional.empty();
+    }
+    return Optional.of(answer(path, response, WireReader::info));
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    String path =
+        "/v1/leases?prefix="
+            + encoded(prefix)
+            + after.map(a -> "&after=" + encoded(a.value())).orElse("")
+            + "&limit="
+            + limit;
+    return answer(path, send("GET", path, null), WireReader::infos);
+  }
+
+  @Override
+  public long now() throws LeaseUnavailableException {
+    return answer("/v1/time", send("GET", "/v1/time", null), WireReader::now);
+  }
+
+  /** What the service says about itself. */
+  public ServiceInfo info() throws LeaseUnavailableException {
+    return answer("/v1/service", send("GET", "/v1/service", null), WireReader::service);
+  }
+
+  private Grant grant(Id id, String path, ObjectNode body)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    HttpResponse<byte[]> response = send("POST", path, body);
+    if (response.statusCode() != 200) {
+      throw refusal(path, response);
+    }
+    Grant grant = read(path, response, WireReader::grant);
+    if (!grant.id().equals(id)) {
+      throw bad(path, "the grant is of another request");
+    }
+    return grant;
+  }
+
+  private HttpResponse<byte[]> send(String method, String path, @Nullable ObjectNode body)
+      throws LeaseUnavailableException {
+    URI uri = URI.create(base + path);
+    HttpRequest request =
+        HttpRequest.newBuilder(uri)
+            .timeout(timeout)
+            .header("Content-Type", "application/json")
+            .method(
+                method,
+                body == null
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofByteArray(WireWriter.bytes(body)))
+            .build();
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+      } catch (IOException e) {
+        if (attempt == ATTEMPTS) {
+          throw new LeaseUnavailableException(
+              "no answer from the lease service at " + uri + ": " + reason(e), e);
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new LeaseUnavailableException(
+            "interrupted while asking the lease service at " + uri, e);
+      }
+    }
+  }
+
+  private static String reason(IOException e) {
+    if (e instanceof HttpTimeoutException) {
+      return "timed out";
+    }
+    if (e instanceof java.net.ConnectException) {
+      return "can't connect";
+    }
+    return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+  }
+
+  /** Turns an answer's fields into a value. */
+  private interface Reader<T> {
+    T read(Fields fields) throws WireException;
+  }
+
+  private <T> T answer(String path, HttpResponse<byte[]> response, Reader<T> reader)
+      throws LeaseUnavailableException {
+    if (response.statusCode() != 200) {
+      throw bad(path, error(path, response).message());
+    }
+    return read(path, response, reader);
+  }
+
+  @CanIgnoreReturnValue
+  private <T> T read(String path, HttpResponse<byte[]> response, Reader<T> reader)
+      throws LeaseUnavailableException {
+    try {
+      return reader.read(Fields.parse(response.body()));
+    } catch (WireException e) {
+      throw bad(path, "not an answer of the API: " + e.getMessage());
+    }
+  }
+
+  private WireReader.Failure error(String path, HttpResponse<byte[]> response)
+      throws LeaseUnavailableException {
+    try {
+      return WireReader.failure(Fields.parse(response.body()));
+    } catch (WireException e) {
+      throw bad(path, "status " + response.statusCode() + " without an error that the API has");
+    }
+  }
+
+  /** The refusal that an error stands for; throws if it stands for none. */
+  private LeaseRefusedException refusal(String path, HttpResponse<byte[]> response)
+      throws LeaseUnavailableException {
+    WireReader.Failure failure = error(path, response);
+    Reason reason;
+    try {
+      reason = Reason.valueOf(failure.error());
+    } catch (IllegalArgumentException e) {
+      if (failure.error().equals(Answer.MALFORMED) || failure.error().equals(Answer.TOO_LARGE)) {
+        reason = Reason.INVALID;
+      } else {
+        throw bad(path, failure.message());
+      }
+    }
+    return new LeaseRefusedException(reason, failure.message(), failure.retryAfterMs());
+  }
+
+  private LeaseUnavailableException bad(String path, String message) {
+    return new LeaseUnavailableException(
+        "the lease service at " + base + path + " answered: " + message, null);
+  }
+
+  private static String encoded(String text) {
+    return URLEncoder.encode(text, UTF_8).replace("+", "%20");
+  }
+}

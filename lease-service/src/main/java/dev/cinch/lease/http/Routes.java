@@ -1,0 +1,182 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.ServiceInfo;
+import java.net.URLDecoder;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Which request means which call, without any network. Thread-safe; {@link #answer} may block as
+ * long as the service does.
+ */
+final class Routes {
+  private static final String LEASES = "/v1/leases";
+  private static final int DEFAULT_LIMIT = 100;
+  private static final int MAX_LIMIT = 10_000;
+  private static final Logger log = LoggerFactory.getLogger(Routes.class);
+
+  private final LeaseService service;
+  private final Supplier<ServiceInfo> info;
+
+  Routes(LeaseService service, Supplier<ServiceInfo> info) {
+    this.service = service;
+    this.info = info;
+  }
+
+  /**
+   * Carries out a request; never throws.
+   *
+   * @param path as sent, still encoded
+   * @param query as sent, null if there is none
+   */
+  Answer answer(String method, String path, @Nullable String query, byte[] body) {
+    try {
+      return route(method, path, query, body);
+    } catch (WireException e) {
+      return Answer.error(400, Answer.MALFORMED, String.valueOf(e.getMessage()));
+    } catch (LeaseRefusedException e) {
+      return Answer.refusal(e);
+    } catch (LeaseUnavailableException e) {
+      return Answer.error(502, Answer.UNAVAILABLE, String.valueOf(e.getMessage()), 1_000);
+    } catch (RuntimeException e) {
+      log.error("{} {} failed", method, path, e);
+      return Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
+    }
+  }
+
+  private Answer route(String method, String path, @Nullable String query, byte[] body)
+      throws WireException, LeaseRefusedException, LeaseUnavailableException {
+    if (method.equals("POST")) {
+      switch (path) {
+        case LEASES + "/acquire":
+          noQuery(query);
+          return Answer.ok(
+              WireWriter.grant(service.acquire(WireReader.acquire(Fields.parse(body)))));
+        case LEASES + "/renew":
+          noQuery(query);
+          WireReader.Renew renew = WireReader.renew(Fields.parse(body));
+          return Answer.ok(
+              WireWriter.grant(
+                  service.renew(renew.id(), renew.durationMs(), renew.addLogs(), renew.report())));
+        case LEASES + "/upgrade":
+          noQuery(query);
+          WireReader.Upgrade upgrade = WireReader.upgrade(Fields.parse(body));
+          return Answer.ok(WireWriter.grant(service.upgrade(upgrade.id(), upgrade.durationMs())));
+        case LEASES + "/release":
+          noQuery(query);
+          WireReader.Release release = WireReader.release(Fields.parse(body));
+          service.release(release.id(), release.report());
+          return Answer.ok(WireWriter.object());
+        default:
+          return elsewhere(method, path);
+      }
+    }
+    if (method.equals("GET")) {
+      if (path.equals("/v1/time")) {
+        noQuery(query);
+        return Answer.ok(WireWriter.now(service.now()));
+      }
+      if (path.equals("/v1/service")) {
+        noQuery(query);
+        return Answer.ok(WireWriter.service(info.get()));
+      }
+      if (path.equals(LEASES)) {
+        return list(query);
+      }
+      if (path.startsWith(LEASES + "/")) {
+        noQuery(query);
+        return show(WireReader.name(decoded(path.substring(LEASES.length() + 1))));
+      }
+    }
+    return elsewhere(method, path);
+  }
+
+  private Answer show(LeaseName name) throws LeaseUnavailableException {
+    return service
+        .show(name)
+        .map(found -> Answer.ok(WireWriter.info(found)))
+        .orElseGet(
+            () -> Answer.error(404, Answer.UNKNOWN_NAME, "no lease on " + name + " is known"));
+  }
+
+  private Answer list(@Nullable String query) throws WireException, LeaseUnavailableException {
+    Map<String, String> given = parameters(query);
+    @Nullable String prefix = given.remove("prefix");
+    @Nullable String after = given.remove("after");
+    @Nullable String limit = given.remove("limit");
+    if (!given.isEmpty()) {
+      throw new WireException("unknown parameter \"" + given.keySet().iterator().next() + "\"");
+    }
+    int most = limit == null ? DEFAULT_LIMIT : limit(limit);
+    Optional<LeaseName> above =
+        after == null || after.isEmpty() ? Optional.empty() : Optional.of(WireReader.name(after));
+    return Answer.ok(WireWriter.infos(service.list(prefix == null ? "" : prefix, above, most)));
+  }
+
+  private static int limit(String text) throws WireException {
+    try {
+      int limit = Integer.parseInt(text);
+      if (limit >= 1 && limit <= MAX_LIMIT) {
+        return limit;
+      }
+    } catch (NumberFormatException e) {
+      // Falls through to the one message.
+    }
+    throw new WireException("\"limit\" is not a number from 1 to " + MAX_LIMIT);
+  }
+
+  private static Map<String, String> parameters(@Nullable String query) throws WireException {
+    var found = new HashMap<String, String>();
+    if (query == null || query.isEmpty()) {
+      return found;
+    }
+    for (String part : query.split("&", -1)) {
+      int equals = part.indexOf('=');
+      String name = decoded(equals < 0 ? part : part.substring(0, equals));
+      String value = equals < 0 ? "" : decoded(part.substring(equals + 1));
+      if (found.put(name, value) != null) {
+        throw new WireException("the parameter \"" + name + "\" is given twice");
+      }
+    }
+    return found;
+  }
+
+  private static void noQuery(@Nullable String query) throws WireException {
+    if (query != null && !query.isEmpty()) {
+      throw new WireException("this path takes no parameters");
+    }
+  }
+
+  private static String decoded(String text) throws WireException {
+    try {
+      // A plus sign stands for itself here: only forms make a blank of it.
+      return URLDecoder.decode(text.replace("+", "%2B"), UTF_8);
+    } catch (IllegalArgumentException e) {
+      throw new WireException("not a percent-encoded text: " + text);
+    }
+  }
+
+  private static Answer elsewhere(String method, String path) {
+    String allowed =
+        switch (path) {
+          case LEASES + "/acquire", LEASES + "/renew", LEASES + "/upgrade", LEASES + "/release" ->
+              "POST";
+          case "/v1/time", "/v1/service", LEASES -> "GET";
+          default -> path.startsWith(LEASES + "/") ? "GET" : "";
+        };
+    return allowed.isEmpty()
+        ? Answer.error(404, Answer.NO_SUCH_PATH, "no such path: " + path)
+        : Answer.error(405, Answer.METHOD, path + " wants " + allowed + ", not " + method);
+  }
+}

@@ -1,0 +1,265 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.WitnessException;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+
+/** JSON to values. Every method reads its object completely and refuses unknown fields. */
+final class WireReader {
+  private WireReader() {}
+
+  /** Body of a renewal. */
+  record Renew(Id id, long durationMs, LogSet addLogs, LeaseReport report) {}
+
+  /** Body of an upgrade. */
+  record Upgrade(Id id, long durationMs) {}
+
+  /** Body of a release. */
+  record Release(Id id, LeaseReport report) {}
+
+  static AcquireRequest acquire(Fields in) throws WireException {
+    var names = new ArrayList<LeaseName>();
+    for (String name : in.texts("names")) {
+      names.add(name(name));
+    }
+    var request =
+        new AcquireRequest(
+            id(in, "id"),
+            names,
+            in.text("holder"),
+            in.integer("durationMs"),
+            in.has("logs") ? logs(in, "logs") : LogSet.ALL,
+            in.has("tentative") && in.flag("tentative"));
+    in.noOthers();
+    return request;
+  }
+
+  static Renew renew(Fields in) throws WireException {
+    var renew =
+        new Renew(
+            id(in, "id"),
+            in.integer("durationMs"),
+            in.has("addLogs") ? logs(in, "addLogs") : LogSet.NONE,
+            in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
+    in.noOthers();
+    return renew;
+  }
+
+  static Upgrade upgrade(Fields in) throws WireException {
+    var upgrade = new Upgrade(id(in, "id"), in.integer("durationMs"));
+    in.noOthers();
+    return upgrade;
+  }
+
+  static Release release(Fields in) throws WireException {
+    var release =
+        new Release(
+            id(in, "id"), in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
+    in.noOthers();
+    return release;
+  }
+
+  static Grant grant(Fields in) throws WireException {
+    Id id = id(in, "id");
+    var witnesses = new ArrayList<SignedWitness>();
+    for (Fields each : in.objects("witnesses")) {
+      SignedWitness signed = signed(each.text("signed"));
+      Witness shown = witness(each.object("witness"));
+      each.noOthers();
+      if (!shown.equals(signed.witness())) {
+        throw new WireException("a witness's fields differ from its signed bytes");
+      }
+      witnesses.add(signed);
+    }
+    in.noOthers();
+    if (witnesses.isEmpty()) {
+      throw new WireException("a grant without witnesses");
+    }
+    return new Grant(id, witnesses);
+  }
+
+  static LeaseInfo info(Fields in) throws WireException {
+    var info =
+        new LeaseInfo(
+            witness(in.object("witness")),
+            parsed(in, "state", LeaseInfo.State::valueOf, "a state"),
+            metadata(in, "recent"));
+    in.noOthers();
+    return info;
+  }
+
+  static List<LeaseInfo> infos(Fields in) throws WireException {
+    var found = new ArrayList<LeaseInfo>();
+    for (Fields each : in.objects("leases")) {
+      found.add(info(each));
+    }
+    in.noOthers();
+    return found;
+  }
+
+  static ServiceInfo service(Fields in) throws WireException {
+    var info =
+        new ServiceInfo(
+            in.integer("instance"),
+            in.text("publicKey"),
+            in.integer("longestLeaseMs"),
+            in.integer("now"),
+            in.integer("quarantineLeftMs"),
+            in.integer("clockBehindMs"),
+            in.flag("ceilings"),
+            in.has("ceiling") ? OptionalLong.of(in.integer("ceiling")) : OptionalLong.empty(),
+            in.flag("superseded"));
+    in.noOthers();
+    return info;
+  }
+
+  static long now(Fields in) throws WireException {
+    long now = in.integer("now");
+    in.noOthers();
+    return now;
+  }
+
+  /**
+   * An error's body.
+   *
+   * @param error its kind
+   * @param message one line
+   */
+  record Failure(String error, String message, long retryAfterMs) {}
+
+  static Failure failure(Fields in) throws WireException {
+    var failure = new Failure(in.text("error"), in.text("message"), in.integer("retryAfterMs"));
+    in.noOthers();
+    return failure;
+  }
+
+  /** An empty object. */
+  static boolean nothing(Fields in) throws WireException {
+    in.noOthers();
+    return true;
+  }
+
+  static LeaseName name(String text) throws WireException {
+    try {
+      return new LeaseName(text);
+    } catch (IllegalArgumentException e) {
+      throw new WireException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static SignedWitness signed(String base64) throws WireException {
+    try {
+      return WitnessVerifier.decode(Base64.getUrlDecoder().decode(base64));
+    } catch (IllegalArgumentException e) {
+      throw new WireException("a signed witness is not base64url");
+    } catch (WitnessException e) {
+      throw new WireException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static Witness witness(Fields in) throws WireException {
+    var watermark = Watermark.NONE;
+    if (in.has("watermark")) {
+      Fields w = in.object("watermark");
+      watermark = new Watermark(w.integer("timestamp"), w.integer("signedTime"));
+      w.noOthers();
+    }
+    var fence = Fence.NONE;
+    if (in.has("fence")) {
+      Fields f = in.object("fence");
+      fence = new Fence(f.integer("upTo"), logs(f, "logs"));
+      f.noOthers();
+    }
+    var witness =
+        new Witness(
+            name(in.text("name")),
+            in.text("holder"),
+            in.integer("instance"),
+            in.integer("generation"),
+            in.flag("tentative"),
+            logs(in, "logs"),
+            in.integer("expiry"),
+            in.integer("issuedAt"),
+            id(in, "correlation"),
+            in.has("previous") ? Optional.of(id(in, "previous")) : Optional.empty(),
+            parsed(in, "previousEnding", Ending::valueOf, "an ending"),
+            in.has("previousEndedAt") ? in.integer("previousEndedAt") : Long.MIN_VALUE,
+            watermark,
+            fence);
+    in.noOthers();
+    return witness;
+  }
+
+  private static LeaseReport report(Fields in) throws WireException {
+    var report =
+        new LeaseReport(
+            in.has("watermark") ? OptionalLong.of(in.integer("watermark")) : OptionalLong.empty(),
+            in.has("fenced") && in.flag("fenced"),
+            in.has("metadata") ? metadata(in, "metadata") : List.of());
+    in.noOthers();
+    return report;
+  }
+
+  private static List<Metadata> metadata(Fields in, String name) throws WireException {
+    var found = new ArrayList<Metadata>();
+    for (Fields each : in.objects(name)) {
+      found.add(new Metadata(id(each, "log"), each.integer("bucketStart"), each.text("dataFile")));
+      each.noOthers();
+    }
+    return found;
+  }
+
+  private static LogSet logs(Fields in, String name) throws WireException {
+    if (in.isText(name)) {
+      if (in.text(name).equals("all")) {
+        return LogSet.ALL;
+      }
+      throw in.wrong(name, "\"all\" or an array of log ids");
+    }
+    var ids = new ArrayList<Id>();
+    for (String text : in.texts(name)) {
+      ids.add(id(text, name));
+    }
+    return LogSet.of(ids);
+  }
+
+  private static Id id(Fields in, String name) throws WireException {
+    return id(in.text(name), name);
+  }
+
+  private static Id id(String text, String name) throws WireException {
+    try {
+      return Id.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new WireException("\"" + name + "\": an id has 32 hexadecimal digits");
+    }
+  }
+
+  private static <T> T parsed(Fields in, String name, Function<String, T> parser, String what)
+      throws WireException {
+    try {
+      return parser.apply(in.text(name));
+    } catch (IllegalArgumentException e) {
+      throw in.wrong(name, what);
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package dev.cinch.lease.http;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import java.util.Base64;
+import java.util.List;
+
+/** Values to JSON. Fields without a value are left out. */
+final class WireWriter {
+  private WireWriter() {}
+
+  static byte[] bytes(JsonNode node) {
+    try {
+      return Fields.JSON.writeValueAsBytes(node);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("a tree of JSON can always be written", e);
+    }
+  }
+
+  static ObjectNode acquire(AcquireRequest request) {
+    ObjectNode out = object().put("id", request.id().toString());
+    ArrayNode names = out.putArray("names");
+    request.names().forEach(n -> names.add(n.value()));
+    out.put("holder", request.holder()).put("durationMs", request.durationMs());
+    out.set("logs", logs(request.logs()));
+    return out.put("tentative", request.tentative());
+  }
+
+  static ObjectNode renew(WireReader.Renew renew) {
+    ObjectNode out =
+        object().put("id", renew.id().toString()).put("durationMs", renew.durationMs());
+    out.set("addLogs", logs(renew.addLogs()));
+    out.set("report", report(renew.report()));
+    return out;
+  }
+
+  static ObjectNode upgrade(WireReader.Upgrade upgrade) {
+    return object().put("id", upgrade.id().toString()).put("durationMs", upgrade.durationMs());
+  }
+
+  static ObjectNode release(WireReader.Release release) {
+    ObjectNode out = object().put("id", release.id().toString());
+    out.set("report", report(release.report()));
+    return out;
+  }
+
+  static ObjectNode grant(Grant grant) {
+    ObjectNode out = object().put("id", grant.id().toString());
+    ArrayNode witnesses = out.putArray("witnesses");
+    for (SignedWitness each : grant.witnesses()) {
+      ObjectNode entry = witnesses.addObject();
+      entry.put("signed", Base64.getUrlEncoder().withoutPadding().encodeToString(each.bytes()));
+      entry.set("witness", witness(each.witness()));
+    }
+    return out;
+  }
+
+  static ObjectNode info(LeaseInfo info) {
+    ObjectNode out = object().put("state", info.state().name());
+    out.set("witness", witness(info.witness()));
+    out.set("recent", metadata(info.recent()));
+    return out;
+  }
+
+  static ObjectNode infos(List<LeaseInfo> infos) {
+    ObjectNode out = object();
+    ArrayNode leases = out.putArray("leases");
+    infos.forEach(info -> leases.add(info(info)));
+    return out;
+  }
+
+  static ObjectNode service(ServiceInfo info) {
+    ObjectNode out =
+        object()
+            .put("instance", info.instance())
+            .put("publicKey", info.publicKey())
+            .put("longestLeaseMs", info.longestLeaseMs())
+            .put("now", info.now())
+            .put("quarantineLeftMs", info.quarantineLeftMs())
+            .put("clockBehindMs", info.clockBehindMs())
+            .put("ceilings", info.ceilings());
+    info.ceiling().ifPresent(c -> out.put("ceiling", c));
+    return out.put("superseded", info.superseded());
+  }
+
+  static ObjectNode now(long now) {
+    return object().put("now", now);
+  }
+
+  static ObjectNode error(String error, String message, long retryAfterMs) {
+    return object().put("error", error).put("message", message).put("retryAfterMs", retryAfterMs);
+  }
+
+  static ObjectNode object() {
+    return Fields.JSON.createObjectNode();
+  }
+
+  private static ObjectNode witness(Witness w) {
+    ObjectNode out =
+        object()
+            .put("name", w.name().value())
+            .put("holder", w.holder())
+            .put("instance", w.instance())
+            .put("generation", w.generation())
+            .put("tentative", w.tentative());
+    out.set("logs", logs(w.logs()));
+    out.put("expiry", w.expiry())
+        .put("issuedAt", w.issuedAt())
+        .put("correlation", w.correlation().toString());
+    w.previous().ifPresent(p -> out.put("previous", p.toString()));
+    out.put("previousEnding", w.previousEnding().name());
+    if (w.previousEndedAt() != Long.MIN_VALUE) {
+      out.put("previousEndedAt", w.previousEndedAt());
+    }
+    if (w.watermark().timestamp() != Long.MIN_VALUE) {
+      out.putObject("watermark")
+          .put("timestamp", w.watermark().timestamp())
+          .put("signedTime", w.watermark().signedTime());
+    }
+    if (!w.fence().isNone()) {
+      out.putObject("fence").put("upTo", w.fence().upTo()).set("logs", logs(w.fence().logs()));
+    }
+    return out;
+  }
+
+  private static ObjectNode report(LeaseReport report) {
+    ObjectNode out = object();
+    report.watermark().ifPresent(w -> out.put("watermark", w));
+    out.put("fenced", report.fenced());
+    out.set("metadata", metadata(report.metadata()));
+    return out;
+  }
+
+  private static ArrayNode metadata(List<Metadata> all) {
+    ArrayNode out = Fields.JSON.createArrayNode();
+    for (Metadata m : all) {
+      out.addObject()
+          .put("log", m.log().toString())
+          .put("bucketStart", m.bucketStart())
+          .put("dataFile", m.dataFile());
+    }
+    return out;
+  }
+
+  private static JsonNode logs(LogSet logs) {
+    if (logs.all()) {
+      return Fields.JSON.getNodeFactory().textNode("all");
+    }
+    ArrayNode out = Fields.JSON.createArrayNode();
+    logs.ids().forEach(id -> out.add(id.toString()));
+    return out;
+  }
+}
