@@ -1,0 +1,210 @@
+package dev.cinch.bag.close;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreSettings;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Closes one bucket (section 3). Any process may, any number at once; one that stops anywhere
+ * leaves nothing that another can't finish.
+ *
+ * <p>Only ever called by {@link HorizonAdvance}, under an intent that reaches the bucket.
+ * Thread-safe.
+ */
+@CheckReturnValue
+public final class BucketCloser {
+  private static final Logger LOG = LoggerFactory.getLogger(BucketCloser.class);
+
+  /**
+   * After so long the caches of every client have expired, and what still looks missing is missing.
+   */
+  static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
+
+  private static final long RETRY_NANOS = 1_000_000_000L;
+
+  private final LogContext log;
+  private final StoreFs fs;
+  private final StoreSettings settings;
+
+  public BucketCloser(LogContext log) {
+    this.log = log;
+    this.fs = log.store().fs();
+    this.settings = log.store().settings();
+  }
+
+  /**
+   * A closed bucket.
+   *
+   * @param lock what exists in it
+   * @param digest SHA-256 of the lock, in hexadecimal
+   */
+  public record Closed(BucketLock lock, String digest) {}
+
+  /**
+   * Closes a bucket that exists, or finds it closed.
+   *
+   * @throws CloseBlockedException if a file's permissions stop this user
+   */
+  public Closed close(Bucket bucket) throws IOException, InterruptedException {
+    Path directory = log.layout().bucket(bucket);
+    long deadline = log.store().time().monotonicNanos() + CACHE_EXPIRY_NANOS;
+    while (true) {
+      Optional<Closed> before = read(bucket);
+      if (before.isPresent()) {
+        makeReadOnly(directory, settings.closedDirectoryMode());
+        return before.get();
+      }
+      try {
+        return attempt(bucket, directory);
+      } catch (AccessDeniedException | NoSuchFileException e) {
+        // Most likely somebody else finished before us; our caches may not know it yet (close, step
+        // 5).
+        fs.list(log.layout().group(bucket));
+        Optional<Closed> now = read(bucket);
+        if (now.isPresent()) {
+          return now.get();
+        }
+        if (log.store().time().monotonicNanos() - deadline >= 0) {
+          Path named = e.getFile() == null ? directory : Path.of(e.getFile());
+          throw new CloseBlockedException(named, "cannot close the bucket: " + reason(e), e);
+        }
+        LOG.debug("{}: {}; trying again until caches have expired", directory, e.toString());
+        log.store().time().sleepNanos(RETRY_NANOS);
+      }
+    }
+  }
+
+  private static String reason(IOException e) {
+    return e instanceof AccessDeniedException ? "permission denied" : "it vanished";
+  }
+
+  private Closed attempt(Bucket bucket, Path directory) throws IOException {
+    setPrelock(directory); // step 1
+    Path temporary = log.store().fresh().temporary(directory);
+    List<String> names;
+    try (StoreFile out = fs.create(temporary, settings.fileMode())) { // step 2
+      names = fs.list(directory);
+      var files = new ArrayList<LockedFile>();
+      var end = new DataFileEnd();
+      for (String name : names) {
+        Optional<DataFileName> parsed = DataFileName.parse(name);
+        if (parsed.isPresent()) {
+          Path path = directory.resolve(name);
+          makeReadOnly(path, settings.closedFileMode());
+          files.add(measure(end, bucket, path, parsed.get())); // step 3
+        }
+      }
+      var lock = new BucketLock(log.store().identity().id(), log.id(), bucket, files);
+      out.write(ByteBuffer.wrap(lock.encode())); // step 4
+      out.force();
+    } catch (IOException e) {
+      log.store().fresh().removeQuietly(temporary);
+      throw e;
+    }
+    try {
+      fs.link(temporary, LogLayout.lock(directory));
+    } catch (FileAlreadyExistsException e) {
+      // Lost, or a retransmitted LINK of our own: the truth is what the name holds.
+    }
+    fs.forceDirectory(directory);
+    Closed truth =
+        read(bucket)
+            .orElseThrow(() -> new NoSuchFileException(LogLayout.lock(directory).toString()));
+    for (String name : names) { // step 5
+      if (LogLayout.isTemporary(name)) {
+        log.store().fresh().removeQuietly(directory.resolve(name));
+      }
+    }
+    log.store().fresh().removeQuietly(temporary);
+    makeReadOnly(directory, settings.closedDirectoryMode());
+    return truth;
+  }
+
+  /** All closers write the same byte at the same place. */
+  private void setPrelock(Path directory) throws IOException {
+    Path prelock = LogLayout.prelock(directory);
+    try (StoreFile out = openOrCreate(prelock)) {
+      out.write(ByteBuffer.wrap(new byte[] {'x'}));
+      out.force();
+    }
+    fs.forceDirectory(directory);
+  }
+
+  private StoreFile openOrCreate(Path file) throws IOException {
+    try {
+      return fs.create(file, settings.fileMode());
+    } catch (FileAlreadyExistsException e) {
+      return fs.overwrite(file);
+    }
+  }
+
+  private LockedFile measure(DataFileEnd end, Bucket bucket, Path path, DataFileName name)
+      throws IOException {
+    try (StoreFile in = fs.read(path)) {
+      FileStatus status = fs.status(path);
+      var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+      return end.measure(in, status.size(), header);
+    }
+  }
+
+  /** A courtesy to honest tools; safety does not rest on it, so a refusal is no error (rule C5). */
+  private void makeReadOnly(Path path, int mode) {
+    try {
+      fs.chmod(path, mode);
+    } catch (IOException e) {
+      LOG.debug("{}: left writable: {}", path, e.toString());
+    }
+  }
+
+  /**
+   * What a bucket's lock says, if it has one; damaged content is read again past the cache before
+   * it is believed (rule N5).
+   */
+  public Optional<Closed> read(Bucket bucket) throws IOException {
+    Path path = LogLayout.lock(log.layout().bucket(bucket));
+    byte[] bytes;
+    try {
+      bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(decode(bytes, path, bucket));
+    } catch (DamagedException e) {
+      byte[] again = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES);
+      return Optional.of(decode(again, path, bucket));
+    }
+  }
+
+  private Closed decode(byte[] bytes, Path path, Bucket bucket) throws DamagedException {
+    BucketLock lock = BucketLock.decode(bytes, path);
+    if (!lock.store().equals(log.store().identity().id())
+        || !lock.log().equals(log.id())
+        || !lock.bucket().equals(bucket)) {
+      throw new DamagedException(path, 0, "a lock of this bucket", "one of another place");
+    }
+    return new Closed(lock, Envelope.sha256(bytes));
+  }
+}

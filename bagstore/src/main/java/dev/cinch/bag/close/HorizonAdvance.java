@@ -1,0 +1,226 @@
+package dev.cinch.bag.close;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Advances a log's horizon (section 4): closing by cron, fencing a lease and helping a late append
+ * are all this operation (rule H3). Thread-safe, and any number of processes may do it at once.
+ */
+@CheckReturnValue
+public final class HorizonAdvance {
+  private static final Logger LOG = LoggerFactory.getLogger(HorizonAdvance.class);
+
+  /**
+   * Settling more than this past the newest bucket and the last record needs a third opinion
+   * (section 5).
+   */
+  public static final long UNQUESTIONED_NANOS = 3_600_000_000_000L;
+
+  /** Buckets that one record lists at most, so that no record grows without bound. */
+  static final int MAX_BUCKETS_PER_RECORD = 10_000;
+
+  private final LogContext log;
+  private final HorizonChain chain;
+  private final BucketCloser closer;
+
+  public HorizonAdvance(LogContext log) {
+    this.log = log;
+    this.chain = new HorizonChain(log);
+    this.closer = new BucketCloser(log);
+  }
+
+  /** The last boundary through which the horizon may advance now, by the filesystem's clock. */
+  public long reachable() throws IOException {
+    long now = log.store().fsClock().now();
+    return Bucket.floor(now - log.store().settings().graceNanos(), log.bucketWidth());
+  }
+
+  /**
+   * Advances to a boundary at or above {@code time}, rounding up (rule H5); does nothing if the
+   * horizon is there already.
+   *
+   * @param time nanoseconds since the Unix epoch
+   * @param opinion somebody else's present time, of the lease service or the operator, if there is
+   *     one
+   * @return the last record
+   * @throws TooEarlyException if the grace period is not over; no mark was left
+   * @throws OpinionNeededException if the advance is so long that an opinion is needed; no mark was
+   *     left
+   */
+  public Link advance(long time, OptionalLong opinion) throws IOException, InterruptedException {
+    long to = Bucket.ceiling(time, log.bucketWidth());
+    Optional<Link> tip = chain.freshTip();
+    if (reaches(tip, to)) {
+      return tip.orElseThrow();
+    }
+    long now = log.store().fsClock().now(); // step 1: look at the clock before leaving a mark
+    long reachable = now - log.store().settings().graceNanos();
+    if (to > reachable) {
+      throw new TooEarlyException(to, to - reachable);
+    }
+    questionLongAdvance(tip, to, opinion);
+    Id me = Id.random(log.store().random());
+    Path intent = log.layout().intent(to, me);
+    log.store().fs().create(intent, log.store().fileMode()).close(); // step 2
+    log.store().fs().forceDirectory(log.layout().intents());
+    try {
+      Link last = settle(to, me, now);
+      sweepIntents(last.record().to());
+      return last;
+    } finally {
+      log.store().fresh().removeQuietly(intent); // step 5
+    }
+  }
+
+  private static boolean reaches(Optional<Link> tip, long to) {
+    return tip.isPresent() && tip.get().record().to() >= to;
+  }
+
+  /** A clock that jumped to 2036 would end the log (section 5). */
+  private void questionLongAdvance(Optional<Link> tip, long to, OptionalLong opinion)
+      throws IOException {
+    long since = tip.map(t -> t.record().to()).orElse(log.created());
+    if (to - since <= UNQUESTIONED_NANOS) {
+      return;
+    }
+    List<Bucket> buckets = new BucketTree(log).find(since, to);
+    if (!buckets.isEmpty()) {
+      since = buckets.get(buckets.size() - 1).end();
+    }
+    if (to - since <= UNQUESTIONED_NANOS) {
+      return;
+    }
+    if (opinion.isEmpty()) {
+      throw new OpinionNeededException(
+          to - since, "name a lease server, or confirm the present time yourself");
+    }
+    long doubt = opinion.getAsLong() - to;
+    if (doubt < 0) {
+      throw new OpinionNeededException(
+          to - since,
+          "it says the present is %.3f s before the time to settle".formatted(-doubt / 1e9));
+    }
+  }
+
+  private Link settle(long to, Id me, long now) throws IOException, InterruptedException {
+    Optional<Link> tip = chain.freshTip();
+    if (reaches(tip, to)) {
+      return tip.orElseThrow();
+    }
+    long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    int keys = countKeys();
+    var closed = new ArrayList<ClosedBucket>();
+    for (Bucket bucket : new BucketTree(log).find(from, to)) { // step 3
+      closed.add(new ClosedBucket(bucket.start(), closer.close(bucket).digest()));
+    }
+    while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
+      tip = Optional.of(linkNext(tip, to, closed, keys, me, now));
+    }
+    return tip.orElseThrow();
+  }
+
+  private int countKeys() throws IOException {
+    return (int)
+        log.store().fresh().list(log.store().layout().keys(), log.store().fileMode()).stream()
+            .filter(name -> Numbered.parse(name).isPresent())
+            .count();
+  }
+
+  private Link linkNext(
+      Optional<Link> tip, long to, List<ClosedBucket> closed, int keys, Id me, long now)
+      throws IOException {
+    long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    List<ClosedBucket> mine = closed.stream().filter(b -> b.start() >= from).toList();
+    long reach = to;
+    if (mine.size() > MAX_BUCKETS_PER_RECORD) {
+      mine = mine.subList(0, MAX_BUCKETS_PER_RECORD);
+      reach = mine.get(mine.size() - 1).start() + log.bucketWidth();
+    }
+    long number = tip.map(t -> t.record().number()).orElse(0L) + 1;
+    var record =
+        new HorizonRecord(
+            log.id(),
+            number,
+            from,
+            reach,
+            tip.map(Link::digest).orElse(""),
+            keys,
+            mine,
+            log.store().machine() + "-" + me,
+            now);
+    boolean newGroup =
+        log.store()
+            .fresh()
+            .ensureDirectory(
+                log.layout().recordGroup(LogLayout.groupOfRecord(number)),
+                log.store().directoryMode());
+    if (newGroup) {
+      log.store().fs().forceDirectory(log.layout().records());
+    }
+    log.store()
+        .fresh()
+        .publish(log.layout().record(number), record.encode(), log.store().fileMode());
+    OptionalLong checkpoint = chain.freshCheckpoint();
+    if (checkpoint.isPresent() && checkpoint.getAsLong() >= number) {
+      // We slept so long that the record of this number was retired: what we linked does not count
+      // (rule R2).
+      return chain.freshTip().orElseThrow(() -> new NoSuchFileException("horizon records"));
+    }
+    Link winner = chain.read(number);
+    if (!winner.record().equals(record)) {
+      LOG.debug(
+          "record {} of {} was linked by {}",
+          number,
+          log.layout().name(),
+          winner.record().closer());
+    }
+    return winner;
+  }
+
+  /** Removes intents that a crash left and that a record has reached. */
+  private void sweepIntents(long settled) throws IOException {
+    for (String name : log.store().fs().list(log.layout().intents())) {
+      OptionalLong reach = LogLayout.intentReach(name);
+      if (reach.isPresent() && reach.getAsLong() <= settled) {
+        log.store().fresh().removeQuietly(log.layout().intents().resolve(name));
+      }
+    }
+  }
+
+  /**
+   * Whether an intent or a record reaches past the bucket, past every cache: append, step 4.
+   * Intents first: see the model.
+   */
+  public boolean marked(Bucket bucket) throws IOException {
+    for (String name : log.store().fresh().list(log.layout().intents(), log.store().fileMode())) {
+      OptionalLong reach = LogLayout.intentReach(name);
+      if (reach.isPresent() && reach.getAsLong() > bucket.start()) {
+        return true;
+      }
+    }
+    Optional<Link> tip = chain.freshTip();
+    return tip.isPresent() && tip.get().record().to() > bucket.start();
+  }
+
+  /** The chain that it advances. */
+  public HorizonChain chain() {
+    return chain;
+  }
+}

@@ -1,0 +1,83 @@
+package dev.cinch.bag.format;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.lease.Id;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The content of a bucket's {@code lock}: what exists in it, for ever (rule C1).
+ *
+ * @param store the store's id
+ * @param log the log's id
+ * @param bucket which one
+ * @param files every data file that was found, by name; one without a valid batch has valid length
+ *     0
+ */
+public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files) {
+  private static final String TYPE = "lock";
+
+  public BucketLock {
+    files =
+        files.stream().sorted(Comparator.comparing((LockedFile f) -> f.name().toString())).toList();
+  }
+
+  /** What it says of a file; empty if the file was not found when the bucket was closed. */
+  public Optional<LockedFile> file(DataFileName name) {
+    return files.stream().filter(f -> f.name().equals(name)).findFirst();
+  }
+
+  public byte[] encode() {
+    ObjectNode document = Envelope.JSON.createObjectNode();
+    document.put("store", store.toString()).put("log", log.toString());
+    document.put("start", bucket.start()).put("width", bucket.width());
+    var array = document.putArray("files");
+    for (LockedFile f : files) {
+      array
+          .addObject()
+          .put("name", f.name().toString())
+          .put("validLength", f.validLength())
+          .put("messages", f.messages())
+          .put("first", f.first())
+          .put("last", f.last())
+          .put("digest", f.digest() & 0xffff_ffffL)
+          .put("copy", Base64.getEncoder().encodeToString(f.copy()));
+    }
+    return Envelope.encode(TYPE, document);
+  }
+
+  /**
+   * @param path for error messages
+   * @throws DamagedException if it is not a lock, was cut short or altered
+   */
+  public static BucketLock decode(byte[] bytes, Path path) throws DamagedException {
+    Fields in = Envelope.decode(TYPE, bytes, path);
+    var files = new ArrayList<LockedFile>();
+    for (Fields f : in.objects("files")) {
+      String name = f.text("name");
+      byte[] copy = f.bytes("copy");
+      files.add(
+          new LockedFile(
+              DataFileName.parse(name)
+                  .orElseThrow(() -> new DamagedException(path, 0, "a data file's name", name)),
+              f.number("validLength", copy.length, Long.MAX_VALUE),
+              f.number("messages", 0, Long.MAX_VALUE),
+              f.number("first"),
+              f.number("last"),
+              (int) f.number("digest", 0, 0xffff_ffffL),
+              copy));
+    }
+    long start = in.number("start");
+    long width = in.number("width", 1, Long.MAX_VALUE);
+    if (Math.floorMod(start, width) != 0) {
+      throw new DamagedException(path, 0, "a start that is a multiple of the width", "" + start);
+    }
+    return new BucketLock(in.id("store"), in.id("log"), new Bucket(start, width), files);
+  }
+}

@@ -1,0 +1,110 @@
+package dev.cinch.bag.format;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The form of every small file that is written once and published by link: one line {@code cinch
+ * <type> <version> <length> <sha256>}, then a JSON document of that length and digest. A person can
+ * read it, and a file cut short or altered is known for one.
+ */
+public final class Envelope {
+  /** The version of the format that this code writes; it reads no other. */
+  public static final int VERSION = 1;
+
+  /** The longest envelope that is read: a lock of 10,000 data files with their copies. */
+  public static final int MAX_BYTES = 1 << 28;
+
+  private static final Pattern FIRST_LINE =
+      Pattern.compile("cinch ([a-z-]{1,32}) (\\d{1,9}) (\\d{1,9}) ([0-9a-f]{64})");
+  private static final int MAX_FIRST_LINE = 128;
+
+  static final ObjectMapper JSON =
+      JsonMapper.builder(
+              com.fasterxml.jackson.core.JsonFactory.builder()
+                  .streamReadConstraints(
+                      StreamReadConstraints.builder().maxStringLength(1 << 26).build())
+                  .build())
+          .enable(SerializationFeature.INDENT_OUTPUT)
+          .build();
+
+  private Envelope() {}
+
+  /** The bytes of a file of the type. */
+  public static byte[] encode(String type, JsonNode document) {
+    byte[] body;
+    try {
+      body = JSON.writeValueAsBytes(document);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException(e);
+    }
+    String line = "cinch %s %d %d %s\n".formatted(type, VERSION, body.length, sha256(body));
+    byte[] first = line.getBytes(StandardCharsets.US_ASCII);
+    byte[] all = Arrays.copyOf(first, first.length + body.length);
+    System.arraycopy(body, 0, all, first.length, body.length);
+    return all;
+  }
+
+  /**
+   * Reads what {@link #encode} wrote.
+   *
+   * @param path for the error message only
+   */
+  public static Fields decode(String type, byte[] bytes, Path path) throws DamagedException {
+    int newline = -1;
+    for (int i = 0; i < Math.min(bytes.length, MAX_FIRST_LINE); i++) {
+      if (bytes[i] == '\n') {
+        newline = i;
+        break;
+      }
+    }
+    String expected = "a first line \"cinch " + type + " " + VERSION + " <length> <sha256>\"";
+    if (newline < 0) {
+      throw new DamagedException(path, 0, expected, bytes.length + " bytes without one");
+    }
+    Matcher line = FIRST_LINE.matcher(new String(bytes, 0, newline, StandardCharsets.ISO_8859_1));
+    if (!line.matches() || !line.group(1).equals(type)) {
+      throw new DamagedException(path, 0, expected, "another one");
+    }
+    if (Integer.parseInt(line.group(2)) != VERSION) {
+      throw new DamagedException(
+          path, 0, "format version " + VERSION, line.group(2) + "; a newer Cinch may read it");
+    }
+    int length = Integer.parseInt(line.group(3));
+    if (bytes.length - newline - 1 != length) {
+      throw new DamagedException(
+          path, newline + 1, length + " bytes", (bytes.length - newline - 1) + " bytes");
+    }
+    byte[] body = Arrays.copyOfRange(bytes, newline + 1, bytes.length);
+    String digest = sha256(body);
+    if (!digest.equals(line.group(4))) {
+      throw new DamagedException(path, newline + 1, "SHA-256 " + line.group(4), digest);
+    }
+    try {
+      return new Fields(JSON.readTree(body), path);
+    } catch (java.io.IOException e) {
+      throw new DamagedException(path, newline + 1, "JSON", "something else");
+    }
+  }
+
+  /** SHA-256 in 64 hexadecimal digits. */
+  public static String sha256(byte[] bytes) {
+    try {
+      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package dev.cinch.bag.format;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.cinch.lease.Id;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * Strict access to the fields of a JSON object that was read from a file: what is missing or of
+ * another kind is damage.
+ */
+public final class Fields {
+  private final JsonNode node;
+  private final Path path;
+
+  Fields(JsonNode node, Path path) throws DamagedException {
+    if (!node.isObject()) {
+      throw new DamagedException(path, 0, "a JSON object", node.getNodeType().toString());
+    }
+    this.node = node;
+    this.path = path;
+  }
+
+  /** The file that the fields are from. */
+  public Path path() {
+    return path;
+  }
+
+  private JsonNode get(String name) throws DamagedException {
+    JsonNode value = node.get(name);
+    if (value == null) {
+      throw new DamagedException(path, 0, "a field \"" + name + "\"", "none");
+    }
+    return value;
+  }
+
+  private DamagedException wrong(String name, String expected) {
+    return new DamagedException(path, 0, expected + " in \"" + name + "\"", "" + node.get(name));
+  }
+
+  public boolean has(String name) {
+    return node.hasNonNull(name);
+  }
+
+  public String text(String name) throws DamagedException {
+    JsonNode value = get(name);
+    if (!value.isTextual()) {
+      throw wrong(name, "text");
+    }
+    return value.textValue();
+  }
+
+  public long number(String name) throws DamagedException {
+    JsonNode value = get(name);
+    if (!value.isIntegralNumber() || !value.canConvertToLong()) {
+      throw wrong(name, "a 64-bit integer");
+    }
+    return value.longValue();
+  }
+
+  /** A number within bounds, both inclusive. */
+  public long number(String name, long min, long max) throws DamagedException {
+    long value = number(name);
+    if (value < min || value > max) {
+      throw wrong(name, "a number from " + min + " to " + max);
+    }
+    return value;
+  }
+
+  public OptionalLong optionalNumber(String name) throws DamagedException {
+    return has(name) ? OptionalLong.of(number(name)) : OptionalLong.empty();
+  }
+
+  public Id id(String name) throws DamagedException {
+    try {
+      return Id.parse(text(name));
+    } catch (IllegalArgumentException e) {
+      throw wrong(name, "32 hexadecimal digits");
+    }
+  }
+
+  public byte[] bytes(String name) throws DamagedException {
+    try {
+      return java.util.Base64.getDecoder().decode(text(name));
+    } catch (IllegalArgumentException e) {
+      throw wrong(name, "base64");
+    }
+  }
+
+  public List<Fields> objects(String name) throws DamagedException {
+    JsonNode array = get(name);
+    if (!array.isArray()) {
+      throw wrong(name, "an array");
+    }
+    var all = new ArrayList<Fields>(array.size());
+    for (JsonNode element : array) {
+      all.add(new Fields(element, path));
+    }
+    return all;
+  }
+}

@@ -1,0 +1,115 @@
+package dev.cinch.bag.format;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.Id;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One link of a log's horizon: settles {@code [from, to)} (section 4).
+ *
+ * @param log the log's id
+ * @param number from 1, without gaps
+ * @param from the {@code to} of the record before, {@link Long#MIN_VALUE} in the first
+ * @param to a bucket boundary, above {@code from}
+ * @param previous SHA-256 of the record before, in hexadecimal; empty in the first
+ * @param trustedKeys how many of the store's trusted keys apply to this range (rule F3)
+ * @param buckets the closed buckets in the range, ascending; no other bucket in it exists (rule H1)
+ * @param closer who linked it, for people
+ * @param settledAt the filesystem's clock when it was written, for people
+ */
+public record HorizonRecord(
+    Id log,
+    long number,
+    long from,
+    long to,
+    String previous,
+    int trustedKeys,
+    List<ClosedBucket> buckets,
+    String closer,
+    long settledAt) {
+  private static final String TYPE = "record";
+
+  /**
+   * A bucket that a record lists.
+   *
+   * @param start of the bucket
+   * @param lockDigest SHA-256 of its lock, in hexadecimal
+   */
+  public record ClosedBucket(long start, String lockDigest) {}
+
+  public HorizonRecord {
+    buckets = List.copyOf(buckets);
+  }
+
+  /** What it lists for a bucket; empty if the bucket is in the range and does not exist. */
+  public Optional<ClosedBucket> bucket(long start) {
+    int low = 0;
+    int high = buckets.size() - 1;
+    while (low <= high) {
+      int middle = (low + high) >>> 1;
+      int order = Long.compare(buckets.get(middle).start(), start);
+      if (order == 0) {
+        return Optional.of(buckets.get(middle));
+      }
+      if (order < 0) {
+        low = middle + 1;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Whether a time lies in its range. */
+  public boolean settles(long time) {
+    return time >= from && time < to;
+  }
+
+  public byte[] encode() {
+    ObjectNode document = Envelope.JSON.createObjectNode();
+    document.put("log", log.toString()).put("number", number).put("from", from).put("to", to);
+    document.put("previous", previous).put("trustedKeys", trustedKeys);
+    document.put("closer", closer).put("settledAt", settledAt);
+    var array = document.putArray("buckets");
+    for (ClosedBucket b : buckets) {
+      array.addObject().put("start", b.start()).put("lock", b.lockDigest());
+    }
+    return Envelope.encode(TYPE, document);
+  }
+
+  /**
+   * @param path for error messages
+   * @throws DamagedException if it is not a record, was cut short or altered, or contradicts itself
+   */
+  public static HorizonRecord decode(byte[] bytes, Path path) throws DamagedException {
+    Fields in = Envelope.decode(TYPE, bytes, path);
+    var buckets = new ArrayList<ClosedBucket>();
+    long from = in.number("from");
+    long to = in.number("to");
+    if (to <= from) {
+      throw new DamagedException(path, 0, "\"to\" above \"from\"", to + " and " + from);
+    }
+    long before = from;
+    for (Fields f : in.objects("buckets")) {
+      long start = f.number("start");
+      if (start < before || start >= to) {
+        throw new DamagedException(path, 0, "buckets of its range in order", "" + start);
+      }
+      before = start + 1;
+      buckets.add(new ClosedBucket(start, f.text("lock")));
+    }
+    return new HorizonRecord(
+        in.id("log"),
+        in.number("number", 1, Long.MAX_VALUE),
+        from,
+        to,
+        in.text("previous"),
+        (int) in.number("trustedKeys", 0, Integer.MAX_VALUE),
+        buckets,
+        in.text("closer"),
+        in.number("settledAt"));
+  }
+}

@@ -1,0 +1,38 @@
+package dev.cinch.bag.format;
+
+import dev.cinch.bag.layout.DataFileName;
+
+/**
+ * What a lock says of one data file (section 3, step 4).
+ *
+ * @param name the file
+ * @param validLength bytes that exist; what lies past them does not, for any reader, ever (rule
+ *     C2); 0 if the file has no valid batch
+ * @param messages in those bytes
+ * @param first timestamp of the first message; 0 if there is none
+ * @param last timestamp of the last message; 0 if there is none
+ * @param digest running digest at the valid length; 0 if there is none
+ * @param copy the last bytes before the valid length, which nothing proves to be durable in the
+ *     file (rule C3)
+ */
+@SuppressWarnings(
+    "ArrayRecordComponent") // never shared outside this module's readers, which do not write to it
+public record LockedFile(
+    DataFileName name,
+    long validLength,
+    long messages,
+    long first,
+    long last,
+    int digest,
+    byte[] copy) {
+
+  /** Whether a batch that ends at this offset of the file exists. */
+  public boolean covers(long end) {
+    return validLength >= end;
+  }
+
+  /** Where the copy begins in the file. */
+  public long copyOffset() {
+    return validLength - copy.length;
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.format;
+
+import org.jspecify.annotations.NullMarked;

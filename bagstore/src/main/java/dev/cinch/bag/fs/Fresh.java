@@ -1,0 +1,155 @@
+package dev.cinch.bag.fs;
+
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/**
+ * The idioms that see past a network filesystem's caches (rules N2, N3). Thread-safe.
+ *
+ * <p>A listing may come from a cache that the server's timestamps are too coarse to invalidate; a
+ * name that another client created may stay "missing" for a minute, for a plain open too. Creating
+ * always asks the server.
+ */
+public final class Fresh {
+  /**
+   * Names that begin so are nobody's data: entries made to freshen a listing, files that wait to be
+   * linked.
+   */
+  public static final String TEMPORARY_PREFIX = "tmp-";
+
+  private static final RandomGenerator RANDOM = new SecureRandom();
+
+  private final StoreFs fs;
+  private final RandomGenerator random;
+
+  public Fresh(StoreFs fs) {
+    this(fs, RANDOM);
+  }
+
+  /**
+   * @param random draws temporary names; thread-safe
+   */
+  public Fresh(StoreFs fs, RandomGenerator random) {
+    this.fs = fs;
+    this.random = random;
+  }
+
+  /** A name that nobody else uses, for a temporary file or directory. */
+  public Path temporary(Path directory) {
+    return directory.resolve(TEMPORARY_PREFIX + Id.random(random));
+  }
+
+  /**
+   * Lists a directory as it is on the server now (rule N2): makes and removes an entry of its own,
+   * then opens and lists.
+   *
+   * @throws java.nio.file.AccessDeniedException where this process may not create entries, as in a
+   *     closed bucket
+   */
+  public List<String> list(Path directory, int mode) throws IOException {
+    Path entry = temporary(directory);
+    fs.create(entry, mode).close();
+    fs.unlink(entry);
+    return fs.list(directory);
+  }
+
+  /**
+   * Opens for reading; before it believes that the name is missing it lists the parent (rule N3).
+   */
+  public StoreFile read(Path file) throws IOException {
+    try {
+      return fs.read(file);
+    } catch (NoSuchFileException e) {
+      fs.list(parent(file));
+      return fs.read(file);
+    }
+  }
+
+  /** The whole content of a small file, at most {@code limit} bytes; see {@link #read}. */
+  public byte[] readAll(Path file, int limit) throws IOException {
+    try (StoreFile in = read(file)) {
+      return readAll(in, file, limit);
+    }
+  }
+
+  /** As {@link #readAll(Path, int)}, past the cache (rule N5). */
+  public byte[] readAllUncached(Path file, int limit) throws IOException {
+    try (StoreFile in = fs.readUncached(file)) {
+      return readAll(in, file, limit);
+    }
+  }
+
+  private static byte[] readAll(StoreFile in, Path file, int limit) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocate(1 << 13);
+    while (in.read(buffer, buffer.position()) > 0 && !buffer.hasRemaining()) {
+      if (buffer.capacity() > limit) {
+        throw new IOException(file + ": longer than " + limit + " bytes");
+      }
+      buffer = ByteBuffer.allocate(buffer.capacity() * 4).put(buffer.flip());
+    }
+    buffer.flip();
+    var bytes = new byte[buffer.remaining()];
+    buffer.get(bytes);
+    return bytes;
+  }
+
+  /**
+   * Publishes content under a name that is written once: writes and forces a temporary file beside
+   * it, links it, removes the temporary name. Whatever link answers, the truth is what the name
+   * holds afterwards: read it.
+   *
+   * @throws IOException when the temporary file could not be written; nothing was published then
+   */
+  public void publish(Path name, byte[] content, int mode) throws IOException {
+    Path temporary = temporary(parent(name));
+    try {
+      try (StoreFile out = fs.create(temporary, mode)) {
+        out.write(ByteBuffer.wrap(content));
+        out.force();
+      }
+      try {
+        fs.link(temporary, name);
+      } catch (FileAlreadyExistsException e) {
+        // Lost, or the answer to our own retransmitted LINK: the caller reads the name.
+      }
+      fs.forceDirectory(parent(name));
+    } finally {
+      removeQuietly(temporary);
+    }
+  }
+
+  /** Makes a directory unless it is there. */
+  public boolean ensureDirectory(Path directory, int mode) throws IOException {
+    try {
+      fs.mkdir(directory, mode);
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      return false;
+    }
+  }
+
+  /** Removes a name of our own; what is left behind is swept by others, so failing is no error. */
+  public void removeQuietly(Path file) {
+    try {
+      fs.unlink(file);
+    } catch (IOException e) {
+      // Already gone, or the directory was closed: a name with the temporary prefix means nothing
+      // to anyone.
+    }
+  }
+
+  private static Path parent(Path file) {
+    Path parent = file.getParent();
+    if (parent == null) {
+      throw new IllegalArgumentException("no parent: " + file);
+    }
+    return parent;
+  }
+}

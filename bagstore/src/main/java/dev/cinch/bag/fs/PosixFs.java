@@ -1,0 +1,245 @@
+package dev.cinch.bag.fs;
+
+import com.sun.nio.file.ExtendedOpenOption;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.GroupPrincipal;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The real thing: any POSIX filesystem that {@code java.nio.file} reaches. Thread-safe.
+ *
+ * <p>Modes and group are set right after creating, because Java can neither set the umask nor pass
+ * the setgid bit (rule C6).
+ */
+public final class PosixFs implements StoreFs {
+  private static final Set<OpenOption> CREATE =
+      Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
+  private static final Set<OpenOption> APPEND =
+      Set.of(StandardOpenOption.WRITE, StandardOpenOption.APPEND);
+  private static final Set<OpenOption> OVERWRITE = Set.of(StandardOpenOption.WRITE);
+  private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ);
+  private static final Set<OpenOption> READ_DIRECT =
+      Set.of(StandardOpenOption.READ, ExtendedOpenOption.DIRECT);
+  private static final FileAttribute<?>[] NO_ATTRIBUTES = {};
+  private static final String STATUS = "unix:dev,ino,size,ctime,mode,uid";
+
+  private final @Nullable String group;
+
+  /**
+   * @param group name of the group that everything created gets; null: whatever the filesystem
+   *     gives (setgid directories)
+   */
+  public PosixFs(@Nullable String group) {
+    this.group = group;
+  }
+
+  @Override
+  public void mkdir(Path directory, int mode) throws IOException {
+    Files.createDirectory(directory);
+    own(directory, mode);
+  }
+
+  @Override
+  public void rmdir(Path directory) throws IOException {
+    Files.delete(directory);
+  }
+
+  @Override
+  public StoreFile create(Path file, int mode) throws IOException {
+    FileChannel channel = FileChannel.open(file, CREATE, NO_ATTRIBUTES);
+    try {
+      own(file, mode);
+    } catch (IOException | RuntimeException e) {
+      channel.close();
+      throw e;
+    }
+    return new ChannelFile(channel, 1);
+  }
+
+  private void own(Path path, int mode) throws IOException {
+    if (group != null) {
+      PosixFileAttributeView view = Files.getFileAttributeView(path, PosixFileAttributeView.class);
+      GroupPrincipal wanted =
+          path.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByGroupName(group);
+      if (!view.readAttributes().group().equals(wanted)) {
+        view.setGroup(wanted);
+      }
+    }
+    chmod(path, mode); // after the group: chown clears setgid
+  }
+
+  @Override
+  public StoreFile append(Path file) throws IOException {
+    return new ChannelFile(FileChannel.open(file, APPEND, NO_ATTRIBUTES), 1);
+  }
+
+  @Override
+  public StoreFile overwrite(Path file) throws IOException {
+    return new ChannelFile(FileChannel.open(file, OVERWRITE, NO_ATTRIBUTES), 1);
+  }
+
+  @Override
+  public StoreFile read(Path file) throws IOException {
+    return new ChannelFile(FileChannel.open(file, READ, NO_ATTRIBUTES), 1);
+  }
+
+  @Override
+  public StoreFile readUncached(Path file) throws IOException {
+    try {
+      FileChannel channel = FileChannel.open(file, READ_DIRECT, NO_ATTRIBUTES);
+      return new ChannelFile(channel, (int) Files.getFileStore(file).getBlockSize());
+    } catch (IOException | UnsupportedOperationException e) {
+      return read(file); // no direct reads here (tmpfs): the cache is the storage
+    }
+  }
+
+  @Override
+  public FileStatus status(Path path) throws IOException {
+    Map<String, Object> a = Files.readAttributes(path, STATUS, LinkOption.NOFOLLOW_LINKS);
+    return new FileStatus(
+        number(a, "dev"),
+        number(a, "ino"),
+        number(a, "size"),
+        ((FileTime) value(a, "ctime")).to(TimeUnit.NANOSECONDS),
+        (int) number(a, "mode") & 07777,
+        (int) number(a, "uid"));
+  }
+
+  private static Object value(Map<String, Object> attributes, String name) {
+    Object value = attributes.get(name);
+    if (value == null) {
+      throw new IllegalStateException("the filesystem has no unix:" + name);
+    }
+    return value;
+  }
+
+  private static long number(Map<String, Object> attributes, String name) {
+    return ((Number) value(attributes, name)).longValue();
+  }
+
+  @Override
+  public List<String> list(Path directory) throws IOException {
+    var names = new ArrayList<String>();
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+      for (Path entry : entries) {
+        names.add(entry.getFileName().toString());
+      }
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    return names;
+  }
+
+  @Override
+  public void link(Path existing, Path name) throws IOException {
+    Files.createLink(name, existing);
+  }
+
+  @Override
+  public void chmod(Path path, int mode) throws IOException {
+    Files.setAttribute(path, "unix:mode", mode);
+  }
+
+  @Override
+  public void unlink(Path file) throws IOException {
+    Files.delete(file);
+  }
+
+  @Override
+  public void forceDirectory(Path directory) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      throw new NotDirectoryException(directory.toString());
+    }
+    try (FileChannel channel = FileChannel.open(directory, READ, NO_ATTRIBUTES)) {
+      channel.force(true);
+    }
+  }
+
+  private record ChannelFile(FileChannel channel, int alignment) implements StoreFile {
+    @Override
+    public void write(ByteBuffer... buffers) throws IOException {
+      if (buffers.length == 1) {
+        while (buffers[0].hasRemaining()) {
+          channel.write(buffers[0]);
+        }
+        return;
+      }
+      ByteBuffer last = buffers[buffers.length - 1];
+      while (last.hasRemaining()) {
+        channel.write(buffers);
+      }
+      for (ByteBuffer b : buffers) {
+        if (b.hasRemaining()) {
+          throw new IOException("short write");
+        }
+      }
+    }
+
+    @Override
+    public void force() throws IOException {
+      channel.force(false);
+    }
+
+    @Override
+    public int read(ByteBuffer into, long offset) throws IOException {
+      if (alignment > 1) {
+        return readAligned(into, offset);
+      }
+      int total = 0;
+      while (into.hasRemaining()) {
+        int n = channel.read(into, offset + total);
+        if (n < 0) {
+          break;
+        }
+        total += n;
+      }
+      return total;
+    }
+
+    private int readAligned(ByteBuffer into, long offset) throws IOException {
+      int chunk = Math.max(alignment, 1 << 16);
+      ByteBuffer block = ByteBuffer.allocateDirect(chunk + alignment).alignedSlice(alignment);
+      int total = 0;
+      while (into.hasRemaining()) {
+        long position = offset + total;
+        long start = position - position % alignment;
+        block.clear().limit(chunk);
+        int n = channel.read(block, start);
+        int skip = (int) (position - start);
+        if (n <= skip) {
+          break;
+        }
+        int take = Math.min(n - skip, into.remaining());
+        into.put(block.duplicate().position(skip).limit(skip + take));
+        total += take;
+        if (n < chunk) {
+          break;
+        }
+      }
+      return total;
+    }
+
+    @Override
+    public void close() throws IOException {
+      channel.close();
+    }
+  }
+}

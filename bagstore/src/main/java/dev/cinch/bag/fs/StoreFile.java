@@ -1,0 +1,30 @@
+package dev.cinch.bag.fs;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * An open file. Not thread-safe. Errors of {@link #force} and {@link #close} are write errors (rule
+ * N4): what was written may or may not be there.
+ */
+public interface StoreFile extends Closeable {
+  /**
+   * Writes all that remains in the buffers, in their order, at the end of the file (or on from
+   * where an overwriting handle is).
+   */
+  void write(ByteBuffer... buffers) throws IOException;
+
+  /** Forces what was written through this handle to stable storage. */
+  void force() throws IOException;
+
+  /**
+   * Reads from an offset until the buffer is full or the file ends.
+   *
+   * @return the number of bytes read, 0 at the end of the file
+   */
+  int read(ByteBuffer into, long offset) throws IOException;
+
+  @Override
+  void close() throws IOException;
+}

@@ -1,0 +1,70 @@
+package dev.cinch.bag.fs;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Every operation that Cinch ever asks of the shared filesystem, and no other (rule N1).
+ *
+ * <p>Never rename, never map a file that others write, no advisory locks across machines. It is
+ * narrow so that a test can stand between the store and the filesystem and fail, crash, delay or
+ * reorder any single operation.
+ *
+ * <p>Errors are those of {@code java.nio.file}: {@link java.nio.file.NoSuchFileException}, {@link
+ * java.nio.file.FileAlreadyExistsException}, {@link java.nio.file.AccessDeniedException} (EACCES),
+ * and other {@link IOException}s for the rest (EPERM, ESTALE, EIO, ENOSPC, EDQUOT, EROFS).
+ * Implementations are thread-safe.
+ */
+public interface StoreFs {
+  /** Makes a directory and gives it the mode; the parent must exist. */
+  void mkdir(Path directory, int mode) throws IOException;
+
+  /** Removes an empty directory. */
+  void rmdir(Path directory) throws IOException;
+
+  /** Creates a file that must not exist, gives it the mode, and opens it for appending. */
+  StoreFile create(Path file, int mode) throws IOException;
+
+  /** Opens a file for appending; never creates it. */
+  StoreFile append(Path file) throws IOException;
+
+  /** Opens a file for writing from its first byte on, keeping what it holds; never creates it. */
+  StoreFile overwrite(Path file) throws IOException;
+
+  /** Opens a file for reading. */
+  StoreFile read(Path file) throws IOException;
+
+  /**
+   * Opens a file for reading in a way that asks the storage again instead of a cache, where the
+   * filesystem can (rule N5); otherwise as {@link #read}.
+   */
+  StoreFile readUncached(Path file) throws IOException;
+
+  /**
+   * Attributes by path. Fresh only right after an open of the same path: on a network filesystem
+   * they may otherwise come from a cache.
+   */
+  FileStatus status(Path path) throws IOException;
+
+  /**
+   * The names in a directory, in no order, without {@code .} and {@code ..}; see {@link Fresh#list}
+   * for one that must be fresh.
+   */
+  List<String> list(Path directory) throws IOException;
+
+  /** Makes {@code name} another name of {@code existing}; fails if there is such a name. */
+  void link(Path existing, Path name) throws IOException;
+
+  /** Sets the mode bits (07777) of a file or directory. */
+  void chmod(Path path, int mode) throws IOException;
+
+  /** Removes a file's name. */
+  void unlink(Path file) throws IOException;
+
+  /**
+   * Forces a directory's entries to stable storage, where the filesystem can; otherwise does
+   * nothing.
+   */
+  void forceDirectory(Path directory) throws IOException;
+}

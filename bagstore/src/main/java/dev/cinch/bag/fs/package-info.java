@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.fs;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,135 @@
+package dev.cinch.bag.layout;
+
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.lease.Id;
+import java.nio.file.Path;
+import java.util.OptionalLong;
+
+/**
+ * Where everything of a log stands.
+ *
+ * <p>Buckets stand three levels deep, {@code buckets/<era>/<group>/<bucket>}, each level named
+ * after the time at which it starts: a group holds {@value #FAN_OUT} buckets and an era as many
+ * groups, so that no directory that a closer must list grows with the age of the log. Records stand
+ * in groups of {@value #RECORDS_PER_GROUP} for the same reason.
+ *
+ * @param root the log's directory
+ * @param name the log's name
+ */
+public record LogLayout(Path root, LogName name) {
+  /** Buckets in a group, and groups in an era. */
+  public static final int FAN_OUT = 256;
+
+  /** Records in one directory. */
+  public static final int RECORDS_PER_GROUP = 1000;
+
+  private static final String DATA_SUFFIX = ".log";
+
+  /** Id and date of birth; published last when a log is made. */
+  public Path identity() {
+    return root.resolve("identity");
+  }
+
+  public Path buckets() {
+    return root.resolve("buckets");
+  }
+
+  public Path era(Bucket bucket) {
+    return buckets().resolve(TimeName.of(eraStart(bucket)));
+  }
+
+  public Path group(Bucket bucket) {
+    return era(bucket).resolve(TimeName.of(groupStart(bucket)));
+  }
+
+  public Path bucket(Bucket bucket) {
+    return group(bucket).resolve(TimeName.of(bucket.start()));
+  }
+
+  public static long eraStart(Bucket bucket) {
+    return Bucket.floor(bucket.start(), eraWidth(bucket.width()));
+  }
+
+  public static long groupStart(Bucket bucket) {
+    return Bucket.floor(bucket.start(), groupWidth(bucket.width()));
+  }
+
+  public static long groupWidth(long width) {
+    return width * FAN_OUT;
+  }
+
+  public static long eraWidth(long width) {
+    return width * FAN_OUT * FAN_OUT;
+  }
+
+  public static Path prelock(Path bucket) {
+    return bucket.resolve("prelock");
+  }
+
+  public static Path lock(Path bucket) {
+    return bucket.resolve("lock");
+  }
+
+  public static Path dataFile(Path bucket, DataFileName name) {
+    return bucket.resolve(name.toString());
+  }
+
+  public static boolean isDataFile(String name) {
+    return name.endsWith(DATA_SUFFIX) && !isTemporary(name);
+  }
+
+  public static boolean isTemporary(String name) {
+    return name.startsWith(Fresh.TEMPORARY_PREFIX);
+  }
+
+  public Path horizon() {
+    return root.resolve("horizon");
+  }
+
+  public Path records() {
+    return horizon().resolve("records");
+  }
+
+  /** The directory of the records {@code group * 1000 + 1} to {@code (group + 1) * 1000}. */
+  public Path recordGroup(long group) {
+    return records().resolve(String.format("%07d", group));
+  }
+
+  public static long groupOfRecord(long number) {
+    return (number - 1) / RECORDS_PER_GROUP;
+  }
+
+  public Path record(long number) {
+    return recordGroup(groupOfRecord(number)).resolve(Numbered.name(number));
+  }
+
+  public Path intents() {
+    return horizon().resolve("intents");
+  }
+
+  public Path intent(long to, Id closer) {
+    return intents().resolve(TimeName.of(to) + "-" + closer);
+  }
+
+  /** The boundary that an intent reaches; empty for a name of another kind. */
+  public static OptionalLong intentReach(String name) {
+    int dash = name.indexOf('-');
+    return dash < 0 ? OptionalLong.empty() : TimeName.parse(name.substring(0, dash));
+  }
+
+  public Path checkpoints() {
+    return horizon().resolve("checkpoints");
+  }
+
+  public Path checkpoint(long number) {
+    return checkpoints().resolve(Numbered.name(number));
+  }
+
+  public Path segments() {
+    return root.resolve("segments");
+  }
+
+  public Path segment(long number) {
+    return segments().resolve(Numbered.name(number));
+  }
+}

@@ -1,0 +1,28 @@
+package dev.cinch.bag.layout;
+
+import java.util.regex.Pattern;
+
+/**
+ * The name of a log: {@code [a-z0-9][a-z0-9._-]{0,62}}, so that it is one plain file name on every
+ * filesystem. Anything else is refused.
+ */
+public record LogName(String value) implements Comparable<LogName> {
+  private static final Pattern ALLOWED = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
+
+  /**
+   * @throws IllegalArgumentException if it is no log name; the message is for the user
+   */
+  public LogName {
+    Names.check("log name", value, ALLOWED);
+  }
+
+  @Override
+  public int compareTo(LogName other) {
+    return value.compareTo(other.value);
+  }
+
+  @Override
+  public String toString() {
+    return value;
+  }
+}

@@ -1,0 +1,56 @@
+package dev.cinch.bag.layout;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Where everything of a store stands. With {@link LogLayout} the only place that spells a file
+ * name.
+ *
+ * @param root the store's directory
+ */
+public record StoreLayout(Path root) {
+  /** Settings that never change. */
+  public Path settings() {
+    return root.resolve("store.json");
+  }
+
+  /** Trusted keys, numbered. */
+  public Path keys() {
+    return root.resolve("keys");
+  }
+
+  /** Longest lease times, numbered; the last one counts. */
+  public Path limits() {
+    return root.resolve("limits");
+  }
+
+  /** Numbers taken by instances of the lease service (rule L9). */
+  public Path instances() {
+    return root.resolve("service").resolve("instances");
+  }
+
+  /** Ceilings published by instances of the lease service (rule L3). */
+  public Path ceilings() {
+    return root.resolve("service").resolve("ceilings");
+  }
+
+  /** Where the filesystem's clock is read. */
+  public Path clock() {
+    return root.resolve("clock");
+  }
+
+  public Path logs() {
+    return root.resolve("logs");
+  }
+
+  public LogLayout log(LogName name) {
+    return new LogLayout(logs().resolve(name.value()), name);
+  }
+
+  /** The directories that a new store has, parents first. */
+  public List<Path> directories() {
+    return List.of(
+        keys(), limits(), root.resolve("service"), instances(), ceilings(), clock(), logs());
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.layout;
+
+import org.jspecify.annotations.NullMarked;

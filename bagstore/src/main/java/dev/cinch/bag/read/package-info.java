@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.read;
+
+import org.jspecify.annotations.NullMarked;

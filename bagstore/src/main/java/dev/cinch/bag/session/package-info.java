@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.session;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,66 @@
+package dev.cinch.bag.store;
+
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.util.random.RandomGenerator;
+
+/**
+ * What everything that works on an open store needs. Thread-safe.
+ *
+ * @param fs the filesystem
+ * @param fresh the same, past its caches
+ * @param layout where things stand
+ * @param identity what {@code store.json} says
+ * @param machine the name under which this process writes
+ * @param time clocks and waits
+ * @param fsClock the filesystem's clock
+ * @param random draws incarnations and temporary names; thread-safe
+ */
+public record StoreContext(
+    StoreFs fs,
+    Fresh fresh,
+    StoreLayout layout,
+    StoreIdentity identity,
+    MachineName machine,
+    TimeSource time,
+    FsClock fsClock,
+    RandomGenerator random) {
+
+  public StoreSettings settings() {
+    return identity.settings();
+  }
+
+  public int fileMode() {
+    return settings().fileMode();
+  }
+
+  public int directoryMode() {
+    return settings().directoryMode();
+  }
+
+  /**
+   * Compares this machine's clock with the filesystem's (section 5).
+   *
+   * @return the filesystem's now, nanoseconds since the Unix epoch
+   * @throws ClockException if they are further apart than the store allows
+   */
+  public long checkedNow() throws IOException {
+    long before = time.wallNanos();
+    long now = fsClock.now();
+    long after = time.wallNanos();
+    long ahead = before - now;
+    long behind = now - after;
+    if (ahead > settings().clockAheadMs() * 1_000_000) {
+      throw new ClockException(ahead, settings().clockAheadMs(), "ahead of");
+    }
+    if (behind > settings().clockBehindMs() * 1_000_000) {
+      throw new ClockException(behind, settings().clockBehindMs(), "behind");
+    }
+    return now;
+  }
+}

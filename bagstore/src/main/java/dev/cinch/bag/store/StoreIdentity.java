@@ -1,0 +1,145 @@
+package dev.cinch.bag.store;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * The content of {@code store.json}.
+ *
+ * @param id drawn at random by {@code init}
+ * @param created the filesystem's clock then
+ * @param settings decided then
+ */
+public record StoreIdentity(Id id, long created, StoreSettings settings) {
+  /** The version of the store's format that this code reads and writes. */
+  public static final int FORMAT = 1;
+
+  private static final ObjectMapper JSON =
+      JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
+  private static final String DIGEST = "sha256";
+
+  /** The file's bytes: a JSON object whose last field is the digest of the others. */
+  public byte[] encode() {
+    StoreSettings s = settings;
+    ObjectNode node = JSON.createObjectNode();
+    node.put("format", FORMAT).put("store", id.toString()).put("created", created);
+    node.put("bucketWidthMs", s.bucketWidthMs()).put("graceMs", s.graceMs());
+    node.put("clockAheadMs", s.clockAheadMs()).put("clockBehindMs", s.clockBehindMs());
+    node.put("timestampDistanceMs", s.timestampDistanceMs()).put("slowAppendMs", s.slowAppendMs());
+    node.put("longestLeaseMs", s.longestLeaseMs()).put("leaseMarginMs", s.leaseMarginMs());
+    node.put("fileMode", Integer.toOctalString(s.fileMode()));
+    node.put("directoryMode", Integer.toOctalString(s.directoryMode()));
+    node.put("group", s.group().orElse(""));
+    node.put("messageLimit", s.messageLimit());
+    node.put("confirm", s.confirm().name().toLowerCase(java.util.Locale.ROOT));
+    node.put("leases", s.leases().name().toLowerCase(java.util.Locale.ROOT));
+    node.put(DIGEST, digest(node));
+    try {
+      return (JSON.writeValueAsString(node) + "\n").getBytes(StandardCharsets.UTF_8);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** SHA-256 of the other fields, each as {@code name=value} and a newline, in the file's order. */
+  private static String digest(ObjectNode node) {
+    var text = new StringBuilder();
+    node.fields()
+        .forEachRemaining(
+            f -> {
+              if (!f.getKey().equals(DIGEST)) {
+                text.append(f.getKey()).append('=').append(f.getValue().asText()).append('\n');
+              }
+            });
+    return Envelope.sha256(text.toString().getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * @throws DamagedException if it is no {@code store.json} that this code can read
+   */
+  public static StoreIdentity decode(byte[] bytes, Path path) throws DamagedException {
+    JsonNode node;
+    try {
+      node = JSON.readTree(bytes);
+    } catch (IOException e) {
+      throw new DamagedException(path, 0, "a JSON object", bytes.length + " other bytes");
+    }
+    if (!(node instanceof ObjectNode object)) {
+      throw new DamagedException(path, 0, "a JSON object", bytes.length + " other bytes");
+    }
+    var in = new Reader(object, path);
+    int format = in.number("format");
+    if (format != FORMAT) {
+      throw new DamagedException(
+          path,
+          0,
+          "store format " + FORMAT,
+          format + " (use the Cinch that made it, or a newer one)");
+    }
+    String digest = digest(object);
+    if (!digest.equals(in.text(DIGEST))) {
+      throw new DamagedException(path, 0, "sha256 " + digest, in.text(DIGEST));
+    }
+    try {
+      var settings =
+          new StoreSettings(
+              in.number("bucketWidthMs"),
+              in.number("graceMs"),
+              in.number("clockAheadMs"),
+              in.number("clockBehindMs"),
+              in.number("timestampDistanceMs"),
+              in.number("slowAppendMs"),
+              in.number("longestLeaseMs"),
+              in.number("leaseMarginMs"),
+              Integer.parseInt(in.text("fileMode"), 8),
+              Integer.parseInt(in.text("directoryMode"), 8),
+              Optional.of(in.text("group")).filter(g -> !g.isEmpty()),
+              in.number("messageLimit"),
+              StoreSettings.Confirm.valueOf(in.text("confirm").toUpperCase(java.util.Locale.ROOT)),
+              StoreSettings.Leases.valueOf(in.text("leases").toUpperCase(java.util.Locale.ROOT)));
+      if (!settings.problems().isEmpty()) {
+        throw new DamagedException(path, 0, "settings that work", settings.problems().get(0));
+      }
+      return new StoreIdentity(Id.parse(in.text("store")), in.longNumber("created"), settings);
+    } catch (IllegalArgumentException e) {
+      throw new DamagedException(path, 0, "a known setting", String.valueOf(e.getMessage()));
+    }
+  }
+
+  private record Reader(ObjectNode node, Path path) {
+    String text(String name) throws DamagedException {
+      JsonNode v = node.get(name);
+      if (v == null || !v.isTextual()) {
+        throw new DamagedException(path, 0, "text in \"" + name + "\"", String.valueOf(v));
+      }
+      return v.textValue();
+    }
+
+    long longNumber(String name) throws DamagedException {
+      JsonNode v = node.get(name);
+      if (v == null || !v.canConvertToLong() || !v.isIntegralNumber()) {
+        throw new DamagedException(path, 0, "a number in \"" + name + "\"", String.valueOf(v));
+      }
+      return v.longValue();
+    }
+
+    int number(String name) throws DamagedException {
+      long value = longNumber(name);
+      if (value != (int) value) {
+        throw new DamagedException(path, 0, "a 32-bit number in \"" + name + "\"", "" + value);
+      }
+      return (int) value;
+    }
+  }
+}

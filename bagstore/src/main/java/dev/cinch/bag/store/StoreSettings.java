@@ -1,0 +1,148 @@
+package dev.cinch.bag.store;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What {@code init} decides once for a store, and nobody changes: {@code store.json}. Times are in
+ * milliseconds.
+ *
+ * @param bucketWidthMs width of every bucket, 100 to 3,600,000
+ * @param graceMs how long after its end a bucket may be closed, by the filesystem's clock; above
+ *     clock bound + distance + slow append
+ * @param clockAheadMs how far a machine's clock may be ahead of the filesystem's before it refuses
+ *     to work
+ * @param clockBehindMs how far it may be behind
+ * @param timestampDistanceMs how far a message's timestamp may be from its writer's clock
+ * @param slowAppendMs how long a slow append takes, from its timestamp to its being visible
+ * @param longestLeaseMs the longest lease time when the store is made; later ones stand in {@code
+ *     limits/}
+ * @param leaseMarginMs how long before a lease expires its holder stops writing under it
+ * @param fileMode mode bits of new files, octal in the file
+ * @param directoryMode mode bits of new directories, octal in the file
+ * @param group name of the group of everything created; empty: as the filesystem gives it
+ * @param messageLimit the longest message in bytes, 1 to 16 MiB
+ * @param confirm whether a writer always looks at the prelock after a write
+ * @param leases whether readers demand a valid witness for every message
+ */
+public record StoreSettings(
+    long bucketWidthMs,
+    long graceMs,
+    long clockAheadMs,
+    long clockBehindMs,
+    long timestampDistanceMs,
+    long slowAppendMs,
+    long longestLeaseMs,
+    long leaseMarginMs,
+    int fileMode,
+    int directoryMode,
+    Optional<String> group,
+    int messageLimit,
+    Confirm confirm,
+    Leases leases) {
+
+  /** Section 5, last sentences. */
+  public enum Confirm {
+    /** After every batch. */
+    ALWAYS,
+    /**
+     * Only when a change time that the server assigned does not show the write to be clearly early.
+     */
+    LATE
+  }
+
+  /** Rule F3. */
+  public enum Leases {
+    OPTIONAL,
+    REQUIRED
+  }
+
+  /** The highest message limit there can be, in bytes. */
+  public static final int MAX_MESSAGE_LIMIT = 16 << 20;
+
+  /**
+   * One-second buckets, two seconds of grace, clocks within half a second, messages up to 1 MiB.
+   */
+  public static final StoreSettings DEFAULT =
+      new StoreSettings(
+          1_000,
+          2_000,
+          500,
+          500,
+          500,
+          500,
+          60_000,
+          500,
+          0664,
+          02775,
+          Optional.empty(),
+          1 << 20,
+          Confirm.ALWAYS,
+          Leases.OPTIONAL);
+
+  /** What cannot work about these settings, each a line for the user; empty if nothing. */
+  public List<String> problems() {
+    var problems = new ArrayList<String>();
+    within(problems, "bucket width", bucketWidthMs, 100, 3_600_000);
+    within(problems, "clock bound ahead", clockAheadMs, 1, 3_600_000);
+    within(problems, "clock bound behind", clockBehindMs, 1, 3_600_000);
+    within(problems, "timestamp distance", timestampDistanceMs, 1, 3_600_000);
+    within(problems, "slow append", slowAppendMs, 1, 3_600_000);
+    within(problems, "grace", graceMs, 1, 86_400_000);
+    within(problems, "longest lease", longestLeaseMs, 1, 86_400_000);
+    within(problems, "lease margin", leaseMarginMs, 0, 3_600_000);
+    long needed = Math.max(clockAheadMs, clockBehindMs) + timestampDistanceMs + slowAppendMs;
+    if (graceMs <= needed) {
+      problems.add(
+          "grace is %d ms; it must be above clock bound + timestamp distance + slow append, %d ms"
+              .formatted(graceMs, needed));
+    }
+    long lease = bucketWidthMs + graceMs + leaseMarginMs + clockAheadMs;
+    if (longestLeaseMs <= lease) {
+      problems.add(
+          "longest lease is %d ms; it must be above bucket width + grace + margins, %d ms, or no fence ends in time"
+              .formatted(longestLeaseMs, lease));
+    }
+    within(problems, "message limit", messageLimit, 1, MAX_MESSAGE_LIMIT);
+    if ((fileMode & 0600) != 0600 || (fileMode & ~0777) != 0) {
+      problems.add("file mode %o must let the owner read and write".formatted(fileMode));
+    }
+    if ((directoryMode & 0700) != 0700 || (directoryMode & ~07777) != 0) {
+      problems.add("directory mode %o must let the owner do all".formatted(directoryMode));
+    }
+    return problems;
+  }
+
+  private static void within(List<String> problems, String what, long value, long min, long max) {
+    if (value < min || value > max) {
+      problems.add("%s is %d; it must be from %d to %d".formatted(what, value, min, max));
+    }
+  }
+
+  public long bucketWidthNanos() {
+    return bucketWidthMs * 1_000_000;
+  }
+
+  public long graceNanos() {
+    return graceMs * 1_000_000;
+  }
+
+  public long timestampDistanceNanos() {
+    return timestampDistanceMs * 1_000_000;
+  }
+
+  public long leaseMarginNanos() {
+    return leaseMarginMs * 1_000_000;
+  }
+
+  /** The mode of a file that nobody writes to any more. */
+  public int closedFileMode() {
+    return fileMode & ~0222;
+  }
+
+  /** The mode of a directory in which nobody creates any more. */
+  public int closedDirectoryMode() {
+    return directoryMode & ~0222;
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.store;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,270 @@
+package dev.cinch.bag.write;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Appends batches to buckets: steps 2 to 4 of section 2. Confined to the committer of one {@link
+ * LogWriter}.
+ *
+ * <p>Timestamps only grow, so it knows one bucket at a time.
+ */
+@CheckReturnValue
+final class BucketAppender {
+  private static final Logger LOG = LoggerFactory.getLogger(BucketAppender.class);
+
+  /** How often, and how far apart, to look whether the creator of a prelock has set its mode. */
+  private static final int MODE_LOOKS = 20;
+
+  private static final long MODE_LOOK_NANOS = 2_000_000;
+
+  /** How long the comparison of clocks is good for. */
+  private static final long CLOCK_CHECK_NANOS = 10_000_000_000L;
+
+  private final LogContext log;
+  private final StoreFs fs;
+  private final StoreSettings settings;
+  private final Durability durability;
+  private final HorizonAdvance horizon;
+  private final BatchEncoder encoder = new BatchEncoder();
+  private Id incarnation;
+  private @Nullable BucketFile current;
+  private @Nullable Long clockCheckedAt;
+
+  /** What became of an attempt to append a batch. */
+  sealed interface Attempt {
+    /** Its fate is known. */
+    record Known(PendingBatch.Outcome outcome) implements Attempt {}
+
+    /** A write was attempted, and only the closed bucket can tell: step 5. */
+    record Unknown(Bucket bucket, DataFileName file, long end, long firstPosition, String why)
+        implements Attempt {}
+  }
+
+  BucketAppender(LogContext log, Durability durability, HorizonAdvance horizon) {
+    this.log = log;
+    this.fs = log.store().fs();
+    this.settings = log.store().settings();
+    this.durability = durability;
+    this.horizon = horizon;
+    this.incarnation = Id.random(log.store().random());
+  }
+
+  Attempt append(PendingBatch batch) {
+    BucketFile file = current;
+    StoreFile created = null;
+    if (file == null || !file.bucket.equals(batch.bucket)) {
+      current = null;
+      try { // step 2; before the first byte, an error means REJECTED (rule A1)
+        file = enter(batch.bucket);
+        created = fs.create(file.path, settings.fileMode());
+      } catch (AccessDeniedException e) {
+        return rejected("the bucket is closed to this user: " + e.getMessage());
+      } catch (IOException e) {
+        incarnation =
+            Id.random(log.store().random()); // the name may exist now; it is never used again
+        return rejected(message(e));
+      }
+    }
+    encoder.encode(batch, file, header(file));
+    long position = file.messages;
+    var unknown = new Attempt.Unknown(batch.bucket, file.name, encoder.newLength(), position, "");
+    try {
+      StoreFile out = created != null ? created : fs.append(file.path);
+      write(out, file); // step 3
+    } catch (IOException e) {
+      return failed(unknown, e);
+    }
+    encoder.applyTo(file, batch);
+    current = file;
+    try { // step 4
+      if (confirmed(file)) {
+        return new Attempt.Known(new PendingBatch.Outcome.Committed(file.name, position));
+      }
+      current = null;
+      return why(unknown, "the bucket is being closed");
+    } catch (IOException e) {
+      return failed(unknown, e);
+    }
+  }
+
+  private static Attempt rejected(String reason) {
+    return new Attempt.Known(new PendingBatch.Outcome.Rejected(reason));
+  }
+
+  static String message(IOException e) {
+    String text = e.getMessage();
+    return text == null ? e.toString() : e.getClass().getSimpleName() + ": " + text;
+  }
+
+  /**
+   * After a failed, partial or interrupted write a writer never appends to that file again (rule
+   * A2).
+   */
+  private Attempt failed(Attempt.Unknown unknown, IOException e) {
+    LOG.debug("{}: write not confirmed: {}", unknown.file(), e.toString());
+    current = null;
+    incarnation = Id.random(log.store().random());
+    return why(unknown, message(e));
+  }
+
+  private static Attempt why(Attempt.Unknown u, String why) {
+    return new Attempt.Unknown(u.bucket(), u.file(), u.end(), u.firstPosition(), why);
+  }
+
+  private FileHeader header(BucketFile file) {
+    return new FileHeader(log.store().identity().id(), log.id(), file.bucket, file.name);
+  }
+
+  /** Makes sure that the bucket and an empty prelock exist, and remembers the prelock: step 2. */
+  private BucketFile enter(Bucket bucket) throws IOException {
+    checkClock();
+    Path directory = log.layout().bucket(bucket);
+    makeDirectories(bucket, directory);
+    Path prelock = LogLayout.prelock(directory);
+    FileStatus status = enterPrelock(prelock);
+    if (status.size() != 0) {
+      throw new IOException("the bucket is being closed");
+    }
+    // One incarnation names one file a bucket; a bucket entered twice gets a second one.
+    incarnation = Id.random(log.store().random());
+    return new BucketFile(
+        bucket, new DataFileName(log.store().machine(), incarnation), directory, prelock, status);
+  }
+
+  private void checkClock() throws IOException {
+    long now = log.store().time().monotonicNanos();
+    if (clockCheckedAt == null || now - clockCheckedAt > CLOCK_CHECK_NANOS) {
+      long unused = log.store().checkedNow();
+      clockCheckedAt = now;
+    }
+  }
+
+  private void makeDirectories(Bucket bucket, Path directory) throws IOException {
+    int mode = settings.directoryMode();
+    try {
+      makeDirectory(directory, mode);
+    } catch (NoSuchFileException e) {
+      makeDirectory(log.layout().era(bucket), mode);
+      makeDirectory(log.layout().group(bucket), mode);
+      makeDirectory(directory, mode);
+    }
+  }
+
+  private void makeDirectory(Path directory, int mode) throws IOException {
+    if (log.store().fresh().ensureDirectory(directory, mode) && durability == Durability.SYNC) {
+      Path parent = directory.getParent();
+      if (parent != null) {
+        fs.forceDirectory(parent);
+      }
+    }
+  }
+
+  private FileStatus enterPrelock(Path prelock) throws IOException {
+    try {
+      fs.create(prelock, settings.fileMode()).close();
+      return fs.status(prelock);
+    } catch (FileAlreadyExistsException e) {
+      FileStatus status = look(prelock);
+      // Its creator sets the mode right after creating it, which changes the change time that we
+      // are about to remember.
+      for (int i = 0; i < MODE_LOOKS && status.mode() != settings.fileMode(); i++) {
+        pause();
+        status = look(prelock);
+      }
+      return status;
+    }
+  }
+
+  private void pause() throws IOException {
+    try {
+      log.store().time().sleepNanos(MODE_LOOK_NANOS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted before anything was written", e);
+    }
+  }
+
+  private FileStatus look(Path prelock) throws IOException {
+    log.store().fresh().read(prelock).close();
+    return fs.status(prelock);
+  }
+
+  private void write(StoreFile first, BucketFile file) throws IOException {
+    boolean sync = durability == Durability.SYNC;
+    if (encoder.oneStep()) {
+      try (first) {
+        first.write(encoder.whole());
+        if (sync) {
+          first.force();
+        }
+      }
+    } else {
+      // Two steps: the last bytes are only written once the others are there, and so prove them
+      // (rule C3).
+      try (first) {
+        first.write(encoder.allButTrailer());
+        if (sync) {
+          first.force();
+          first.write(encoder.trailer());
+          first.force();
+        }
+      }
+      if (!sync) {
+        try (StoreFile again = fs.append(file.path)) {
+          again.write(encoder.trailer());
+        }
+      }
+    }
+    if (sync && file.length == 0) {
+      fs.forceDirectory(file.directory);
+    }
+  }
+
+  /** Step 4: after the batch is visible, never before (rule A6). */
+  private boolean confirmed(BucketFile file) throws IOException {
+    if (settings.confirm() == StoreSettings.Confirm.LATE && clearlyEarly(file)) {
+      return true;
+    }
+    try {
+      fs.read(file.prelock).close();
+      FileStatus now = fs.status(file.prelock);
+      if (now.size() != 0 || !now.sameUnchanged(file.prelockStatus)) {
+        return false;
+      }
+    } catch (NoSuchFileException e) {
+      return false; // a wrong "no" from a cache only leads to step 5
+    }
+    if (!file.passedHorizon) {
+      if (horizon.marked(file.bucket)) {
+        return false;
+      }
+      file.passedHorizon = true;
+    }
+    return true;
+  }
+
+  /** Whether the server's own time of the write lies before any closer may begin (section 5). */
+  private boolean clearlyEarly(BucketFile file) throws IOException {
+    long latest = file.bucket.end() + settings.graceNanos() - settings.slowAppendMs() * 1_000_000;
+    return fs.status(file.path).changeTime() < latest;
+  }
+}

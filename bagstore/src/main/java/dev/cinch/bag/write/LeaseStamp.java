@@ -1,0 +1,41 @@
+package dev.cinch.bag.write;
+
+import dev.cinch.lease.SignedWitness;
+import java.util.List;
+
+/**
+ * What a message is written under: some witnesses, and the bounds that they set (section 7).
+ * Compared by identity: a session makes a new one whenever its leases change. Immutable and
+ * thread-safe.
+ */
+public final class LeaseStamp {
+  /** No lease. */
+  public static final LeaseStamp NONE = new LeaseStamp(List.of(), Long.MIN_VALUE, Long.MAX_VALUE);
+
+  private final List<SignedWitness> witnesses;
+  private final long lowerBound;
+  private final long upperBound;
+
+  /**
+   * @param witnesses signed, one a lease
+   * @param lowerBound every timestamp is above it; nanoseconds since the Unix epoch
+   * @param upperBound every timestamp is below it: the earliest expiry less a margin
+   */
+  public LeaseStamp(List<SignedWitness> witnesses, long lowerBound, long upperBound) {
+    this.witnesses = List.copyOf(witnesses);
+    this.lowerBound = lowerBound;
+    this.upperBound = upperBound;
+  }
+
+  public List<SignedWitness> witnesses() {
+    return witnesses;
+  }
+
+  public long lowerBound() {
+    return lowerBound;
+  }
+
+  public long upperBound() {
+    return upperBound;
+  }
+}

@@ -1,0 +1,311 @@
+package dev.cinch.bag.write;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.write.BucketAppender.Attempt;
+import dev.cinch.bag.write.PendingBatch.Outcome;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Appends messages to one log, from any number of threads (section 2).
+ *
+ * <p>Group commit: messages that arrive while a batch is being written gather in the next one, so
+ * opening, writing, forcing and confirming are paid once a batch. There is no thread between a lone
+ * caller and the file: whoever waits for a batch may become the committer. Only messages that
+ * nobody waits for ({@link #submit}) need a thread of the writer's own, which starts with the
+ * first.
+ *
+ * <p>Thread-safe. One for a process and log is best; several are correct.
+ */
+@CheckReturnValue
+public final class LogWriter implements AutoCloseable {
+  /** Messages wait for room once so many bytes wait to be written. */
+  private static final int MAX_QUEUED_BYTES = 8 << 20;
+
+  private static final int MAX_SPARE_BUFFERS = 4;
+
+  private final LogContext log;
+  private final Timestamps timestamps;
+  private final BucketAppender appender;
+  private final VerdictReader verdicts;
+  private final int messageLimit;
+  private final long distance;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition work = lock.newCondition();
+  private final Condition room = lock.newCondition();
+  private final ArrayDeque<PendingBatch> queue = new ArrayDeque<>();
+  private final ArrayDeque<ByteBuffer> spare = new ArrayDeque<>();
+  private long queuedBytes;
+  private int unresolved;
+  private boolean committing;
+  private boolean closed;
+  private @Nullable Thread background;
+
+  /**
+   * @param timestamps of this process
+   */
+  public LogWriter(LogContext log, Timestamps timestamps, Durability durability) {
+    this.log = log;
+    this.timestamps = timestamps;
+    var horizon = new HorizonAdvance(log);
+    this.appender = new BucketAppender(log, durability, horizon);
+    this.verdicts = new VerdictReader(log, horizon);
+    this.messageLimit = log.store().settings().messageLimit();
+    this.distance = log.store().settings().timestampDistanceNanos();
+  }
+
+  /**
+   * Appends one message and waits for its fate.
+   *
+   * @throws MessageRefusedException if it can't be written under the stamp, or is too long; nothing
+   *     was written
+   */
+  public Receipt append(LeaseStamp stamp, byte[] payload) throws MessageRefusedException {
+    return submit(stamp, payload, 0, payload.length, false).await();
+  }
+
+  /** Appends one message without a lease. */
+  public Receipt append(byte[] payload) throws MessageRefusedException {
+    return append(LeaseStamp.NONE, payload);
+  }
+
+  /**
+   * Hands over one message; its receipt comes later. Waits only while too much is on its way
+   * already.
+   *
+   * @throws MessageRefusedException if it can't be written under the stamp, or is too long; nothing
+   *     was written
+   */
+  public PendingReceipt submit(LeaseStamp stamp, byte[] payload, int offset, int length)
+      throws MessageRefusedException {
+    return submit(stamp, payload, offset, length, true);
+  }
+
+  private PendingReceipt submit(
+      LeaseStamp stamp, byte[] payload, int offset, int length, boolean needsThread)
+      throws MessageRefusedException {
+    if (length > messageLimit) {
+      throw new MessageRefusedException(
+          "the message has %d bytes, this store allows %d".formatted(length, messageLimit));
+    }
+    lock.lock();
+    try {
+      while (queuedBytes > MAX_QUEUED_BYTES && !closed) {
+        room.awaitUninterruptibly();
+      }
+      if (closed) {
+        throw new MessageRefusedException("the writer is closed");
+      }
+      long timestamp = timestamp(stamp);
+      PendingBatch batch = batchFor(timestamp, length);
+      int before = batch.messages.position();
+      int index = batch.add(timestamp, stamp, payload, offset, length);
+      queuedBytes += batch.messages.position() - before;
+      if (needsThread && !committing && batch.waiters == 0) {
+        wakeBackground();
+      }
+      return new PendingReceipt(this, batch, index, timestamp);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Step 1: above the lower bound, below the upper one, within the allowed distance of the clock.
+   */
+  private long timestamp(LeaseStamp stamp) throws MessageRefusedException {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        long timestamp = timestamps.next(stamp.lowerBound(), distance);
+        if (timestamp != Long.MIN_VALUE) {
+          if (timestamp >= stamp.upperBound()) {
+            throw new MessageRefusedException(
+                "the lease allows no timestamp at or above %d (expiry less margin), and it is %d"
+                    .formatted(stamp.upperBound(), timestamp));
+          }
+          return timestamp;
+        }
+        long wait = timestamps.waitNanos(stamp.lowerBound(), distance);
+        if (stamp.lowerBound() + 1 >= stamp.upperBound()) {
+          throw new MessageRefusedException("the lease's bounds leave no timestamp");
+        }
+        lock.unlock(); // pause for a while instead of writing far into the future
+        try {
+          log.store().time().sleepNanos(wait);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        } finally {
+          lock.lock();
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private PendingBatch batchFor(long timestamp, int length) {
+    PendingBatch last = queue.peekLast();
+    if (last != null && last.bucket.contains(timestamp) && last.hasRoom(length)) {
+      return last;
+    }
+    var batch =
+        new PendingBatch(
+            Bucket.of(timestamp, log.bucketWidth()), lock.newCondition(), spare.pollFirst());
+    queue.addLast(batch);
+    return batch;
+  }
+
+  private void wakeBackground() {
+    if (background == null) {
+      Thread t = new Thread(this::runBackground, "cinch-commit-" + log.layout().name());
+      t.setDaemon(true);
+      background = t;
+      t.start();
+    }
+    work.signal();
+  }
+
+  /**
+   * Waits until a batch has its outcome, committing it or others before it where nobody else does.
+   */
+  void drive(PendingBatch batch) {
+    if (batch.outcome != null) {
+      return;
+    }
+    lock.lock();
+    try {
+      batch.waiters++;
+      while (batch.outcome == null) {
+        if (committing || queue.isEmpty()) {
+          batch.done.awaitUninterruptibly();
+        } else {
+          commitNext();
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void runBackground() {
+    lock.lock();
+    try {
+      while (!closed || !queue.isEmpty()) {
+        if (committing || queue.isEmpty()) {
+          work.awaitUninterruptibly();
+        } else {
+          commitNext();
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Called with the lock, which is released while the batch is written. */
+  private void commitNext() {
+    PendingBatch batch = queue.removeFirst();
+    committing = true;
+    unresolved++;
+    Outcome outcome;
+    boolean interrupted = false;
+    try {
+      lock.unlock();
+      Attempt attempt;
+      try {
+        interrupted =
+            Thread.interrupted(); // a channel would be closed by it, and the append made slow
+        attempt = appender.append(batch);
+      } finally {
+        lock.lock();
+        committing = false;
+        wakeNext();
+      }
+      if (attempt instanceof Attempt.Known known) {
+        outcome = known.outcome();
+      } else {
+        lock.unlock(); // others go on, under a new incarnation, while this one waits for its
+        // verdict
+        try {
+          outcome = verdicts.resolve((Attempt.Unknown) attempt);
+        } finally {
+          lock.lock();
+        }
+      }
+    } catch (RuntimeException | Error e) {
+      // A fault of ours or the end of the process: nobody may be told anything about this batch.
+      closed = true;
+      unresolved--;
+      throw e;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    batch.outcome = outcome;
+    unresolved--;
+    queuedBytes -= batch.messages.limit();
+    if (spare.size() < MAX_SPARE_BUFFERS
+        && batch.messages.capacity() <= 2 * PendingBatch.MAX_BYTES) {
+      spare.addFirst(batch.messages);
+    }
+    batch.done.signalAll();
+    room.signalAll();
+  }
+
+  private void wakeNext() {
+    PendingBatch next = queue.peekFirst();
+    if (next != null) {
+      if (next.waiters > 0) {
+        next.done.signal();
+      } else {
+        wakeBackground();
+      }
+    }
+  }
+
+  /** Commits all that was submitted, and waits for every verdict. */
+  public void flush() {
+    while (true) {
+      PendingBatch last;
+      lock.lock();
+      try {
+        last = queue.peekLast();
+        if (last == null) {
+          while (unresolved > 0) {
+            room.awaitUninterruptibly();
+          }
+          return;
+        }
+      } finally {
+        lock.unlock();
+      }
+      drive(last);
+    }
+  }
+
+  /** Flushes; then every further message is refused. */
+  @Override
+  public void close() {
+    flush();
+    lock.lock();
+    try {
+      closed = true;
+      work.signalAll();
+      room.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+}

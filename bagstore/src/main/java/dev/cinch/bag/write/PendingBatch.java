@@ -1,0 +1,108 @@
+package dev.cinch.bag.write;
+
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.format.Frame;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.Condition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Messages that wait to be appended together. All its timestamps lie in its bucket. Guarded by the
+ * lock of its {@link LogWriter} until it is taken to be committed; then the committer's.
+ */
+final class PendingBatch {
+  /** No batch grows beyond so many bytes, unless a single message is longer. */
+  static final int MAX_BYTES = 1 << 20;
+
+  private static final int FIRST_CAPACITY = 1 << 14;
+
+  final Bucket bucket;
+  final Condition done;
+  final List<LeaseStamp> stamps = new ArrayList<>(1);
+  int waiters;
+  ByteBuffer messages;
+  int count;
+  long first;
+  long last;
+  private int lastStamp;
+  volatile @Nullable Outcome outcome;
+
+  /** What became of the batch. */
+  sealed interface Outcome {
+    /** It exists: in this file, from this position on. */
+    record Committed(DataFileName file, long firstPosition) implements Outcome {}
+
+    /** It does not and never will. */
+    record Rejected(String reason) implements Outcome {}
+  }
+
+  PendingBatch(Bucket bucket, Condition done, @Nullable ByteBuffer recycled) {
+    this.bucket = bucket;
+    this.done = done;
+    this.messages = recycled != null ? recycled.clear() : allocate(FIRST_CAPACITY);
+  }
+
+  private static ByteBuffer allocate(int capacity) {
+    return ByteBuffer.allocateDirect(capacity).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /** Whether a message of this length still belongs into it. */
+  boolean hasRoom(int length) {
+    return count == 0 || messages.position() + Frame.MESSAGE_OVERHEAD + length <= MAX_BYTES;
+  }
+
+  /** Adds a message and gives its index in the batch. */
+  int add(long timestamp, LeaseStamp stamp, byte[] payload, int offset, int length) {
+    int needed = messages.position() + Frame.MESSAGE_OVERHEAD + length;
+    if (needed > messages.capacity()) {
+      int capacity = Math.max(needed, Math.min(messages.capacity() * 4, 2 * MAX_BYTES));
+      messages = allocate(capacity).put(messages.flip());
+    }
+    messages
+        .putInt(Frame.entry(Frame.KIND_MESSAGE, length))
+        .putInt(numberOf(stamp))
+        .putLong(timestamp)
+        .put(payload, offset, length);
+    if (count == 0) {
+      first = timestamp;
+    }
+    last = timestamp;
+    return count++;
+  }
+
+  private int numberOf(LeaseStamp stamp) {
+    if (stamp == LeaseStamp.NONE) {
+      return 0;
+    }
+    if (lastStamp == 0 || stamps.get(lastStamp - 1) != stamp) {
+      lastStamp = 0;
+      for (int i = 0; i < stamps.size(); i++) {
+        if (stamps.get(i) == stamp) {
+          lastStamp = i + 1;
+        }
+      }
+      if (lastStamp == 0) {
+        stamps.add(stamp);
+        lastStamp = stamps.size();
+      }
+    }
+    return lastStamp;
+  }
+
+  /** The receipt of the message with this index; only once there is an outcome. */
+  Receipt receipt(int index, long timestamp) {
+    Outcome o = outcome;
+    if (o instanceof Outcome.Committed c) {
+      return new Receipt.Committed(timestamp, bucket, c.file(), c.firstPosition() + index);
+    }
+    if (o instanceof Outcome.Rejected r) {
+      return new Receipt.Rejected(timestamp, r.reason());
+    }
+    throw new IllegalStateException("no outcome yet");
+  }
+}

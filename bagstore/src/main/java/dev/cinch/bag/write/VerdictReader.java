@@ -1,0 +1,109 @@
+package dev.cinch.bag.write;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.write.BucketAppender.Attempt;
+import dev.cinch.bag.write.PendingBatch.Outcome;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds out what became of a batch that could not be confirmed: append, step 5. Advances the
+ * horizon past the bucket, then reads the outcome from the record. Thread-safe.
+ */
+@CheckReturnValue
+final class VerdictReader {
+  private static final Logger LOG = LoggerFactory.getLogger(VerdictReader.class);
+  private static final long RETRY_NANOS = 1_000_000_000L;
+
+  private final LogContext log;
+  private final HorizonAdvance horizon;
+  private final BucketCloser closer;
+
+  VerdictReader(LogContext log, HorizonAdvance horizon) {
+    this.log = log;
+    this.horizon = horizon;
+    this.closer = new BucketCloser(log);
+  }
+
+  /**
+   * Waits for the verdict, however long the store cannot be reached (rule A1). An interrupt is kept
+   * for afterwards.
+   */
+  Outcome resolve(Attempt.Unknown attempt) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      boolean said = false;
+      while (true) {
+        long wait = RETRY_NANOS;
+        try {
+          return read(attempt);
+        } catch (TooEarlyException e) {
+          wait = e.waitNanos();
+        } catch (InterruptedException e) {
+          interrupted = true;
+          continue;
+        } catch (IOException e) {
+          if (!said) {
+            LOG.warn(
+                "an append to {} is pending ({}): {}; trying until the store answers",
+                log.layout().name(),
+                attempt.why(),
+                BucketAppender.message(e));
+            said = true;
+          }
+          interrupted |= Thread.interrupted(); // or every further operation would fail for it
+        }
+        try {
+          log.store().time().sleepNanos(wait);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private Outcome read(Attempt.Unknown attempt) throws IOException, InterruptedException {
+    Link tip = horizon.advance(attempt.bucket().end(), OptionalLong.empty());
+    Optional<Link> settling = horizon.chain().settling(attempt.bucket().start(), tip);
+    if (settling.isEmpty()) {
+      throw new IOException("the record that settles the bucket was retired");
+    }
+    Optional<ClosedBucket> listed = settling.get().record().bucket(attempt.bucket().start());
+    if (listed.isEmpty()) {
+      return rejected(attempt, "the bucket was settled without it");
+    }
+    BucketCloser.Closed closed =
+        closer.read(attempt.bucket()).orElseThrow(() -> new IOException("the bucket has no lock"));
+    if (!closed.digest().equals(listed.get().lockDigest())) {
+      throw new DamagedException(
+          LogLayout.lock(log.layout().bucket(attempt.bucket())),
+          0,
+          "SHA-256 " + listed.get().lockDigest(),
+          closed.digest());
+    }
+    boolean covered =
+        closed.lock().file(attempt.file()).map(f -> f.covers(attempt.end())).orElse(false);
+    return covered
+        ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
+        : rejected(attempt, "the bucket was closed before it was visible");
+  }
+
+  private static Outcome rejected(Attempt.Unknown attempt, String how) {
+    return new Outcome.Rejected(how + " (" + attempt.why() + ")");
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.write;
+
+import org.jspecify.annotations.NullMarked;
