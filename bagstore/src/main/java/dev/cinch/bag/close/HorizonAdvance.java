@@ -1,5 +1,6 @@
 package dev.cinch.bag.close;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.HorizonRecord;
@@ -64,6 +65,7 @@ public final class HorizonAdvance {
    * @throws OpinionNeededException if the advance is so long that an opinion is needed; no mark was
    *     left
    */
+  @CanIgnoreReturnValue
   public Link advance(long time, OptionalLong opinion) throws IOException, InterruptedException {
     long to = Bucket.ceiling(time, log.bucketWidth());
     Optional<Link> tip = chain.freshTip();

@@ -1,0 +1,50 @@
+package dev.cinch.bag;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.Timestamps;
+import dev.cinch.lease.Id;
+
+/** One log of an open store. Thread-safe; holds no resources. */
+@CheckReturnValue
+public final class Log {
+  private final LogContext context;
+  private final Timestamps timestamps;
+
+  Log(LogContext context, Timestamps timestamps) {
+    this.context = context;
+    this.timestamps = timestamps;
+  }
+
+  public LogName name() {
+    return context.layout().name();
+  }
+
+  public Id id() {
+    return context.id();
+  }
+
+  /** What the parts of Cinch that work on this log need. */
+  public LogContext context() {
+    return context;
+  }
+
+  /** A new writer; one for a process and log is best. */
+  public LogWriter writer(Durability durability) {
+    return new LogWriter(context, timestamps, durability);
+  }
+
+  public LogReader reader() {
+    return new LogReader(context);
+  }
+
+  /** Closing by cron, fencing and helping are all this. */
+  public HorizonAdvance horizon() {
+    return new HorizonAdvance(context);
+  }
+}

@@ -1,0 +1,233 @@
+package dev.cinch.bag;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Fields;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.write.Timestamps;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * An open store: a directory on a shared filesystem that holds logs.
+ *
+ * <p>Thread-safe. Opening holds no resources, so there is nothing to close; open it once in a
+ * process, since one process's timestamps strictly increase only over one open store.
+ */
+@CheckReturnValue
+public final class Store {
+  private static final int MAX_SETTINGS = 1 << 16;
+  private static final String IDENTITY = "log";
+
+  private final StoreContext context;
+  private final Timestamps timestamps;
+
+  private Store(StoreContext context) {
+    this.context = context;
+    this.timestamps = new Timestamps(context.time());
+  }
+
+  /**
+   * What a process brings along to work on a store.
+   *
+   * @param fs the filesystem
+   * @param machine the name under which it writes
+   * @param time its clocks
+   * @param random a secure source; thread-safe
+   */
+  public record Environment(
+      StoreFs fs, MachineName machine, TimeSource time, RandomGenerator random) {
+    /** This machine's real filesystem. */
+    public static Environment of(MachineName machine, TimeSource time) {
+      return new Environment(new PosixFs(null), machine, time, new SecureRandom());
+    }
+  }
+
+  /**
+   * Makes a store in a directory, which may exist if it is empty or an earlier attempt was cut
+   * short.
+   *
+   * @throws StoreExistsException if it is a store already; nothing is changed
+   * @throws IllegalArgumentException if the settings cannot work; the message says why
+   */
+  @CanIgnoreReturnValue
+  public static Store init(Path root, StoreSettings settings, Environment environment)
+      throws IOException {
+    List<String> problems = settings.problems();
+    if (!problems.isEmpty()) {
+      throw new IllegalArgumentException(String.join("; ", problems));
+    }
+    StoreFs fs = withGroup(environment.fs(), settings);
+    var fresh = new Fresh(fs, environment.random());
+    var layout = new StoreLayout(root);
+    boolean made = fresh.ensureDirectory(root, settings.directoryMode());
+    List<String> names = fs.list(root);
+    if (names.contains("store.json")) {
+      throw new StoreExistsException(root + " is a store already; nothing was changed");
+    }
+    if (!made && !ours(names, layout)) {
+      throw new StoreExistsException(
+          root + " holds other files (" + names.get(0) + "…); name a new or an empty directory");
+    }
+    for (Path directory : layout.directories()) {
+      boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
+    }
+    long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
+    var mine = new StoreIdentity(Id.random(environment.random()), now, settings);
+    fresh.publish(layout.settings(), mine.encode(), settings.fileMode()); // last: now it is a store
+    Store store = open(root, environment);
+    if (!store.context.identity().id().equals(mine.id())) {
+      throw new StoreExistsException(root + " was made a store by somebody else just now");
+    }
+    return store;
+  }
+
+  private static boolean ours(List<String> names, StoreLayout layout) {
+    List<String> expected =
+        layout.directories().stream().map(d -> layout.root().relativize(d).toString()).toList();
+    return names.stream().allMatch(n -> expected.contains(n) || LogLayout.isTemporary(n));
+  }
+
+  private static StoreFs withGroup(StoreFs fs, StoreSettings settings) {
+    return fs instanceof PosixFs && settings.group().isPresent()
+        ? new PosixFs(settings.group().get())
+        : fs;
+  }
+
+  /**
+   * Opens a store.
+   *
+   * @throws NotAStoreException if the directory is none, or not wholly made
+   * @throws dev.cinch.bag.format.DamagedException if {@code store.json} is damaged or of another
+   *     format
+   */
+  public static Store open(Path root, Environment environment) throws IOException {
+    var layout = new StoreLayout(root);
+    byte[] bytes;
+    try {
+      bytes = new Fresh(environment.fs()).readAll(layout.settings(), MAX_SETTINGS);
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      throw new NotAStoreException(
+          root + " is not a Cinch store: it has no store.json; make one with init");
+    }
+    StoreIdentity identity = StoreIdentity.decode(bytes, layout.settings());
+    StoreFs fs = withGroup(environment.fs(), identity.settings());
+    var fresh = new Fresh(fs, environment.random());
+    var clock = new FsClock(fs, fresh, layout.clock(), identity.settings().directoryMode());
+    return new Store(
+        new StoreContext(
+            fs,
+            fresh,
+            layout,
+            identity,
+            environment.machine(),
+            environment.time(),
+            clock,
+            environment.random()));
+  }
+
+  /** What the parts of Cinch that work on this store need. */
+  public StoreContext context() {
+    return context;
+  }
+
+  public StoreSettings settings() {
+    return context.settings();
+  }
+
+  /** The source of this process's timestamps. */
+  public Timestamps timestamps() {
+    return timestamps;
+  }
+
+  /** The names of the logs there are, ascending. */
+  public List<LogName> logs() throws IOException {
+    return context.fs().list(context.layout().logs()).stream()
+        .filter(name -> !LogLayout.isTemporary(name))
+        .flatMap(name -> logName(name).stream())
+        .sorted()
+        .toList();
+  }
+
+  private static Optional<LogName> logName(String name) {
+    try {
+      return Optional.of(new LogName(name));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Opens a log that exists.
+   *
+   * @throws NotAStoreException if it does not
+   */
+  public Log log(LogName name) throws IOException {
+    LogLayout layout = context.layout().log(name);
+    byte[] bytes;
+    try {
+      bytes = context.fresh().readAll(layout.identity(), MAX_SETTINGS);
+    } catch (NoSuchFileException e) {
+      throw new NotAStoreException(
+          "there is no log \"" + name + "\" in " + context.layout().root());
+    }
+    Fields in = Envelope.decode(IDENTITY, bytes, layout.identity());
+    return new Log(new LogContext(context, layout, in.id("log"), in.number("created")), timestamps);
+  }
+
+  /**
+   * Opens a log, making it first if it does not exist. Any number of processes may at once: all get
+   * the same.
+   */
+  public Log createLog(LogName name) throws IOException {
+    try {
+      return log(name);
+    } catch (NotAStoreException e) {
+      LogLayout layout = context.layout().log(name);
+      int mode = context.directoryMode();
+      for (Path directory :
+          List.of(
+              layout.root(),
+              layout.buckets(),
+              layout.horizon(),
+              layout.records(),
+              layout.intents(),
+              layout.checkpoints(),
+              layout.segments())) {
+        boolean unused = context.fresh().ensureDirectory(directory, mode);
+      }
+      var document =
+          JsonNodeFactory.instance
+              .objectNode()
+              .put("log", Id.random(context.random()).toString())
+              .put("name", name.value())
+              .put("created", context.fsClock().now());
+      byte[] identity = Envelope.encode(IDENTITY, document);
+      context.fresh().publish(layout.identity(), identity, context.fileMode());
+      context.fs().forceDirectory(layout.horizon());
+      context.fs().forceDirectory(context.layout().logs());
+      return log(name);
+    }
+  }
+}

@@ -1,0 +1,261 @@
+package dev.cinch.bag.read;
+
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.Frame;
+import dev.cinch.bag.format.FrameCodec;
+import dev.cinch.bag.format.FrameHead;
+import dev.cinch.bag.format.Trailer;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.lease.SignedWitness;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Walks the messages of one data file in order, checking every frame. It is its own current
+ * message. Not thread-safe.
+ *
+ * <p>In a closed bucket whatever is wrong before the valid length is damage; in an open one the
+ * first frame that is not whole is the end.
+ */
+final class DataFileCursor implements Message, Closeable {
+  private final Path path;
+  private final DataFileName name;
+  private final String sortName;
+  private final StoreFile in;
+  private final Window window;
+  private final long limit;
+  private final boolean settled;
+  private final FrameCodec codec;
+  private final LeaseTable leases;
+
+  private long frame;
+  private int digest;
+  private int left;
+  private long entry;
+  private long entriesEnd;
+  private long nextFrame;
+  private long timestamp = Long.MIN_VALUE;
+  private long position = -1;
+  private int payload;
+  private int length;
+  private int leaseSet;
+
+  /**
+   * @param limit valid length, or the size in an open bucket
+   * @param copy of the lock; empty in an open bucket
+   */
+  DataFileCursor(
+      Path path,
+      FileHeader expected,
+      StoreFile in,
+      long limit,
+      byte[] copy,
+      boolean settled,
+      LeaseTable leases)
+      throws IOException {
+    this.path = path;
+    this.name = expected.name();
+    this.sortName = name.toString();
+    this.in = in;
+    this.window = new Window(in, limit, copy);
+    this.limit = limit;
+    this.settled = settled;
+    this.codec = new FrameCodec(name.incarnation());
+    this.leases = leases;
+    int length = expected.length();
+    Optional<FileHeader> header = Optional.empty();
+    if (window.load(0, length)) {
+      ByteBuffer bytes =
+          ByteBuffer.wrap(window.bytes(), 0, length).slice().order(ByteOrder.LITTLE_ENDIAN);
+      header = FileHeader.decode(bytes);
+      digest = FileHeader.digest(bytes);
+    }
+    if (header.isPresent() && header.get().equals(expected)) {
+      nextFrame = length;
+    } else if (settled && limit > 0) {
+      throw new DamagedException(path, 0, "the header of this file", "another or none");
+    } else {
+      nextFrame = limit; // without a valid header its valid length is 0 (rule A4)
+    }
+  }
+
+  /** Goes to the next message; false at the end. */
+  boolean next() throws IOException {
+    while (left == 0) {
+      if (!nextFrame()) {
+        return false;
+      }
+    }
+    ByteBuffer view = window.view();
+    while (true) {
+      int at = window.at(entry);
+      if (entriesEnd - entry < 4) {
+        throw damaged(entry, "another message of the batch", "the end of its body");
+      }
+      int word = view.getInt(at);
+      int n = Frame.length(word);
+      int kind = Frame.kind(word);
+      int overhead = kind == Frame.KIND_MESSAGE ? Frame.MESSAGE_OVERHEAD : 4;
+      if (entriesEnd - entry < (long) overhead + n) {
+        throw damaged(entry, "an entry within the body", "one of " + n + " bytes");
+      }
+      if (kind == Frame.KIND_MESSAGE) {
+        leaseSet = view.getInt(at + 4);
+        long before = timestamp;
+        timestamp = view.getLong(at + 8);
+        if (timestamp < before) {
+          throw damaged(entry, "a timestamp not below " + before, "" + timestamp);
+        }
+        payload = at + overhead;
+        length = n;
+        position++;
+        left--;
+        entry += overhead + n;
+        return true;
+      }
+      if (kind == Frame.KIND_WITNESS) {
+        leases.addWitness(Arrays.copyOfRange(window.bytes(), at + 4, at + 4 + n));
+      } else if (kind == Frame.KIND_LEASE_SET && (n & 3) == 0) {
+        var numbers = new int[n / 4];
+        for (int i = 0; i < numbers.length; i++) {
+          numbers[i] = view.getInt(at + 4 + 4 * i);
+        }
+        if (!leases.addSet(numbers)) {
+          throw damaged(entry, "witnesses that stand before", Arrays.toString(numbers));
+        }
+      } else {
+        throw damaged(entry, "an entry of a known kind", "kind " + kind);
+      }
+      entry += overhead + n;
+    }
+  }
+
+  private boolean nextFrame() throws IOException {
+    if (nextFrame >= limit) {
+      return false;
+    }
+    frame = nextFrame;
+    FrameHead head = null;
+    if (window.load(frame, Frame.HEAD)) {
+      head = codec.head(window.view(), window.at(frame), frame);
+    }
+    if (head == null || frame + head.frameLength() > limit) {
+      return torn(frame, "the head of a batch");
+    }
+    if (!window.load(frame, (int) head.frameLength())) {
+      return torn(frame, "a batch of " + head.frameLength() + " bytes");
+    }
+    long end = frame + head.frameLength();
+    int at = window.at(frame);
+    Trailer trailer =
+        codec.trailer(window.view(), window.at(end - Frame.TRAILER), end - Frame.TRAILER);
+    int computed =
+        codec
+            .beginDigest(head.digestBefore(), window.view(), at)
+            .digestBody(window.view(), at + Frame.HEAD, head.bodyLength())
+            .digest();
+    if (head.digestBefore() != digest
+        || trailer == null
+        || trailer.frameOffset() != frame
+        || trailer.digest() != computed) {
+      return torn(frame, "a batch with a valid checksum");
+    }
+    digest = computed;
+    left = head.messages();
+    entry = frame + Frame.HEAD;
+    entriesEnd = end - Frame.TRAILER;
+    nextFrame = end;
+    leases.beginBatch();
+    return true;
+  }
+
+  private boolean torn(long offset, String expected) throws DamagedException {
+    if (settled) {
+      throw damaged(offset, expected, "none");
+    }
+    nextFrame = limit;
+    return false;
+  }
+
+  private DamagedException damaged(long offset, String expected, String actual) {
+    return new DamagedException(path, offset, expected, actual);
+  }
+
+  String sortName() {
+    return sortName;
+  }
+
+  Path path() {
+    return path;
+  }
+
+  /** The running digest of all frames so far. */
+  int fileDigest() {
+    return digest;
+  }
+
+  /** Where the frame of the current message begins. */
+  long frameOffset() {
+    return frame;
+  }
+
+  @Nullable LeaseSet leaseSet() {
+    return leaseSet == 0 ? null : leases.set(leaseSet);
+  }
+
+  @Override
+  public long timestamp() {
+    return timestamp;
+  }
+
+  @Override
+  public DataFileName file() {
+    return name;
+  }
+
+  @Override
+  public long position() {
+    return position;
+  }
+
+  @Override
+  public int length() {
+    return length;
+  }
+
+  @Override
+  public byte[] payload() {
+    return Arrays.copyOfRange(window.bytes(), payload, payload + length);
+  }
+
+  @Override
+  public void writeTo(OutputStream out) throws IOException {
+    out.write(window.bytes(), payload, length);
+  }
+
+  @Override
+  public List<SignedWitness> leases() {
+    LeaseSet set = leaseSet();
+    return set == null ? List.of() : set.witnesses();
+  }
+
+  @Override
+  public boolean settled() {
+    return settled;
+  }
+
+  @Override
+  public void close() throws IOException {
+    in.close();
+  }
+}

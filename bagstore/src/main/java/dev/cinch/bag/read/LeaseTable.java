@@ -1,0 +1,66 @@
+package dev.cinch.bag.read;
+
+import dev.cinch.lease.Id;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.witness.WitnessException;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The witnesses of one data file, and the lease sets of its current batch; see {@code Frame}. Not
+ * thread-safe.
+ */
+final class LeaseTable {
+  private final WitnessVerifier keys;
+  private final Id log;
+  private final List<Entry> witnesses = new ArrayList<>();
+  private final List<LeaseSet> sets = new ArrayList<>();
+
+  private record Entry(@Nullable SignedWitness witness, String fault) {}
+
+  /**
+   * @param keys those that apply to the bucket
+   */
+  LeaseTable(WitnessVerifier keys, Id log) {
+    this.keys = keys;
+    this.log = log;
+  }
+
+  void beginBatch() {
+    sets.clear();
+  }
+
+  void addWitness(byte[] signed) {
+    try {
+      witnesses.add(new Entry(keys.verify(signed), ""));
+    } catch (WitnessException e) {
+      witnesses.add(new Entry(null, String.valueOf(e.getMessage())));
+    }
+  }
+
+  /** False if it refers to a witness that does not stand before it. */
+  boolean addSet(int[] numbers) {
+    var verified = new ArrayList<SignedWitness>();
+    Optional<String> fault = Optional.empty();
+    for (int n : numbers) {
+      if (n < 1 || n > witnesses.size()) {
+        return false;
+      }
+      Entry entry = witnesses.get(n - 1);
+      if (entry.witness() != null) {
+        verified.add(entry.witness());
+      } else {
+        fault = Optional.of(entry.fault());
+      }
+    }
+    sets.add(LeaseSet.of(verified, fault, log));
+    return true;
+  }
+
+  @Nullable LeaseSet set(int number) {
+    return number < 1 || number > sets.size() ? null : sets.get(number - 1);
+  }
+}

@@ -1,0 +1,15 @@
+package dev.cinch.bag.read;
+
+import java.io.IOException;
+
+/** Takes messages in order. */
+@FunctionalInterface
+public interface MessageSink {
+  /**
+   * Takes the next message.
+   *
+   * @param message valid during the call only
+   * @return whether to go on
+   */
+  boolean accept(Message message) throws IOException;
+}

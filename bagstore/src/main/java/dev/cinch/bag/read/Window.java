@@ -1,0 +1,86 @@
+package dev.cinch.bag.read;
+
+import dev.cinch.bag.fs.StoreFile;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * A sliding window over the valid bytes of a data file, with the lock's copy laid over what the
+ * file lost (rule C3). Not thread-safe.
+ */
+final class Window {
+  private static final int CHUNK = 1 << 18;
+
+  private final StoreFile in;
+  private final long limit;
+  private final byte[] copy;
+  private byte[] bytes;
+  private ByteBuffer view;
+  private long start;
+  private int filled;
+
+  /**
+   * @param limit bytes past it do not exist (rule C2)
+   * @param copy the last bytes before the limit, as the lock has them; empty: as the file has them
+   */
+  Window(StoreFile in, long limit, byte[] copy) {
+    this.in = in;
+    this.limit = limit;
+    this.copy = copy;
+    this.bytes = new byte[(int) Math.min(CHUNK, Math.max(64, limit))];
+    this.view = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /**
+   * Makes {@code length} bytes from {@code offset} on available; false if the file ends before.
+   * Offsets only grow.
+   */
+  boolean load(long offset, int length) throws IOException {
+    if (offset + length > limit) {
+      return false;
+    }
+    if (offset >= start && offset + length <= start + filled) {
+      return true;
+    }
+    int keep = offset >= start && offset < start + filled ? (int) (start + filled - offset) : 0;
+    byte[] target = length > bytes.length ? new byte[Math.max(length, 2 * bytes.length)] : bytes;
+    System.arraycopy(bytes, (int) (keep == 0 ? 0 : offset - start), target, 0, keep);
+    if (target != bytes) {
+      bytes = target;
+      view = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+    start = offset;
+    int want = (int) Math.min(bytes.length, limit - offset);
+    ByteBuffer into = ByteBuffer.wrap(bytes, keep, want - keep);
+    filled = keep + in.read(into, offset + keep);
+    long copyStart = limit - copy.length;
+    if (copy.length > 0 && start + want > copyStart) {
+      overlay(copyStart, want);
+    }
+    return filled >= length;
+  }
+
+  private void overlay(long copyStart, int want) {
+    long from = Math.max(copyStart, start);
+    int at = (int) (from - start);
+    if (at <= filled) { // what lies before the copy is proven durable; a hole there is damage, and
+      // shows as such
+      System.arraycopy(copy, (int) (from - copyStart), bytes, at, want - at);
+      filled = Math.max(filled, want);
+    }
+  }
+
+  /** Where in {@link #bytes} an available offset is. */
+  int at(long offset) {
+    return (int) (offset - start);
+  }
+
+  byte[] bytes() {
+    return bytes;
+  }
+
+  ByteBuffer view() {
+    return view;
+  }
+}

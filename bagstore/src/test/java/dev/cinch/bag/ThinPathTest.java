@@ -1,0 +1,79 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.PendingReceipt;
+import dev.cinch.lease.time.SystemTime;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Append, close and read on the real filesystem. */
+class ThinPathTest {
+  @TempDir Path temp;
+
+  @Test
+  void appendedMessagesAreReadInOrderOnceSettled() throws Exception {
+    var environment = Store.Environment.of(new MachineName("m1"), SystemTime.INSTANCE);
+    Store store = Store.init(temp.resolve("store"), StoreSettings.DEFAULT, environment);
+    Log log = store.createLog(new LogName("jobs"));
+    var expected = new ArrayList<String>();
+    long last = 0;
+    try (LogWriter a = log.writer(Durability.CLOSE);
+        LogWriter b = log.writer(Durability.SYNC)) {
+      for (int i = 0; i < 50; i++) {
+        byte[] text = ("line " + i).getBytes(StandardCharsets.UTF_8);
+        Receipt r = (i % 2 == 0 ? a : b).append(text);
+        last = assertInstanceOf(Receipt.Committed.class, r).timestamp();
+        expected.add("line " + i);
+      }
+      var pending = new ArrayList<PendingReceipt>();
+      for (int i = 50; i < 5000; i++) {
+        byte[] text = ("line " + i).getBytes(StandardCharsets.UTF_8);
+        pending.add(a.submit(LeaseStamp.NONE, text, 0, text.length));
+        expected.add("line " + i);
+      }
+      for (PendingReceipt p : pending) {
+        last = assertInstanceOf(Receipt.Committed.class, p.await()).timestamp();
+      }
+    }
+    assertEquals(expected, read(log, true));
+    while (log.horizon().reachable() <= last) {
+      SystemTime.INSTANCE.sleepNanos(50_000_000);
+    }
+    log.horizon().advance(last, OptionalLong.empty());
+    assertEquals(expected, read(log, false));
+  }
+
+  private static List<String> read(Log log, boolean live) throws Exception {
+    var texts = new ArrayList<String>();
+    if (live) {
+      log.reader()
+          .live(
+              Long.MIN_VALUE,
+              Long.MAX_VALUE,
+              m -> texts.add(new String(m.payload(), StandardCharsets.UTF_8)),
+              (m, f, why) -> {});
+    } else {
+      log.reader()
+          .settled(
+              Long.MIN_VALUE,
+              Long.MAX_VALUE,
+              true,
+              m -> texts.add(new String(m.payload(), StandardCharsets.UTF_8)),
+              (m, f, why) -> {});
+    }
+    return texts;
+  }
+}
