@@ -1,0 +1,293 @@
+package dev.cinch.lease.hold;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.time.TimeSource;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The leases of one grant, renewed about every third of their duration by whoever calls {@link
+ * #doWork} ({@link LeaseKeeper} does, from a thread of its own).
+ *
+ * <p>How long it may be written under is known from the monotonic clock alone: a lease lasts at
+ * least its duration from before the request was sent, whatever any wall clock says (rule L5).
+ * Thread-safe; {@link #remainingNanos}, {@link #grant} and the like never wait for the network.
+ */
+@CheckReturnValue
+public final class HeldLease {
+  /** Where it stands. */
+  public enum State {
+    /** Renewed, and safe until {@link #remainingNanos} is 0. */
+    HELD,
+    /** Lost for good: the service said so, or the time passed without a renewal. */
+    LOST,
+    /** Released, or let go. */
+    CLOSED
+  }
+
+  /** Told of a loss, once, on the thread that found it; must not block for long. */
+  public interface Listener {
+    /**
+     * @param why one line for the user
+     */
+    void lost(HeldLease lease, String why);
+  }
+
+  private static final long NANOS_PER_MS = 1_000_000;
+
+  private final LeaseService service;
+  private final TimeSource time;
+  private final HoldSettings settings;
+  private final Supplier<LeaseReport> reports;
+  private final Listener listener;
+  private final RandomGenerator random;
+  private final Object network = new Object();
+
+  private volatile Snapshot now;
+  private volatile long renewAt;
+
+  /** What readers see at once. */
+  private record Snapshot(State state, Grant grant, long deadline, @Nullable String lostWhy) {}
+
+  /**
+   * Takes over a grant.
+   *
+   * @param askedAt the monotonic clock <i>before</i> the request for the grant was sent; the
+   *     grant's duration must have been the settings'
+   * @param reports asked before each renewal for what to report; called on the renewing thread
+   * @param listener told when the leases are lost
+   * @param random for jitter
+   */
+  public HeldLease(
+      LeaseService service,
+      TimeSource time,
+      HoldSettings settings,
+      Grant grant,
+      long askedAt,
+      Supplier<LeaseReport> reports,
+      Listener listener,
+      RandomGenerator random) {
+    this.service = service;
+    this.time = time;
+    this.settings = settings;
+    this.reports = reports;
+    this.listener = listener;
+    this.random = random;
+    this.now = new Snapshot(State.HELD, grant, askedAt + settings.safeNanos(), null);
+    this.renewAt = askedAt + third();
+  }
+
+  /**
+   * Acquires and holds.
+   *
+   * <p>Whoever sends the same request again after {@link LeaseUnavailableException} has to keep the
+   * time of the <i>first</i> attempt and use the constructor: that one may have been granted, and
+   * the lease runs from then.
+   *
+   * @param request its duration is that of the settings
+   * @throws IllegalArgumentException if it is not
+   */
+  public static HeldLease acquire(
+      LeaseService service,
+      TimeSource time,
+      HoldSettings settings,
+      AcquireRequest request,
+      Supplier<LeaseReport> reports,
+      Listener listener,
+      RandomGenerator random)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    if (request.durationMs() != settings.durationMs()) {
+      throw new IllegalArgumentException(
+          "acquired for "
+              + request.durationMs()
+              + " ms, to be renewed for "
+              + settings.durationMs());
+    }
+    long askedAt = time.monotonicNanos();
+    Grant grant = service.acquire(request);
+    return new HeldLease(service, time, settings, grant, askedAt, reports, listener, random);
+  }
+
+  /**
+   * Renews if that is due, and notices loss. The caller's thread does the network's I/O.
+   *
+   * @param monotonicNow the monotonic clock
+   * @return when to call again at the latest, by the monotonic clock; {@link Long#MAX_VALUE} when
+   *     there is nothing to do any more
+   */
+  public long doWork(long monotonicNow) {
+    if (now.state() != State.HELD) {
+      return Long.MAX_VALUE;
+    }
+    if (monotonicNow - now.deadline() >= 0) {
+      lose("it was not renewed in time");
+      return Long.MAX_VALUE;
+    }
+    if (monotonicNow - renewAt >= 0) {
+      try {
+        renew(LogSet.NONE);
+      } catch (LeaseRefusedException | LeaseUnavailableException e) {
+        // Lost already, or tried again below; the deadline decides.
+      }
+    }
+    Snapshot then = now;
+    if (then.state() != State.HELD) {
+      return Long.MAX_VALUE;
+    }
+    return renewAt - then.deadline() < 0 ? renewAt : then.deadline();
+  }
+
+  /**
+   * Renews at once, to add logs or to report that a fence was passed.
+   *
+   * @return the renewed grant
+   * @throws LeaseRefusedException if the service refused; if {@code NOT_HELD} or {@code SUPERSEDED}
+   *     the leases are lost
+   */
+  @CanIgnoreReturnValue
+  public Grant renew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
+    synchronized (network) {
+      return call(() -> service.renew(id(), settings.durationMs(), addLogs, reports.get()));
+    }
+  }
+
+  /**
+   * Makes tentative leases full.
+   *
+   * @throws LeaseRefusedException if one was broken; then all are lost
+   */
+  @CanIgnoreReturnValue
+  public Grant upgrade() throws LeaseRefusedException, LeaseUnavailableException {
+    synchronized (network) {
+      return call(() -> service.upgrade(id(), settings.durationMs()));
+    }
+  }
+
+  /**
+   * Gives the leases back. Renewing has stopped when this returns or throws, and nothing may be
+   * written any more; after {@link LeaseUnavailableException} it may be called again.
+   *
+   * @param last what to report; every append under the leases has its verdict
+   */
+  public void release(LeaseReport last) throws LeaseRefusedException, LeaseUnavailableException {
+    close();
+    synchronized (network) {
+      service.release(id(), last);
+    }
+  }
+
+  /** Stops renewing and lets the leases run out, which costs the next holder a fence. */
+  public synchronized void close() {
+    if (now.state() == State.HELD) {
+      now = new Snapshot(State.CLOSED, now.grant(), now.deadline(), null);
+    }
+  }
+
+  private interface Call {
+    Grant send() throws LeaseRefusedException, LeaseUnavailableException;
+  }
+
+  private Grant call(Call call) throws LeaseRefusedException, LeaseUnavailableException {
+    if (now.state() != State.HELD) {
+      throw new LeaseRefusedException(
+          LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here", 0);
+    }
+    long askedAt = time.monotonicNanos();
+    try {
+      Grant grant = call.send();
+      renewed(grant, askedAt);
+      return grant;
+    } catch (LeaseRefusedException e) {
+      switch (e.reason()) {
+        case NOT_HELD, SUPERSEDED, HELD -> lose(String.valueOf(e.getMessage()));
+        default -> retryFrom(time.monotonicNanos(), e.retryAfterMs());
+      }
+      throw e;
+    } catch (LeaseUnavailableException e) {
+      retryFrom(time.monotonicNanos(), 0);
+      throw e;
+    }
+  }
+
+  private synchronized void renewed(Grant grant, long askedAt) {
+    Snapshot before = now;
+    if (before.state() != State.HELD) {
+      return; // Lost or closed while the answer was on its way: that stays so.
+    }
+    long deadline = askedAt + settings.safeNanos();
+    now =
+        new Snapshot(
+            State.HELD,
+            grant,
+            deadline - before.deadline() > 0 ? deadline : before.deadline(),
+            null);
+    renewAt = askedAt + third();
+  }
+
+  private void retryFrom(long at, long retryAfterMs) {
+    renewAt = at + Math.max(settings.retryMs(), retryAfterMs) * NANOS_PER_MS;
+  }
+
+  /** A third of the duration, give or take a tenth of that, so that holders spread out. */
+  private long third() {
+    double jitter = 0.9 + 0.2 * random.nextDouble();
+    return (long) (settings.durationMs() * NANOS_PER_MS / 3.0 * jitter);
+  }
+
+  private void lose(String why) {
+    synchronized (this) {
+      if (now.state() != State.HELD) {
+        return;
+      }
+      now = new Snapshot(State.LOST, now.grant(), now.deadline(), why);
+    }
+    listener.lost(this, why);
+  }
+
+  /** The secret id of the grant. */
+  public Id id() {
+    return now.grant().id();
+  }
+
+  /** The grant as last answered. */
+  public Grant grant() {
+    return now.grant();
+  }
+
+  /** The latest witnesses, in ascending order of names. */
+  public List<SignedWitness> witnesses() {
+    return now.grant().witnesses();
+  }
+
+  public State state() {
+    return now.state();
+  }
+
+  /** Why the leases were lost, one line; null if they were not. */
+  public @Nullable String lostWhy() {
+    return now.lostWhy();
+  }
+
+  /** Until when, by the monotonic clock, the leases may be used. */
+  public long deadline() {
+    return now.deadline();
+  }
+
+  /** How much longer the leases may be used, nanoseconds; 0 when no longer. */
+  public long remainingNanos() {
+    Snapshot then = now;
+    return then.state() == State.HELD ? Math.max(0, then.deadline() - time.monotonicNanos()) : 0;
+  }
+}
