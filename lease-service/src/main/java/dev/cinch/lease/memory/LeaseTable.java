@@ -277,6 +277,17 @@ final class LeaseTable {
     }
   }
 
+  /** How many ids of grants are remembered, ended ones included. */
+  int grantsRemembered() {
+    int sum = 0;
+    for (Grants stripe : stripes) {
+      synchronized (stripe) {
+        sum += stripe.size();
+      }
+    }
+    return sum;
+  }
+
   private GrantEntry known(Grants stripe, Id id) throws LeaseRefusedException {
     GrantEntry grant = stripe.get(id);
     if (grant == null) {

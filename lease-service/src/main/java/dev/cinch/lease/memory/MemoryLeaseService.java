@@ -240,6 +240,10 @@ public final class MemoryLeaseService implements LeaseService {
     table.sweep(at.now());
   }
 
+  int grantsRemembered() {
+    return table.grantsRemembered();
+  }
+
   private void requireGranting(Reading at) throws LeaseRefusedException {
     guard.requireLatest();
     if (at.behindNanos() > 0) {

@@ -1,0 +1,67 @@
+package dev.cinch.lease.memory;
+
+import dev.cinch.lease.InstanceRegistry;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+
+/** The files of a store that matter to instances, shared by the registries of several. */
+final class FakeRegistry implements InstanceRegistry {
+  /** What is on disk. */
+  static final class Store {
+    final Map<Long, Long> ceilings = new TreeMap<>();
+    long numbers;
+  }
+
+  final Store store;
+  final List<String> calls = new ArrayList<>();
+  boolean broken;
+  private long number;
+
+  FakeRegistry(Store store) {
+    this.store = store;
+  }
+
+  @Override
+  public long takeNumber() throws IOException {
+    called("take");
+    number = ++store.numbers;
+    return number;
+  }
+
+  @Override
+  public OptionalLong highestEarlierCeiling() throws IOException {
+    called("earlier");
+    return store.ceilings.entrySet().stream()
+        .filter(e -> e.getKey() < number)
+        .mapToLong(Map.Entry::getValue)
+        .max();
+  }
+
+  @Override
+  public boolean publishCeiling(long ceiling) throws IOException {
+    called("publish");
+    store.ceilings.merge(number, ceiling, Math::max);
+    return number == store.numbers;
+  }
+
+  @Override
+  public boolean isLatest() throws IOException {
+    called("look");
+    return number == store.numbers;
+  }
+
+  private void called(String what) throws IOException {
+    if (broken) {
+      throw new IOException("stale file handle");
+    }
+    calls.add(what);
+  }
+
+  long count(String what) {
+    return calls.stream().filter(what::equals).count();
+  }
+}

@@ -1,0 +1,271 @@
+package dev.cinch.lease.memory;
+
+import static dev.cinch.lease.memory.Rig.LEASE_MS;
+import static dev.cinch.lease.memory.Rig.MS;
+import static dev.cinch.lease.memory.Rig.only;
+import static dev.cinch.lease.memory.Rig.refused;
+import static dev.cinch.lease.time.ManualTime.START;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.ManualTime;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Rules L3, L6, L9. */
+final class InstanceRulesTest {
+  private static final long LONGEST_MS = MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS;
+  private static final long AHEAD_MS = 30_000;
+
+  private final ManualTime time = new ManualTime();
+  private final FakeRegistry.Store store = new FakeRegistry.Store();
+  private final FakeRegistry registry = new FakeRegistry(store);
+
+  @Test
+  void l3_theFirstInstanceOfAStoreGrantsAtOnceWithoutAFence() throws Exception {
+    var rig = new Rig(time, registry);
+    Witness w = only(rig.acquire("a"));
+    assertEquals(1, w.instance());
+    assertEquals(Ending.NONE, w.previousEnding());
+    assertEquals(Fence.NONE, w.fence());
+    assertEquals(Watermark.NONE, w.watermark());
+    assertEquals(List.of("take", "earlier", "publish"), registry.calls);
+  }
+
+  @Test
+  void l3_noExpiryIsSignedAboveAPublishedCeiling() throws Exception {
+    var rig = new Rig(time, registry);
+    for (int i = 0; i < 200; i++) {
+      time.advanceMs(4_000);
+      Grant grant = rig.service.acquire(longest(rig, "n" + i));
+      assertTrue(grant.expiry() <= ceiling(1));
+    }
+    long published = registry.count("publish");
+    assertTrue(published >= 800 / 30 && published <= 800 / 12, published + " ceilings in 800 s");
+  }
+
+  @Test
+  void l3_theTableRefusesAnExpiryAboveTheCeilingByItself() {
+    var table =
+        new LeaseTable(
+            TableLimits.DEFAULT,
+            1,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            new java.util.Random(1));
+    var rig = new Rig();
+    long ceiling = START + LEASE_MS * MS - 1;
+    refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), START, ceiling));
+  }
+
+  @Test
+  void l3_maintenanceKeepsTheCeilingAheadSoThatRequestsNeedNoStore() throws Exception {
+    var rig = new Rig(time, registry);
+    assertEquals(1, rig.service.acquire(longest(rig, "a")).witnesses().size());
+    time.advanceMs(15_001);
+    rig.service.maintain();
+    assertEquals(2, registry.count("publish"));
+    rig.service.maintain();
+    assertEquals(2, registry.count("publish"));
+    assertEquals(
+        START + (15_001 + LONGEST_MS + AHEAD_MS) * MS, rig.service.info().ceiling().orElseThrow());
+  }
+
+  @Test
+  void l3_nothingIsSignedWhileACeilingCanNotBePublished() throws Exception {
+    var rig = new Rig(time, registry);
+    Grant grant = rig.service.acquire(longest(rig, "a"));
+    registry.broken = true;
+    time.advanceMs(4_000);
+    var unused = rig.service.acquire(longest(rig, "b")); // The present ceiling serves.
+    for (int i = 0; i < 8; i++) {
+      time.advanceMs(4_000);
+      rig.service.maintain();
+    }
+    LeaseRefusedException e = refused(Reason.NOT_YET, () -> rig.service.acquire(longest(rig, "c")));
+    assertTrue(String.valueOf(e.getMessage()).contains("stale file handle"), e.getMessage());
+    assertTrue(e.retryAfterMs() > 0);
+    refused(
+        Reason.NOT_YET,
+        () -> rig.service.renew(grant.id(), LONGEST_MS, LogSet.NONE, LeaseReport.NOTHING));
+    registry.broken = false;
+    assertEquals(1, rig.service.acquire(longest(rig, "c")).witnesses().size());
+  }
+
+  @Test
+  void l3_aLaterInstanceFencesTheHighestEarlierCeilingForAllLogs() throws Exception {
+    var first = new Rig(time, registry);
+    var unused = first.acquire("a");
+    long ceiling = ceiling(1);
+    var second = new Rig(time, new FakeRegistry(store));
+    time.advanceMs(LONGEST_MS);
+    Witness w = only(second.acquire("never-seen"));
+    assertEquals(2, w.instance());
+    assertEquals(Ending.UNKNOWN, w.previousEnding());
+    assertEquals(new Fence(ceiling, LogSet.ALL), w.fence());
+    var third = new Rig(time, new FakeRegistry(store));
+    time.advanceMs(LONGEST_MS);
+    assertEquals(ceiling(2), only(third.acquire("a")).fence().upTo());
+  }
+
+  @Test
+  void l3_aLaterInstanceWaitsOutTheLongestLeaseOrTheCeiling() throws Exception {
+    var first = new Rig(time, registry);
+    var unused = first.acquire("a");
+    var second = new Rig(time, new FakeRegistry(store));
+    LeaseRefusedException e = refused(Reason.NOT_YET, () -> second.acquire("a"));
+    assertEquals(LONGEST_MS, e.retryAfterMs());
+    assertEquals(LONGEST_MS, second.service.info().quarantineLeftMs());
+    // The wall clock's jump alone passes the ceiling.
+    time.stepWallMs(LONGEST_MS + AHEAD_MS - 1);
+    refused(Reason.NOT_YET, () -> second.acquire("a"));
+    time.stepWallMs(1);
+    assertEquals(2, only(second.acquire("a")).instance());
+  }
+
+  @Test
+  void l3_theQuarantineRunsOnTheMonotonicClock() throws Exception {
+    var first = new Rig(time, registry);
+    var unused = first.acquire("a");
+    var second = new Rig(time, new FakeRegistry(store));
+    time.advanceMs(LONGEST_MS - 1);
+    refused(Reason.NOT_YET, () -> second.acquire("a"));
+    time.advanceMs(1);
+    assertEquals(1, second.acquire("a").witnesses().size());
+  }
+
+  @Test
+  void l3_withoutAStoreThereIsAlwaysAQuarantineUnlessToldFresh() throws Exception {
+    var rig = new Rig(time, null, false, TableLimits.DEFAULT);
+    assertFalse(rig.service.info().ceilings());
+    refused(Reason.NOT_YET, () -> rig.acquire("a"));
+    time.stepWallMs(10 * LONGEST_MS); // Proves nothing without a store.
+    refused(Reason.NOT_YET, () -> rig.acquire("a"));
+    time.advanceMs(LONGEST_MS);
+    Witness w = only(rig.acquire("a"));
+    assertEquals(Ending.UNKNOWN, w.previousEnding());
+    assertEquals(new Fence(START + LONGEST_MS * MS, LogSet.ALL), w.fence());
+    assertEquals(START / MS, w.instance());
+    assertEquals(Fence.NONE, only(new Rig().acquire("a")).fence());
+  }
+
+  @Test
+  void l3_anInstanceThatSeesALaterOneWhenPublishingStopsForGood() throws Exception {
+    var first = new Rig(time, registry);
+    Grant grant = first.acquire("a");
+    var unused = new Rig(time, new FakeRegistry(store));
+    time.advanceMs(4_000);
+    Grant stillServes = first.acquire("b");
+    assertEquals(1, stillServes.witnesses().size());
+    time.advanceMs(4_000);
+    first.service.maintain();
+    time.advanceMs(4_000);
+    first.service.maintain();
+    time.advanceMs(4_000);
+    first.service.maintain();
+    refused(Reason.SUPERSEDED, () -> first.acquire("c"));
+    refused(Reason.SUPERSEDED, () -> first.renew(grant, LeaseReport.NOTHING));
+    refused(Reason.SUPERSEDED, () -> first.service.release(grant.id(), LeaseReport.NOTHING));
+    assertTrue(first.service.info().superseded());
+  }
+
+  @Test
+  void l9_anInstanceThatWasPausedLooksForALaterOneBeforeItSigns() throws Exception {
+    var first = new Rig(time, registry);
+    Grant grant = first.acquire("a");
+    time.advanceMs(5_001);
+    assertEquals(1, first.renew(grant, LeaseReport.NOTHING).witnesses().size());
+    assertEquals(1, registry.count("look"));
+    var unused = new Rig(time, new FakeRegistry(store));
+    time.advanceMs(5_001);
+    refused(Reason.SUPERSEDED, () -> first.renew(grant, LeaseReport.NOTHING));
+    time.advanceMs(1);
+    refused(Reason.SUPERSEDED, () -> first.acquire("b"));
+  }
+
+  @Test
+  void l9_maintenanceAfterAPauseDoesNotHideIt() throws Exception {
+    var first = new Rig(time, registry);
+    var unused = first.acquire("a");
+    var second = new Rig(time, new FakeRegistry(store));
+    time.advanceMs(6_000);
+    first.service.maintain();
+    refused(Reason.SUPERSEDED, () -> first.acquire("b"));
+    assertEquals(2, second.service.info().instance());
+  }
+
+  @Test
+  void l9_aLookThatFailsSignsNothing() throws Exception {
+    var rig = new Rig(time, registry);
+    Grant grant = rig.acquire("a");
+    time.advanceMs(5_001);
+    registry.broken = true;
+    refused(Reason.NOT_YET, () -> rig.renew(grant, LeaseReport.NOTHING));
+    registry.broken = false;
+    assertEquals(1, rig.renew(grant, LeaseReport.NOTHING).witnesses().size());
+  }
+
+  @Test
+  void l9_numbersGrowFromInstanceToInstance() {
+    for (int i = 1; i <= 3; i++) {
+      assertEquals(i, new Rig(time, new FakeRegistry(store)).service.info().instance());
+    }
+  }
+
+  @Test
+  void l6_aWallClockThatStepsBackStopsGrantsUntilItHasCaughtUp() throws Exception {
+    var rig = new Rig(time, registry);
+    Grant grant = rig.acquire("a");
+    long before = rig.service.now();
+    time.stepWallMs(-3_000);
+    LeaseRefusedException e = refused(Reason.NOT_YET, () -> rig.acquire("b"));
+    assertEquals(3_000, e.retryAfterMs());
+    refused(Reason.NOT_YET, () -> rig.service.upgrade(grant.id(), LEASE_MS));
+    assertEquals(before, rig.service.now());
+    assertEquals(3_000, rig.service.info().clockBehindMs());
+    Witness renewed = only(rig.renew(grant, LeaseReport.NOTHING));
+    assertEquals(grant.expiry(), renewed.expiry(), "by a time that stands still");
+    assertTrue(renewed.issuedAt() >= before);
+    time.advanceMs(2_999);
+    refused(Reason.NOT_YET, () -> rig.acquire("b"));
+    time.advanceMs(1);
+    assertEquals(1, rig.acquire("b").witnesses().size());
+  }
+
+  @Test
+  void l6_timesBroughtOutOfOrderDoNotTurnATableBack() throws Exception {
+    var table =
+        new LeaseTable(
+            TableLimits.DEFAULT,
+            1,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            new java.util.Random(1));
+    var rig = new Rig();
+    long late = START + 1_000 * MS;
+    long issued = table.acquire(rig.request("a"), late, Long.MAX_VALUE).get(0).issuedAt();
+    var a = rig.request("a");
+    refused(Reason.HELD, () -> table.acquire(a, START, Long.MAX_VALUE));
+    assertEquals(late, issued);
+    var next = rig.request("b");
+    assertEquals(1, table.acquire(next, START, Long.MAX_VALUE).size());
+  }
+
+  private long ceiling(long instance) {
+    return store.ceilings.getOrDefault(instance, Long.MIN_VALUE);
+  }
+
+  private static dev.cinch.lease.AcquireRequest longest(Rig rig, String name) {
+    var r = rig.request(name);
+    return new dev.cinch.lease.AcquireRequest(
+        r.id(), r.names(), r.holder(), LONGEST_MS, r.logs(), false);
+  }
+}

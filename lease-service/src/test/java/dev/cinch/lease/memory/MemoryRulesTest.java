@@ -1,0 +1,220 @@
+package dev.cinch.lease.memory;
+
+import static dev.cinch.lease.memory.Rig.LEASE_MS;
+import static dev.cinch.lease.memory.Rig.LOG_A;
+import static dev.cinch.lease.memory.Rig.MS;
+import static dev.cinch.lease.memory.Rig.refused;
+import static dev.cinch.lease.memory.Rig.wrote;
+import static dev.cinch.lease.time.ManualTime.START;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Witness;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+/** Rules L4 and L7, and listing. */
+final class MemoryRulesTest {
+  private static final long RETENTION_MS = 60_000;
+
+  /** One shard of three names. */
+  private final Rig tiny = new Rig(new TableLimits(1, 3, RETENTION_MS * MS, 1_000 * MS, 3));
+
+  @Test
+  void l4_forgottenLeasesLeaveTheirWatermarkAndFenceToUnknownNames() throws Exception {
+    tiny.service.release(tiny.acquire("a").id(), wrote(START + 9));
+    long expiry = tiny.acquire("b").expiry();
+    tiny.service.release(tiny.acquire("c").id(), wrote(START + 7));
+    tiny.time.advanceMs(LEASE_MS + RETENTION_MS);
+    Witness w = only(tiny.acquire("new"));
+    assertTrue(tiny.service.list("", Optional.empty(), 10).size() <= 3);
+    // Which ones were forgotten is the table's business; a and b come first in this one.
+    assertEquals(Optional.empty(), tiny.service.show(new LeaseName("a")));
+    assertEquals(START + 9, w.watermark().timestamp());
+    assertEquals(Ending.UNKNOWN, w.previousEnding());
+    assertEquals(Optional.empty(), w.previous());
+    Witness b = only(tiny.acquire("a", "b").witnesses().stream().skip(1).toList());
+    assertEquals(expiry, b.fence().upTo());
+    assertEquals(LogSet.of(List.of(LOG_A)), b.fence().logs());
+    assertTrue(b.generation() > 1, "generations do not start over");
+  }
+
+  @Test
+  void l4_forgettingNeverLowersALowerBound() throws Exception {
+    var rig = new Rig(new TableLimits(1, 8, 0, 1_000 * MS, 0));
+    var random = new java.util.Random(11);
+    var bounds = new java.util.HashMap<String, Long>();
+    for (int i = 0; i < 2_000; i++) {
+      rig.time.advanceMs(random.nextInt(3_000));
+      String name = "n" + random.nextInt(30);
+      Grant grant;
+      try {
+        grant = rig.acquire(name);
+      } catch (dev.cinch.lease.LeaseRefusedException e) {
+        continue;
+      }
+      Witness w = only(grant);
+      long bound = bounds.getOrDefault(name, Long.MIN_VALUE);
+      assertTrue(w.lowerBound() >= bound, () -> name + ": " + w + " below " + bound);
+      if (random.nextBoolean()) {
+        long wrote = Math.max(w.lowerBound() + 1, rig.service.now());
+        rig.service.release(grant.id(), wrote(wrote));
+        bounds.put(name, wrote);
+      } else {
+        bounds.put(name, grant.expiry());
+      }
+    }
+  }
+
+  @Test
+  void l4_heldLeasesAreNeverForgottenAndNoMoreAreTaken() throws Exception {
+    Grant held = tiny.acquire("a", "b", "c");
+    refused(Reason.NOT_YET, () -> tiny.acquire("d"));
+    tiny.service.release(held.id(), LeaseReport.NOTHING);
+    tiny.time.advanceMs(1_000);
+    assertEquals(1, tiny.acquire("d").witnesses().size());
+  }
+
+  @Test
+  void l4_aRecentExpiryIsNotForgotten() throws Exception {
+    var unused = tiny.acquire("a", "b", "c");
+    tiny.time.advanceMs(LEASE_MS);
+    refused(Reason.NOT_YET, () -> tiny.acquire("d"));
+    tiny.time.advanceMs(RETENTION_MS);
+    assertEquals(1, tiny.acquire("d").witnesses().size());
+  }
+
+  @Test
+  void l4_aGrantWhoseNameWasForgottenIsNotHeld() throws Exception {
+    Grant grant = tiny.acquire("a");
+    tiny.time.advanceMs(LEASE_MS + RETENTION_MS);
+    var unused = tiny.acquire("x", "y", "z");
+    refused(Reason.NOT_HELD, () -> tiny.renew(grant, LeaseReport.NOTHING));
+  }
+
+  @Test
+  void l4_theIdsOfEndedGrantsAreBounded() throws Exception {
+    for (int i = 0; i < 5_000; i++) {
+      tiny.service.release(tiny.acquire("a").id(), LeaseReport.NOTHING);
+      tiny.time.advanceMs(600);
+    }
+    assertTrue(tiny.service.grantsRemembered() < 300, "" + tiny.service.grantsRemembered());
+  }
+
+  @Test
+  void l7_theNewestMetadataIsKept() throws Exception {
+    Grant grant = tiny.acquire("a");
+    var unused = tiny.renew(grant, metadata(1, 2));
+    unused = tiny.renew(grant, metadata(2));
+    assertEquals(List.of(2L, 1L), buckets("a"));
+    tiny.service.release(grant.id(), metadata(4, 3));
+    assertEquals(List.of(4L, 3L, 2L), buckets("a"));
+    Grant next = tiny.acquire("a");
+    assertEquals(List.of(4L, 3L, 2L), buckets("a"), "also for the next holder");
+    tiny.service.release(next.id(), LeaseReport.NOTHING);
+    assertEquals(List.of(4L, 3L, 2L), buckets("a"));
+  }
+
+  @Test
+  void l7_metadataOutOfRangeIsRefused() throws Exception {
+    Grant grant = tiny.acquire("a");
+    var many = new ArrayList<Metadata>();
+    for (int i = 0; i < 101; i++) {
+      many.add(new Metadata(LOG_A, i, "f"));
+    }
+    for (List<Metadata> wrong :
+        List.of(
+            many,
+            List.of(new Metadata(LOG_A, 1, "")),
+            List.of(new Metadata(LOG_A, 1, "f".repeat(256))),
+            List.of(new Metadata(LOG_A, 1, "a\nb")))) {
+      refused(
+          Reason.INVALID,
+          () -> tiny.renew(grant, new LeaseReport(OptionalLong.empty(), false, wrong)));
+    }
+  }
+
+  @Test
+  void moreLogsThanAWitnessHoldsAreRefused() throws Exception {
+    var logs = new ArrayList<Id>();
+    for (int i = 0; i < 1_001; i++) {
+      logs.add(new Id(9, i));
+    }
+    AcquireRequest r = tiny.request("a");
+    refused(
+        Reason.INVALID,
+        () ->
+            tiny.service.acquire(
+                new AcquireRequest(
+                    r.id(), r.names(), r.holder(), LEASE_MS, LogSet.of(logs), false)));
+    Grant grant = tiny.service.acquire(r);
+    refused(
+        Reason.INVALID,
+        () ->
+            tiny.service.renew(
+                grant.id(), LEASE_MS, LogSet.of(logs.subList(0, 1_000)), LeaseReport.NOTHING));
+    Grant all = tiny.service.renew(grant.id(), LEASE_MS, LogSet.ALL, LeaseReport.NOTHING);
+    assertEquals(LogSet.ALL, only(all).logs());
+    assertEquals(Fence.NONE, only(all).fence());
+  }
+
+  @Test
+  void pagesFollowEachOtherInAscendingOrder() throws Exception {
+    var rig = new Rig();
+    for (int i = 0; i < 100; i++) {
+      var unused = rig.acquire("p/" + i, "q/" + i);
+    }
+    var seen = new ArrayList<String>();
+    Optional<LeaseName> after = Optional.empty();
+    while (true) {
+      List<LeaseInfo> page = rig.service.list("p/", after, 7);
+      page.forEach(i -> seen.add(i.witness().name().value()));
+      if (page.size() < 7) {
+        break;
+      }
+      after = Optional.of(page.get(6).witness().name());
+    }
+    assertEquals(100, seen.size());
+    assertEquals(seen.stream().sorted().toList(), seen);
+    assertEquals(List.of(), rig.service.list("p/", Optional.of(new LeaseName("z")), 5));
+    assertThrows(IllegalArgumentException.class, () -> rig.service.list("", Optional.empty(), 0));
+  }
+
+  private static Witness only(Grant grant) {
+    return Rig.only(grant);
+  }
+
+  private static Witness only(List<dev.cinch.lease.SignedWitness> witnesses) {
+    assertEquals(1, witnesses.size());
+    return witnesses.get(0).witness();
+  }
+
+  private static LeaseReport metadata(long... buckets) {
+    var all = new ArrayList<Metadata>();
+    for (long bucket : buckets) {
+      all.add(new Metadata(LOG_A, bucket, "f"));
+    }
+    return new LeaseReport(OptionalLong.empty(), false, all);
+  }
+
+  private List<Long> buckets(String name) {
+    return tiny.service.show(new LeaseName(name)).orElseThrow().recent().stream()
+        .map(Metadata::bucketStart)
+        .toList();
+  }
+}

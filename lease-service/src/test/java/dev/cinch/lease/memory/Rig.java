@@ -1,0 +1,111 @@
+package dev.cinch.lease.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.function.Executable;
+
+/** A service with clocks of its own, and short ways to say what tests say all the time. */
+public final class Rig {
+  /** What the tests' leases last, milliseconds. */
+  public static final long LEASE_MS = 10_000;
+
+  static final long MS = 1_000_000;
+  static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
+  static final Id LOG_A = new Id(0, 0xA);
+  static final Id LOG_B = new Id(0, 0xB);
+
+  public final ManualTime time;
+  public final MemoryLeaseService service;
+  private final Random random = new Random(7);
+
+  public Rig() {
+    this(new ManualTime(), null, true, TableLimits.DEFAULT);
+  }
+
+  Rig(TableLimits limits) {
+    this(new ManualTime(), null, true, limits);
+  }
+
+  Rig(ManualTime time, FakeRegistry registry) {
+    this(time, registry, false, TableLimits.DEFAULT);
+  }
+
+  Rig(ManualTime time, @Nullable InstanceRegistry registry, boolean fresh, TableLimits limits) {
+    this.time = time;
+    var builder =
+        MemoryLeaseService.builder(new WitnessSigner(KEY), time)
+            .fresh(fresh)
+            .limits(limits)
+            .random(new Random(1));
+    if (registry != null) {
+      builder.registry(registry);
+    }
+    try {
+      service = builder.start();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  public static List<LeaseName> names(String... names) {
+    return Arrays.stream(names).map(LeaseName::new).toList();
+  }
+
+  public AcquireRequest request(String... names) {
+    return new AcquireRequest(
+        Id.random(random), names(names), "tester", LEASE_MS, LogSet.of(List.of(LOG_A)), false);
+  }
+
+  AcquireRequest tentative(String... names) {
+    AcquireRequest r = request(names);
+    return new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true);
+  }
+
+  public Grant acquire(String... names) throws LeaseRefusedException {
+    return service.acquire(request(names));
+  }
+
+  Grant renew(Grant grant, LeaseReport report) throws LeaseRefusedException {
+    return service.renew(grant.id(), LEASE_MS, LogSet.NONE, report);
+  }
+
+  static LeaseReport wrote(long watermark) {
+    return new LeaseReport(OptionalLong.of(watermark), false, List.of());
+  }
+
+  static LeaseReport fenced() {
+    return new LeaseReport(OptionalLong.empty(), true, List.of());
+  }
+
+  static Witness only(Grant grant) {
+    assertEquals(1, grant.witnesses().size());
+    return grant.witnesses().get(0).witness();
+  }
+
+  static LeaseRefusedException refused(Reason reason, Executable call) {
+    LeaseRefusedException e = assertThrows(LeaseRefusedException.class, call);
+    assertEquals(reason, e.reason(), e.getMessage());
+    assertEquals(1, String.valueOf(e.getMessage()).lines().count());
+    return e;
+  }
+}

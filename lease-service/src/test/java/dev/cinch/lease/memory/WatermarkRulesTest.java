@@ -1,0 +1,111 @@
+package dev.cinch.lease.memory;
+
+import static dev.cinch.lease.memory.Rig.LEASE_MS;
+import static dev.cinch.lease.memory.Rig.MS;
+import static dev.cinch.lease.memory.Rig.only;
+import static dev.cinch.lease.memory.Rig.refused;
+import static dev.cinch.lease.memory.Rig.wrote;
+import static dev.cinch.lease.time.ManualTime.START;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
+import org.junit.jupiter.api.Test;
+
+/** Rule L2. */
+final class WatermarkRulesTest {
+  private final Rig rig = new Rig();
+
+  @Test
+  void l2_theNextHolderInheritsTheWatermarkWithItsSignedTime() throws Exception {
+    Grant grant = rig.acquire("a");
+    rig.time.advanceMs(50);
+    rig.service.release(grant.id(), wrote(START + 20 * MS));
+    rig.time.advanceMs(50);
+    assertEquals(
+        new Watermark(START + 20 * MS, START + 50 * MS), only(rig.acquire("a")).watermark());
+  }
+
+  @Test
+  void l2_aWatermarkNotAboveTheLowerBoundIsRefused() throws Exception {
+    rig.service.release(rig.acquire("a").id(), wrote(START + 5));
+    Grant next = rig.acquire("a");
+    refused(Reason.WATERMARK, () -> rig.service.release(next.id(), wrote(START + 4)));
+    refused(Reason.WATERMARK, () -> rig.service.release(next.id(), wrote(START + 5)));
+    refused(Reason.WATERMARK, () -> rig.renew(next, wrote(START + 5)));
+    rig.service.release(next.id(), wrote(START + 6));
+    assertEquals(START + 6, only(rig.acquire("a")).watermark().timestamp());
+  }
+
+  @Test
+  void l2_theFenceIsPartOfTheLowerBound() throws Exception {
+    long expiry = rig.acquire("a").expiry();
+    rig.time.advanceMs(LEASE_MS);
+    Grant next = rig.acquire("a");
+    refused(Reason.WATERMARK, () -> rig.renew(next, wrote(expiry)));
+    assertEquals(expiry, only(rig.renew(next, wrote(expiry + 1))).lowerBound());
+  }
+
+  @Test
+  void l2_aWatermarkAtOrAboveTheExpiryIsRefused() throws Exception {
+    Grant grant = rig.acquire("a");
+    rig.time.advanceMs(LEASE_MS - 1);
+    refused(Reason.WATERMARK, () -> rig.service.release(grant.id(), wrote(grant.expiry())));
+    refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(grant.expiry())));
+    rig.service.release(grant.id(), wrote(grant.expiry() - 1));
+  }
+
+  @Test
+  void l2_aWatermarkTooFarAheadOfSignedTimeIsRefused() throws Exception {
+    Grant grant = rig.acquire("a");
+    refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(START + 1_000 * MS + 1)));
+    refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(Long.MAX_VALUE)));
+    refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(Long.MIN_VALUE)));
+    Grant unused = rig.renew(grant, wrote(START + 1_000 * MS));
+    assertEquals(grant.expiry(), unused.expiry());
+  }
+
+  @Test
+  void l2_aHolderThatWroteNothingPassesOnWhatItInherited() throws Exception {
+    rig.service.release(rig.acquire("a").id(), wrote(START + 5));
+    rig.time.advanceMs(100);
+    rig.service.release(rig.acquire("a").id(), LeaseReport.NOTHING);
+    rig.time.advanceMs(100);
+    assertEquals(new Watermark(START + 5, START), only(rig.acquire("a")).watermark());
+  }
+
+  @Test
+  void l2_theHighestWatermarkOfALeaseCountsWhateverTheOrderOfItsReports() throws Exception {
+    Grant grant = rig.acquire("a");
+    rig.time.advanceMs(10);
+    Grant renewed = rig.renew(grant, wrote(START + 9));
+    assertEquals(Watermark.NONE, only(renewed).watermark(), "the lease's own bound stays");
+    Grant late = rig.renew(grant, wrote(START + 7));
+    assertEquals(renewed.witnesses(), late.witnesses());
+    rig.service.release(grant.id(), LeaseReport.NOTHING);
+    assertEquals(START + 9, only(rig.acquire("a")).watermark().timestamp());
+  }
+
+  @Test
+  void l2_aWatermarkStatedBeforeAnExpiryIsKeptBesideTheFence() throws Exception {
+    Grant grant = rig.acquire("a");
+    var unused = rig.renew(grant, wrote(START + 9));
+    rig.time.advanceMs(LEASE_MS);
+    Witness next = only(rig.acquire("a"));
+    assertEquals(START + 9, next.watermark().timestamp());
+    assertEquals(grant.expiry(), next.fence().upTo());
+  }
+
+  @Test
+  void l2_oneLeaseOfAGrantThatRefusesChangesNoneOfThem() throws Exception {
+    rig.service.release(rig.acquire("b").id(), wrote(START + 500 * MS));
+    Grant both = rig.acquire("a", "b");
+    refused(Reason.WATERMARK, () -> rig.service.release(both.id(), wrote(START + 400 * MS)));
+    refused(Reason.HELD, () -> rig.acquire("a"));
+    rig.service.release(both.id(), LeaseReport.NOTHING);
+    assertEquals(Watermark.NONE, only(rig.acquire("a")).watermark());
+  }
+}
