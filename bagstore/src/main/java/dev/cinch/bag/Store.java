@@ -163,7 +163,16 @@ public final class Store {
 
   /** The names of the logs there are, ascending. */
   public List<LogName> logs() throws IOException {
-    return context.fs().list(context.layout().logs()).stream()
+    return names(context.fs().list(context.layout().logs()));
+  }
+
+  /** As {@link #logs}, past every cache. */
+  public List<LogName> freshLogs() throws IOException {
+    return names(context.fresh().list(context.layout().logs(), context.fileMode()));
+  }
+
+  private static List<LogName> names(List<String> entries) {
+    return entries.stream()
         .filter(name -> !LogLayout.isTemporary(name))
         .flatMap(name -> logName(name).stream())
         .sorted()

@@ -1,0 +1,92 @@
+package dev.cinch.bag.session;
+
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.hold.HeldLease;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** What a session remembers of one grant. Thread-safe. */
+final class Holding {
+  private final AtomicLong highest = new AtomicLong(Long.MIN_VALUE);
+  private volatile boolean fenced;
+  private volatile @Nullable Metadata recent;
+  private volatile @Nullable HeldLease lease;
+
+  /**
+   * What the witnesses said when the leases were taken: later ones may carry less, once the fence
+   * was reported.
+   */
+  private final Fence fence;
+
+  private final long lowerBound;
+
+  Holding(List<SignedWitness> witnesses) {
+    Fence all = Fence.NONE;
+    long bound = Long.MIN_VALUE;
+    for (SignedWitness s : witnesses) {
+      Witness w = s.witness();
+      all = all.and(w.fence());
+      bound = Math.max(bound, w.lowerBound());
+    }
+    this.fence = all;
+    this.lowerBound = bound;
+  }
+
+  void holds(HeldLease held) {
+    lease = held;
+  }
+
+  HeldLease lease() {
+    HeldLease held = lease;
+    if (held == null) {
+      throw new IllegalStateException("not yet acquired");
+    }
+    return held;
+  }
+
+  Fence fence() {
+    return fence;
+  }
+
+  long lowerBound() {
+    return lowerBound;
+  }
+
+  void fenceDone() {
+    fenced = true;
+  }
+
+  /** An upper bound on what is written: counts from before the write on. */
+  void wrote(long timestamp) {
+    highest.accumulateAndGet(timestamp, Math::max);
+  }
+
+  void stands(Metadata where) {
+    recent = where;
+  }
+
+  LeaseReport report() {
+    long watermark = highest.get();
+    Metadata where = recent;
+    return new LeaseReport(
+        watermark == Long.MIN_VALUE ? OptionalLong.empty() : OptionalLong.of(watermark),
+        fenced,
+        where == null ? List.of() : List.of(where));
+  }
+
+  /** The logs that every one of its leases permits to write to, as far as a name is asked for. */
+  boolean permits(dev.cinch.lease.Id log) {
+    return lease().witnesses().stream().allMatch(s -> s.witness().logs().contains(log));
+  }
+
+  static LogSet only(dev.cinch.lease.Id log) {
+    return LogSet.of(List.of(log));
+  }
+}

@@ -1,0 +1,405 @@
+package dev.cinch.bag.session;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.bag.write.PendingReceipt;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.hold.HeldLease;
+import dev.cinch.lease.hold.HoldSettings;
+import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Leases and the logs written under them (section 7): the way to write so that whoever takes a
+ * lease next sees all of it and nothing after it.
+ *
+ * <p>Take leases by name, append messages under all of them to any logs, release. The leases are
+ * renewed in the background; when one is lost, appends are refused from the moment on at which the
+ * monotonic clock says that it might have expired. Thread-safe.
+ */
+@CheckReturnValue
+public final class Session implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Session.class);
+
+  private final Store store;
+  private final LeaseService service;
+  private final String holder;
+  private final Writers writers;
+  private final boolean ownsWriters;
+  private final TimeSource time;
+  private final WitnessCheck check;
+  private final LeaseKeeper keeper;
+  private final List<Holding> holdings = new CopyOnWriteArrayList<>();
+  private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
+  private final Lock submitting;
+  private final Lock releasing;
+  private volatile Stamped stamped = new Stamped(LeaseStamp.NONE, List.of());
+
+  /** A stamp and the grants that it was made of. */
+  private record Stamped(LeaseStamp stamp, List<Grant> grants) {}
+
+  private Session(
+      Store store, LeaseService service, String holder, Writers writers, boolean ownsWriters) {
+    this.store = store;
+    this.service = service;
+    this.holder = holder;
+    this.writers = writers;
+    this.ownsWriters = ownsWriters;
+    this.time = store.context().time();
+    this.check = new WitnessCheck(store.context());
+    this.keeper = new LeaseKeeper(time);
+    var lock = new ReentrantReadWriteLock();
+    this.submitting = lock.readLock();
+    this.releasing = lock.writeLock();
+  }
+
+  /**
+   * Begins a session that holds nothing yet, with writers of its own.
+   *
+   * @param holder who it is, in its own words, for people
+   */
+  public static Session open(Store store, LeaseService service, String holder) {
+    return open(store, service, holder, Durability.SYNC);
+  }
+
+  /** As {@link #open(Store, LeaseService, String)}, with another durability. */
+  public static Session open(
+      Store store, LeaseService service, String holder, Durability durability) {
+    return new Session(store, service, holder, new Writers(store, durability), true);
+  }
+
+  /** Begins a session that shares writers with others. */
+  public static Session open(Writers writers, LeaseService service, String holder) {
+    return new Session(writers.store(), service, holder, writers, false);
+  }
+
+  /** Tells of every lease that is lost, one line; called on another thread. */
+  public void onLoss(Consumer<String> listener) {
+    listeners.add(listener);
+  }
+
+  /**
+   * Takes leases, all or nothing, for all logs that exist now; where the last holder did not
+   * release, waits for the fence (rule F4).
+   *
+   * @param duration of the leases, renewed in the background; above bucket width + grace + margins
+   * @throws LeaseRefusedException if one is held by another, or the service does not grant now
+   * @throws LeaseUnavailableException if the service did not answer
+   * @throws SessionRefusedException if its witnesses can't be relied on; the leases were given back
+   * @throws IllegalArgumentException if the duration is too short for a fence to end in time
+   */
+  @CanIgnoreReturnValue
+  public Grant acquire(List<LeaseName> names, Duration duration)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    long durationMs = duration.toMillis();
+    checkDuration(durationMs);
+    List<Log> logs = logs();
+    long before = store.context().checkedNow();
+    var request =
+        new AcquireRequest(
+            Id.random(store.context().random()),
+            names,
+            holder,
+            durationMs,
+            LogSet.of(logs.stream().map(Log::id).toList()),
+            false);
+    long askedAt = time.monotonicNanos();
+    Grant grant = service.acquire(request);
+    var holding = new Holding(grant.witnesses());
+    try {
+      synchronized (this) {
+        check.check(grant, before);
+      }
+      var held =
+          new HeldLease(
+              service,
+              time,
+              HoldSettings.of(durationMs),
+              grant,
+              askedAt,
+              holding::report,
+              (lease, why) -> lost(why),
+              store.context().random());
+      holding.holds(held);
+      keeper.keep(held); // renewing while the fence takes its time
+      fence(holding, logs);
+      if (!holding.fence().isNone()) {
+        Grant renewed = held.renew(LogSet.NONE);
+        LOG.debug("fence reported, now until {}", renewed.expiry());
+      }
+    } catch (LeaseRefusedException
+        | LeaseUnavailableException
+        | IOException
+        | InterruptedException
+        | RuntimeException e) {
+      giveBack(grant.id(), holding);
+      throw e;
+    }
+    holdings.add(holding);
+    return holding.lease().grant();
+  }
+
+  private void checkDuration(long durationMs) {
+    StoreSettings s = store.settings();
+    long least = s.bucketWidthMs() + s.graceMs() + s.leaseMarginMs() + s.clockAheadMs();
+    if (durationMs <= least) {
+      throw new IllegalArgumentException(
+          "a lease of %d ms is too short: it must be above bucket width + grace + margins, %d ms"
+              .formatted(durationMs, least));
+    }
+  }
+
+  private List<Log> logs() throws IOException {
+    List<Log> logs = new ArrayList<>();
+    for (LogName name : store.freshLogs()) {
+      logs.add(store.log(name));
+    }
+    return logs;
+  }
+
+  private void giveBack(Id id, Holding holding) {
+    try {
+      service.release(id, holding.report());
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
+      LOG.debug("could not give leases back; they run out: {}", e.toString());
+    }
+  }
+
+  private void lost(String why) {
+    listeners.forEach(l -> l.accept(why));
+  }
+
+  /**
+   * Advances the horizon of the logs concerned to the fence, before the first read or write
+   * (section 7).
+   */
+  private void fence(Holding holding, List<Log> logs) throws IOException, InterruptedException {
+    Fence fence = holding.fence();
+    if (fence.isNone()) {
+      return;
+    }
+    for (Log log : logs) {
+      if (fence.logs().contains(log.id())) {
+        advance(holding, log, fence.upTo());
+      }
+    }
+    holding.fenceDone();
+  }
+
+  private void advance(Holding holding, Log log, long to) throws IOException, InterruptedException {
+    while (true) {
+      try {
+        log.horizon().advance(to, OptionalLong.of(opinion(holding)));
+        return;
+      } catch (TooEarlyException e) {
+        LOG.info("fencing {}: {}", log.name(), e.getMessage());
+        time.sleepNanos(e.waitNanos());
+      }
+    }
+  }
+
+  /** The service's signed time, as a third opinion on what time it is (section 5). */
+  private long opinion(Holding holding) {
+    try {
+      return service.now();
+    } catch (LeaseUnavailableException e) {
+      return holding.lease().witnesses().get(0).witness().issuedAt();
+    }
+  }
+
+  /**
+   * Appends a message under all leases held and waits for its fate.
+   *
+   * @throws MessageRefusedException if a lease was lost or leaves no timestamp, or the message is
+   *     too long; nothing was written
+   */
+  public Receipt append(Log log, byte[] payload) throws MessageRefusedException {
+    Receipt receipt = submit(log, payload, 0, payload.length).await();
+    if (receipt instanceof Receipt.Committed c) {
+      var where = new Metadata(log.id(), c.bucket().start(), c.file().toString());
+      holdings.forEach(h -> h.stands(where));
+    }
+    return receipt;
+  }
+
+  /**
+   * Hands over a message to be appended under all leases held; its receipt comes later.
+   *
+   * @throws MessageRefusedException as {@link #append}
+   */
+  public PendingReceipt submit(Log log, byte[] payload, int offset, int length)
+      throws MessageRefusedException {
+    // Nothing may get a timestamp once a release has begun to state the watermark.
+    submitting.lock();
+    try {
+      return submitHeld(log, payload, offset, length);
+    } finally {
+      submitting.unlock();
+    }
+  }
+
+  private PendingReceipt submitHeld(Log log, byte[] payload, int offset, int length)
+      throws MessageRefusedException {
+    for (Holding h : holdings) {
+      if (h.lease().remainingNanos() <= 0) {
+        String why = h.lease().lostWhy();
+        throw new MessageRefusedException(
+            "a lease is no longer held: " + (why == null ? "its time is over" : why));
+      }
+      if (!h.permits(log.id())) {
+        gain(h, log);
+      }
+    }
+    LeaseStamp stamp = stamp();
+    PendingReceipt pending = writers.writer(log).submit(stamp, payload, offset, length);
+    for (Holding h : holdings) {
+      h.wrote(pending.timestamp());
+    }
+    return pending;
+  }
+
+  /**
+   * A log that did not exist when the leases were taken: a renewal names it, and it is fenced too.
+   */
+  private synchronized void gain(Holding holding, Log log) throws MessageRefusedException {
+    try {
+      Fence fence = holding.fence();
+      if (!fence.isNone() && fence.logs().contains(log.id())) {
+        advance(holding, log, fence.upTo());
+      }
+      holding.lease().renew(Holding.only(log.id()));
+    } catch (LeaseRefusedException | LeaseUnavailableException | IOException e) {
+      throw new MessageRefusedException(
+          "the leases could not be extended to log " + log.name() + ": " + e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new MessageRefusedException("interrupted before anything was written");
+    }
+  }
+
+  private LeaseStamp stamp() throws MessageRefusedException {
+    Stamped now = stamped;
+    if (current(now)) {
+      return now.stamp();
+    }
+    synchronized (this) {
+      List<Grant> grants = holdings.stream().map(h -> h.lease().grant()).toList();
+      var witnesses = new ArrayList<SignedWitness>();
+      long lower = Long.MIN_VALUE;
+      long upper = Long.MAX_VALUE;
+      try {
+        long clock = store.context().fsClock().now();
+        for (int i = 0; i < grants.size(); i++) {
+          Grant grant = grants.get(i);
+          lower = Math.max(lower, holdings.get(i).lowerBound());
+          upper = Math.min(upper, grant.expiry() - store.settings().leaseMarginNanos());
+          if (!stamped.grants().contains(grant)) {
+            // An old renewal is no fault: its signed time need only not be ahead of the
+            // filesystem's.
+            check.check(grant, Math.min(clock, grant.witnesses().get(0).witness().issuedAt()));
+          }
+          for (SignedWitness w : grant.witnesses()) {
+            witnesses.add(w);
+            lower = Math.max(lower, w.witness().lowerBound());
+          }
+        }
+      } catch (IOException e) {
+        throw new MessageRefusedException("the renewed leases can't be used: " + e.getMessage());
+      }
+      LeaseStamp stamp =
+          grants.isEmpty() ? LeaseStamp.NONE : new LeaseStamp(witnesses, lower, upper);
+      stamped = new Stamped(stamp, grants);
+      return stamp;
+    }
+  }
+
+  private boolean current(Stamped s) {
+    if (s.grants().size() != holdings.size()) {
+      return false;
+    }
+    for (int i = 0; i < s.grants().size(); i++) {
+      if (s.grants().get(i) != holdings.get(i).lease().grant()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Gives all leases back, after every append under them has its verdict (rule L2).
+   *
+   * @return false if one had been lost already: the next holder has to fence, and whoever appended
+   *     knows the fate of every message all the same
+   */
+  @CanIgnoreReturnValue
+  public boolean release() throws LeaseUnavailableException {
+    releasing.lock();
+    try {
+      writers.flush();
+      return releaseAll();
+    } finally {
+      releasing.unlock();
+    }
+  }
+
+  private boolean releaseAll() throws LeaseUnavailableException {
+    boolean all = true;
+    for (Holding h : holdings) {
+      LeaseReport report = h.report();
+      try {
+        h.lease().release(report);
+      } catch (LeaseRefusedException e) {
+        LOG.info("a lease could not be released: {}", e.getMessage());
+        all = false;
+      }
+      holdings.remove(h);
+    }
+    return all;
+  }
+
+  /** Releases what is held; leases that can't be given back now run out by themselves. */
+  @Override
+  public void close() {
+    try {
+      release();
+    } catch (LeaseUnavailableException e) {
+      LOG.warn("leases were not given back and run out: {}", e.getMessage());
+    } finally {
+      keeper.close();
+      if (ownsWriters) {
+        writers.close();
+      }
+    }
+  }
+}

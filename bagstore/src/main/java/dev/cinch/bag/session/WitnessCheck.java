@@ -1,0 +1,67 @@
+package dev.cinch.bag.session;
+
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.WitnessException;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.io.IOException;
+
+/**
+ * Whether a session may rely on the witnesses of a grant: signed by a key that the store trusts, by
+ * no earlier instance of the service than it has met (rule L9), at a time that agrees with the
+ * filesystem's clock (rule L8). Guarded by its session.
+ */
+final class WitnessCheck {
+  private final StoreContext store;
+  private long highestInstance;
+
+  WitnessCheck(StoreContext store) {
+    this.store = store;
+  }
+
+  /**
+   * @param before the filesystem's clock before the request was sent
+   * @throws SessionRefusedException if it may not
+   */
+  void check(Grant grant, long before) throws IOException {
+    var verifier = new WitnessVerifier(TrustedKeyFiles.load(store, Integer.MAX_VALUE));
+    long after = store.fsClock().now();
+    for (SignedWitness signed : grant.witnesses()) {
+      Witness w = signed.witness();
+      try {
+        if (!verifier.verify(signed.bytes()).witness().equals(w)) {
+          throw new SessionRefusedException("the witness for " + w.name() + " was altered", null);
+        }
+      } catch (WitnessException e) {
+        throw new SessionRefusedException(
+            "the lease server is not one that this store trusts: %s; serve with the store's key, or add the server's with keygen"
+                .formatted(e.getMessage()),
+            e);
+      }
+      if (w.instance() < highestInstance) {
+        throw new SessionRefusedException(
+            "the lease server is instance %d, and instance %d exists: stop the old one"
+                .formatted(w.instance(), highestInstance),
+            null);
+      }
+      highestInstance = w.instance();
+      checkTime(w, before, after);
+    }
+  }
+
+  private void checkTime(Witness w, long before, long after) throws SessionRefusedException {
+    StoreSettings s = store.settings();
+    long ahead = w.issuedAt() - after - s.clockAheadMs() * 1_000_000;
+    long behind = before - w.issuedAt() - s.clockBehindMs() * 1_000_000;
+    if (ahead > 0 || behind > 0) {
+      throw new SessionRefusedException(
+          "the lease server's clock is %.3f s from the filesystem's, more than the store allows; set its clock (NTP)"
+              .formatted((ahead > 0 ? w.issuedAt() - after : before - w.issuedAt()) / 1e9),
+          null);
+    }
+  }
+}

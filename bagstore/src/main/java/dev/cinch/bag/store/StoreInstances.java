@@ -1,0 +1,102 @@
+package dev.cinch.bag.store;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.lease.InstanceRegistry;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Numbers and ceilings of lease service instances, as empty files in the store (rules L3, L9):
+ * {@code service/instances/<number>} and {@code service/ceilings/<number>-<ceiling>}. Names say
+ * all, so a listing is all it takes to read them. Not thread-safe.
+ */
+@CheckReturnValue
+public final class StoreInstances implements InstanceRegistry {
+  private static final Pattern CEILING = Pattern.compile("(\\d{10})-(\\d{1,19})");
+
+  /**
+   * A listing may overlap with a publication: the last few ceilings stay, so that it finds at least
+   * one of them.
+   */
+  private static final int KEPT_CEILINGS = 3;
+
+  private final StoreContext store;
+  private final ArrayDeque<Path> published = new ArrayDeque<>();
+  private long number;
+
+  public StoreInstances(StoreContext store) {
+    this.store = store;
+  }
+
+  @Override
+  public long takeNumber() throws IOException {
+    long next = highestNumber() + 1;
+    while (true) {
+      try {
+        Path unused = create(store.layout().instances(), Numbered.name(next));
+        number = next;
+        return next;
+      } catch (FileAlreadyExistsException e) {
+        next++; // another instance starts at this moment, or our own request was sent twice: a gap
+        // does no harm
+      }
+    }
+  }
+
+  private Path create(Path directory, String name) throws IOException {
+    Path file = directory.resolve(name);
+    store.fs().create(file, store.fileMode()).close();
+    store.fs().forceDirectory(directory);
+    return file;
+  }
+
+  private long highestNumber() throws IOException {
+    return store.fresh().list(store.layout().instances(), store.fileMode()).stream()
+        .map(Numbered::parse)
+        .flatMapToLong(OptionalLong::stream)
+        .max()
+        .orElse(0);
+  }
+
+  @Override
+  public OptionalLong highestEarlierCeiling() throws IOException {
+    return store.fresh().list(store.layout().ceilings(), store.fileMode()).stream()
+        .map(CEILING::matcher)
+        .filter(Matcher::matches)
+        .filter(m -> Long.parseLong(m.group(1)) < number)
+        .mapToLong(m -> Long.parseLong(m.group(2)))
+        .max();
+  }
+
+  @Override
+  public boolean publishCeiling(long ceiling) throws IOException {
+    String name = Numbered.name(number) + "-" + ceiling;
+    Path file;
+    try {
+      file = create(store.layout().ceilings(), name);
+    } catch (FileAlreadyExistsException e) {
+      file = store.layout().ceilings().resolve(name); // ours, from a request that was sent twice
+    }
+    // Only now look for a later instance: one that took its number before this look will find the
+    // ceiling, and fence it.
+    if (!isLatest()) {
+      return false;
+    }
+    published.addLast(file);
+    if (published.size() > KEPT_CEILINGS) {
+      store.fresh().removeQuietly(published.removeFirst());
+    }
+    return true;
+  }
+
+  @Override
+  public boolean isLatest() throws IOException {
+    return highestNumber() == number;
+  }
+}
