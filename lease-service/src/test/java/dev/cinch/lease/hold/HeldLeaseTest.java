@@ -1,0 +1,281 @@
+package dev.cinch.lease.hold;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.memory.Rig;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Rule L5, and renewing. */
+final class HeldLeaseTest {
+  private static final long MS = 1_000_000;
+  private static final HoldSettings SETTINGS = new HoldSettings(Rig.LEASE_MS, 10, 200, 500);
+
+  private final Rig rig = new Rig();
+  private final Slow service = new Slow();
+  private final List<String> losses = new ArrayList<>();
+  private LeaseReport report = LeaseReport.NOTHING;
+
+  @Test
+  void l5_theDeadlineCountsFromBeforeTheRequestWasSent() throws Exception {
+    service.delayMs = 3_000;
+    long before = rig.time.monotonicNanos();
+    HeldLease lease = hold();
+    assertEquals(before + 9_700 * MS, lease.deadline());
+    assertEquals(6_700 * MS, lease.remainingNanos());
+    service.delayMs = 2_000;
+    long renewal = rig.time.monotonicNanos();
+    var unused = lease.renew(LogSet.NONE);
+    assertEquals(renewal + 9_700 * MS, lease.deadline());
+  }
+
+  @Test
+  void l5_theWallClockDoesNotMoveTheDeadline() throws Exception {
+    HeldLease lease = hold();
+    rig.time.stepWallMs(-100_000);
+    assertEquals(9_700 * MS, lease.remainingNanos());
+    rig.time.advanceMs(9_699);
+    assertTrue(lease.remainingNanos() > 0);
+    rig.time.advanceMs(1);
+    assertEquals(0, lease.remainingNanos());
+    rig.time.stepWallMs(-100_000);
+    assertEquals(0, lease.remainingNanos());
+  }
+
+  @Test
+  void l5_itEndsBeforeTheServiceLetsAnyoneElseIn() throws Exception {
+    HeldLease lease = hold();
+    while (lease.remainingNanos() > 0) {
+      assertThrows(LeaseRefusedException.class, () -> rig.acquire("a"));
+      rig.time.advanceMs(100);
+    }
+  }
+
+  @Test
+  void itIsRenewedAboutEveryThirdAndStaysHeld() throws Exception {
+    HeldLease lease = hold();
+    for (int i = 0; i < 50; i++) {
+      long next = lease.doWork(rig.time.monotonicNanos());
+      rig.time.advanceNanos(next - rig.time.monotonicNanos());
+      assertTrue(lease.remainingNanos() >= 6_000 * MS, "" + lease.remainingNanos());
+    }
+    assertEquals(49, service.renewals, 1);
+    assertEquals(HeldLease.State.HELD, lease.state());
+    assertTrue(service.spread.stream().distinct().count() > 10, "no jitter: " + service.spread);
+  }
+
+  @Test
+  void reportsAreAskedForBeforeEachRenewal() throws Exception {
+    HeldLease lease = hold();
+    report = new LeaseReport(OptionalLong.of(rig.time.wallNanos() + 1), false, List.of());
+    rig.time.advanceMs(4_000);
+    assertTrue(lease.doWork(rig.time.monotonicNanos()) < Long.MAX_VALUE);
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(
+        report.watermark().getAsLong(),
+        rig.acquire("a").witnesses().get(0).witness().watermark().timestamp());
+  }
+
+  @Test
+  void outagesShorterThanTheLeaseAreSurvived() throws Exception {
+    HeldLease lease = hold();
+    service.down = true;
+    long end = rig.time.monotonicNanos() + 8_000 * MS;
+    while (rig.time.monotonicNanos() < end) {
+      long next = lease.doWork(rig.time.monotonicNanos());
+      rig.time.advanceNanos(next - rig.time.monotonicNanos());
+    }
+    assertTrue(service.refused >= 8, "tried " + service.refused + " times");
+    service.down = false;
+    assertTrue(lease.doWork(rig.time.monotonicNanos()) < Long.MAX_VALUE);
+    assertTrue(lease.remainingNanos() > 9_000 * MS);
+    assertEquals(List.of(), losses);
+  }
+
+  @Test
+  void anOutageLongerThanTheLeaseIsALossToldOnce() throws Exception {
+    HeldLease lease = hold();
+    service.down = true;
+    long next = 0;
+    while (next != Long.MAX_VALUE) {
+      next = lease.doWork(rig.time.monotonicNanos());
+      rig.time.advanceMs(100);
+    }
+    assertEquals(HeldLease.State.LOST, lease.state());
+    assertEquals(List.of("it was not renewed in time"), losses);
+    service.down = false;
+    assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.NONE));
+    assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
+    assertEquals(1, losses.size());
+  }
+
+  @Test
+  void aPauseLongerThanTheLeaseIsALossEvenIfTheServiceWouldRenew() throws Exception {
+    HeldLease lease = hold();
+    rig.time.advanceMs(9_700);
+    assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
+    assertEquals(HeldLease.State.LOST, lease.state());
+    assertEquals(0, service.renewals);
+  }
+
+  @Test
+  void aBrokenTentativeLeaseIsLostOnUpgrade() throws Exception {
+    AcquireRequest r = rig.request("a");
+    var tentative =
+        new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true);
+    HeldLease lease = hold(tentative);
+    var unused = rig.acquire("a");
+    assertThrows(LeaseRefusedException.class, lease::upgrade);
+    assertEquals(HeldLease.State.LOST, lease.state());
+    assertEquals(1, losses.size());
+  }
+
+  @Test
+  void logsAreAddedByARenewalAtOnce() throws Exception {
+    HeldLease lease = hold();
+    Id log = new Id(5, 5);
+    Grant renewed = lease.renew(LogSet.of(List.of(log)));
+    assertEquals(renewed.witnesses(), lease.witnesses());
+    assertTrue(lease.witnesses().get(0).witness().logs().contains(log));
+  }
+
+  @Test
+  void aReleasedLeaseIsNotRenewedAndNotSafe() throws Exception {
+    HeldLease lease = hold();
+    service.down = true;
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(0, lease.remainingNanos());
+    service.down = false;
+    lease.release(LeaseReport.NOTHING);
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(HeldLease.State.CLOSED, lease.state());
+    assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
+    assertEquals(1, rig.acquire("a").witnesses().size());
+    assertNull(lease.lostWhy());
+  }
+
+  @Test
+  void theKeeperRenewsFromItsOwnThread() throws Exception {
+    HeldLease lease = hold();
+    rig.time.advanceMs(5_000);
+    service.renewed = new CountDownLatch(1);
+    try (var keeper = new LeaseKeeper(rig.time)) {
+      keeper.keep(lease);
+      assertTrue(service.renewed.await(10, TimeUnit.SECONDS));
+    }
+    assertFalse(service.renewalThread.equals(Thread.currentThread().getName()));
+  }
+
+  @Test
+  void settingsOutOfRangeAreRefused() {
+    assertThrows(IllegalArgumentException.class, () -> new HoldSettings(0, 0, 0, 1));
+    assertThrows(IllegalArgumentException.class, () -> new HoldSettings(10, 501, 0, 1));
+    assertThrows(IllegalArgumentException.class, () -> new HoldSettings(10, 0, 10, 1));
+    assertTrue(HoldSettings.of(1).safeNanos() > 0);
+  }
+
+  private HeldLease hold() throws LeaseRefusedException, LeaseUnavailableException {
+    return hold(rig.request("a"));
+  }
+
+  private HeldLease hold(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return HeldLease.acquire(
+        service,
+        rig.time,
+        SETTINGS,
+        request,
+        () -> report,
+        (lease, why) -> losses.add(why),
+        new Random(3));
+  }
+
+  /** The rig's service behind a network that can be slow or down. */
+  private final class Slow implements LeaseService {
+    long delayMs;
+    boolean down;
+    int renewals;
+    int refused;
+    String renewalThread = "";
+    CountDownLatch renewed = new CountDownLatch(1);
+    final List<Long> spread = new ArrayList<>();
+    private long last = rig.time.monotonicNanos();
+
+    private void network() throws LeaseUnavailableException {
+      rig.time.advanceMs(delayMs);
+      if (down) {
+        refused++;
+        throw new LeaseUnavailableException("down", null);
+      }
+    }
+
+    @Override
+    public Grant acquire(AcquireRequest request)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      network();
+      return rig.service.acquire(request);
+    }
+
+    @Override
+    public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport told)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      network();
+      renewals++;
+      spread.add((rig.time.monotonicNanos() - last) / MS);
+      last = rig.time.monotonicNanos();
+      renewalThread = Thread.currentThread().getName();
+      Grant grant = rig.service.renew(id, durationMs, addLogs, told);
+      renewed.countDown();
+      return grant;
+    }
+
+    @Override
+    public Grant upgrade(Id id, long durationMs)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      network();
+      return rig.service.upgrade(id, durationMs);
+    }
+
+    @Override
+    public void release(Id id, LeaseReport told)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      network();
+      rig.service.release(id, told);
+    }
+
+    @Override
+    public Optional<LeaseInfo> show(LeaseName name) {
+      return rig.service.show(name);
+    }
+
+    @Override
+    public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit) {
+      return rig.service.list(prefix, after, limit);
+    }
+
+    @Override
+    public long now() {
+      return rig.service.now();
+    }
+  }
+}

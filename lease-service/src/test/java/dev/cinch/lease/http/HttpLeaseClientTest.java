@@ -1,0 +1,258 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.TrustedKeys;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Client and server over loopback. */
+final class HttpLeaseClientTest {
+  private final Rig rig = new Rig();
+  private LeaseServer server;
+  private HttpLeaseClient client;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = LeaseServer.builder(rig.service, rig.service::info).port(0).start();
+    client = HttpLeaseClient.builder(server.uri()).build();
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    server.close();
+  }
+
+  @Test
+  void theClientSaysWhatTheServiceSays() throws Exception {
+    AcquireRequest request = rig.request("tenant/7", "a:b@c");
+    Grant grant = client.acquire(request);
+    assertEquals(rig.service.acquire(request), grant);
+    assertEquals(rig.service.info(), client.info());
+    assertEquals(rig.service.now(), client.now());
+    var verifier = new WitnessVerifier(TrustedKeys.of(PublicKey.parse(client.info().publicKey())));
+    assertEquals(grant.witnesses().get(0), verifier.verify(grant.witnesses().get(0).bytes()));
+    var report =
+        new LeaseReport(
+            OptionalLong.of(rig.time.wallNanos() + 1),
+            true,
+            List.of(new Metadata(new Id(1, 2), -5, "m-1.log")));
+    Grant renewed = client.renew(grant.id(), 9_000, LogSet.of(List.of(new Id(7, 7))), report);
+    assertTrue(renewed.witnesses().get(1).witness().logs().contains(new Id(7, 7)));
+    LeaseName name = new LeaseName("tenant/7");
+    assertEquals(rig.service.show(name), client.show(name));
+    assertEquals(report.metadata(), client.show(name).orElseThrow().recent());
+    client.release(grant.id(), LeaseReport.NOTHING);
+    client.release(grant.id(), LeaseReport.NOTHING);
+    assertEquals(LeaseInfo.State.RELEASED, client.show(name).orElseThrow().state());
+    assertEquals(Optional.empty(), client.show(new LeaseName("acquire")));
+    assertEquals(rig.service.list("", Optional.empty(), 10), client.list("", Optional.empty(), 10));
+    assertEquals(List.of(), client.list("tenant/", Optional.of(name), 10));
+  }
+
+  @Test
+  void fencesAndTentativeLeasesTravel() throws Exception {
+    var unused = client.acquire(rig.request("a"));
+    rig.time.advanceMs(Rig.LEASE_MS);
+    AcquireRequest r = rig.request("a");
+    var tentative =
+        new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), LogSet.ALL, true);
+    Grant grant = client.acquire(tentative);
+    assertEquals(rig.service.acquire(tentative), grant);
+    assertTrue(!grant.witnesses().get(0).witness().fence().isNone());
+    Grant full = client.upgrade(grant.id(), Rig.LEASE_MS);
+    assertTrue(!full.witnesses().get(0).witness().tentative());
+  }
+
+  @Test
+  void refusalsComeBackAsTheyWere() throws Exception {
+    var unused = client.acquire(rig.request("a"));
+    AcquireRequest second = rig.request("a");
+    LeaseRefusedException there =
+        assertThrows(LeaseRefusedException.class, () -> rig.service.acquire(second));
+    LeaseRefusedException here =
+        assertThrows(LeaseRefusedException.class, () -> client.acquire(second));
+    assertEquals(there.reason(), here.reason());
+    assertEquals(there.getMessage(), here.getMessage());
+    assertEquals(there.retryAfterMs(), here.retryAfterMs());
+    rig.time.stepWallMs(-5);
+    LeaseRefusedException notYet =
+        assertThrows(LeaseRefusedException.class, () -> client.acquire(rig.request("b")));
+    assertEquals(Reason.NOT_YET, notYet.reason());
+    assertEquals(5, notYet.retryAfterMs());
+    assertEquals(
+        Reason.INVALID,
+        assertThrows(
+                LeaseRefusedException.class,
+                () ->
+                    client.acquire(
+                        new AcquireRequest(new Id(1, 1), List.of(), "h", 1, LogSet.ALL, false)))
+            .reason());
+  }
+
+  @Test
+  void aThousandNamesOfTheLongestFit() throws Exception {
+    var names = new java.util.ArrayList<LeaseName>();
+    for (int i = 0; i < 1_000; i++) {
+      names.add(new LeaseName("x".repeat(251) + (1_000 + i)));
+    }
+    AcquireRequest r = rig.request("a");
+    Grant grant =
+        client.acquire(
+            new AcquireRequest(r.id(), names, "h".repeat(255), 60_000, LogSet.ALL, false));
+    assertEquals(1_000, grant.witnesses().size());
+    assertEquals(1_000, client.list("x", Optional.empty(), 10_000).size());
+  }
+
+  @Test
+  void noServerIsSaidInOneLineThatNamesTheAddress() throws Exception {
+    int port;
+    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+    var nobody = HttpLeaseClient.builder(URI.create("http://127.0.0.1:" + port + "/")).build();
+    unavailable(nobody, "http://127.0.0.1:" + port + "/v1/time: can't connect");
+  }
+
+  @Test
+  void aServerThatNeverAnswersIsGivenUp() throws Exception {
+    try (var silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+      var patient =
+          HttpLeaseClient.builder(URI.create("http://127.0.0.1:" + silent.getLocalPort()))
+              .requestTimeout(Duration.ofMillis(50))
+              .build();
+      unavailable(patient, "timed out");
+    }
+  }
+
+  @Test
+  void aLostAnswerIsAskedForOnceMore() throws Exception {
+    var requests = new AtomicInteger();
+    try (var fake = new Fake(200, "{\"now\":5}", requests, 1)) {
+      assertEquals(5, fake.client().now());
+      assertEquals(2, requests.get());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "<html>",
+        "{}",
+        "{\"now\":\"5\"}",
+        "{\"now\":5,\"more\":1}",
+        "{\"now\":5}x",
+        "{\"now\":1e3}",
+        "[5]"
+      })
+  void answersThatTheApiDoesNotHaveAreRefused(String body) throws Exception {
+    try (var fake = new Fake(200, body, new AtomicInteger(), 0)) {
+      unavailable(fake.client(), "not an answer of the API");
+    }
+    try (var fake = new Fake(502, body, new AtomicInteger(), 0)) {
+      unavailable(fake.client(), "status 502 without an error that the API has");
+    }
+  }
+
+  @Test
+  void witnessesThatDoNotDecodeOrDoNotMatchAreRefused() throws Exception {
+    AcquireRequest request = rig.request("a");
+    String good =
+        new String(WireWriter.bytes(WireWriter.grant(rig.service.acquire(request))), UTF_8);
+    try (var fake = new Fake(200, good, new AtomicInteger(), 0)) {
+      assertEquals(request.id(), fake.client().acquire(request).id());
+    }
+    for (String bad :
+        List.of(
+            good.replace("\"generation\":1", "\"generation\":2"),
+            good.replace("\"signed\":\"", "\"signed\":\"AAAA"),
+            good.replace("\"signed\":\"", "\"signed\":\"*"),
+            good.replace(request.id().toString(), "f".repeat(32)),
+            "{\"id\":\"" + request.id() + "\",\"witnesses\":[]}")) {
+      try (var fake = new Fake(200, bad, new AtomicInteger(), 0)) {
+        HttpLeaseClient asked = fake.client();
+        assertThrows(LeaseUnavailableException.class, () -> asked.acquire(request), bad);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"127.0.0.1:8470", "ftp://x", "http:///x", "http://x?y", "", "http://x#y"})
+  void addressesThatAreNoneAreRefused(String address) {
+    assertThrows(
+        IllegalArgumentException.class, () -> HttpLeaseClient.builder(URI.create(address)));
+  }
+
+  private static void unavailable(HttpLeaseClient asked, String expected) {
+    LeaseUnavailableException e = assertThrows(LeaseUnavailableException.class, asked::now);
+    String message = String.valueOf(e.getMessage());
+    assertTrue(message.contains(expected), message);
+    assertTrue(message.contains("http://127.0.0.1:"), message);
+    assertEquals(1, message.lines().count());
+  }
+
+  /** Answers everything the same, after breaking off so many times. */
+  private static final class Fake implements AutoCloseable {
+    private final HttpServer http;
+
+    Fake(int status, String body, AtomicInteger requests, int breakOff) throws IOException {
+      http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+      http.createContext(
+          "/",
+          exchange -> {
+            exchange.getRequestBody().readAllBytes();
+            if (requests.incrementAndGet() <= breakOff) {
+              exchange.close();
+              return;
+            }
+            byte[] bytes = body.getBytes(UTF_8);
+            exchange.sendResponseHeaders(status, bytes.length == 0 ? -1 : bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+          });
+      http.start();
+    }
+
+    HttpLeaseClient client() {
+      return HttpLeaseClient.builder(URI.create("http://127.0.0.1:" + http.getAddress().getPort()))
+          .build();
+    }
+
+    @Override
+    public void close() {
+      http.stop(0);
+    }
+  }
+}

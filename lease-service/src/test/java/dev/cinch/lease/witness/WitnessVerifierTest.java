@@ -1,0 +1,104 @@
+package dev.cinch.lease.witness;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.witness.WitnessException.Reason;
+import java.util.Arrays;
+import java.util.HexFormat;
+import org.bouncycastle.crypto.params.Ed25519PrivateKeyParameters;
+import org.bouncycastle.crypto.signers.Ed25519Signer;
+import org.junit.jupiter.api.Test;
+
+final class WitnessVerifierTest {
+  private static final SigningKey FIRST = SigningKey.ofSeed(new byte[32]);
+  private static final SigningKey SECOND = SigningKey.ofSeed(filled(1));
+
+  private final TrustedKeys both = TrustedKeys.of(FIRST.publicKey(), SECOND.publicKey());
+  private final SignedWitness bySecond = sign(SECOND);
+
+  @Test
+  void aWitnessOfATrustedKeyIsTaken() throws WitnessException {
+    var verifier = new WitnessVerifier(both);
+    for (int i = 0; i < 2; i++) {
+      SignedWitness found = verifier.verify(bySecond.bytes());
+      assertEquals(WitnessCodecTest.example(), found.witness());
+      assertEquals(bySecond, found);
+    }
+  }
+
+  @Test
+  void signingAgainYieldsTheSameBytes() {
+    assertEquals(bySecond, sign(SECOND));
+  }
+
+  @Test
+  void onlyTheFirstSoManyKeysCountWhereToldSo() {
+    assertEquals(Reason.UNKNOWN_KEY, refused(both.first(1), bySecond.bytes()));
+    assertEquals(Reason.UNKNOWN_KEY, refused(TrustedKeys.NONE, bySecond.bytes()));
+    assertThrows(IllegalArgumentException.class, () -> both.first(3));
+  }
+
+  @Test
+  void noChangedByteIsTaken() {
+    byte[] good = bySecond.bytes();
+    var verifier = new WitnessVerifier(both);
+    for (int i = 0; i < good.length; i++) {
+      byte[] bad = good.clone();
+      bad[i] ^= 0x10;
+      assertThrows(WitnessException.class, () -> verifier.verify(bad), "byte " + i);
+    }
+  }
+
+  @Test
+  void aSignatureByAnotherKeyUnderATrustedIdIsBad() {
+    byte[] forged = sign(SECOND).bytes();
+    System.arraycopy(FIRST.publicKey().id(), 0, forged, forged.length - 72, 8);
+    assertEquals(Reason.BAD_SIGNATURE, refused(both, forged));
+  }
+
+  @Test
+  void whatFollowsAWitnessIsNotPartOfIt() throws WitnessException {
+    byte[] good = bySecond.bytes();
+    byte[] longer = new byte[good.length + 20];
+    System.arraycopy(good, 0, longer, 7, good.length);
+    assertEquals(good.length, WitnessVerifier.signedLength(longer, 7));
+    assertEquals(Reason.MALFORMED, refused(both, Arrays.copyOfRange(longer, 7, longer.length)));
+    assertThrows(
+        WitnessException.class,
+        () -> WitnessVerifier.signedLength(Arrays.copyOf(longer, good.length), 7));
+  }
+
+  /** RFC 8032, section 7.1, test 2: the library does what the standard says. */
+  @Test
+  void theLibrarySignsAsTheStandardDoes() {
+    HexFormat hex = HexFormat.of();
+    byte[] seed = hex.parseHex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb");
+    assertEquals(
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        SigningKey.ofSeed(seed).publicKey().toString());
+    var signer = new Ed25519Signer();
+    signer.init(true, new Ed25519PrivateKeyParameters(seed, 0));
+    signer.update(new byte[] {0x72}, 0, 1);
+    assertEquals(
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+            + "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
+        hex.formatHex(signer.generateSignature()));
+  }
+
+  private static Reason refused(TrustedKeys keys, byte[] bytes) {
+    return assertThrows(WitnessException.class, () -> new WitnessVerifier(keys).verify(bytes))
+        .reason();
+  }
+
+  private static SignedWitness sign(SigningKey key) {
+    return new WitnessSigner(key).sign(WitnessCodecTest.example());
+  }
+
+  private static byte[] filled(int value) {
+    var bytes = new byte[32];
+    Arrays.fill(bytes, (byte) value);
+    return bytes;
+  }
+}
