@@ -357,6 +357,21 @@ public final class Session implements AutoCloseable {
   }
 
   /**
+   * What had to be fenced before the lease could be used; {@link Fence#NONE} if nothing, or if it
+   * is not held.
+   */
+  public Fence fence(LeaseName name) {
+    for (Holding h : holdings) {
+      for (SignedWitness w : h.lease().witnesses()) {
+        if (w.witness().name().equals(name)) {
+          return h.fence();
+        }
+      }
+    }
+    return Fence.NONE;
+  }
+
+  /**
    * Gives all leases back, after every append under them has its verdict (rule L2).
    *
    * @return false if one had been lost already: the next holder has to fence, and whoever appended

@@ -1,0 +1,5 @@
+/** Programs that show Cinch at work. */
+@NullMarked
+package dev.cinch.examples;
+
+import org.jspecify.annotations.NullMarked;
