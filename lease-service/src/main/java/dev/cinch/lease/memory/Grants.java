@@ -3,7 +3,6 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.Id;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /** A stripe of the grants, by secret id. Guarded by its own monitor. */
@@ -12,13 +11,16 @@ final class Grants {
 
   private final Map<Id, GrantEntry> byId = new HashMap<>();
   private final int soft;
+  private final long retentionNanos;
   private long nextSweep = Long.MIN_VALUE;
 
   /**
    * @param soft how many it may have before ended ones go early
+   * @param retentionNanos how long ended ones are kept otherwise
    */
-  Grants(int soft) {
+  Grants(int soft, long retentionNanos) {
     this.soft = soft;
+    this.retentionNanos = retentionNanos;
   }
 
   @Nullable GrantEntry get(Id id) {
@@ -29,17 +31,18 @@ final class Grants {
     byId.put(id, grant);
     if (byId.size() > soft && now >= nextSweep) {
       nextSweep = now + SWEEP_EVERY;
-      sweep(until -> true, now);
+      sweep(now);
+      // The longest ended first: a copy of a request comes late by seconds, if at all.
+      for (int quarter = 1; quarter <= 4 && byId.size() > soft; quarter++) {
+        long earlierBy = retentionNanos / 4 * quarter;
+        byId.values().removeIf(g -> g.released && g.keepUntil - earlierBy <= now);
+      }
     }
   }
 
   /** Forgets grants past their time. */
   void sweep(long now) {
-    sweep(until -> until < now, now);
-  }
-
-  private void sweep(LongPredicate may, long now) {
-    byId.values().removeIf(g -> g.released ? may.test(g.keepUntil) : g.keepUntil < now);
+    byId.values().removeIf(g -> g.keepUntil < now);
   }
 
   int size() {

@@ -61,7 +61,7 @@ final class LeaseTable {
     this.stripes = new Grants[limits.shards()];
     for (int i = 0; i < shards.length; i++) {
       shards[i] = new Shard(limits.maxEntriesPerShard(), limits.retentionNanos(), origin);
-      stripes[i] = new Grants(2 * limits.maxEntriesPerShard());
+      stripes[i] = new Grants(2 * limits.maxEntriesPerShard(), limits.retentionNanos());
     }
   }
 
