@@ -110,9 +110,7 @@ public final class Store {
   }
 
   private static StoreFs withGroup(StoreFs fs, StoreSettings settings) {
-    return fs instanceof PosixFs && settings.group().isPresent()
-        ? new PosixFs(settings.group().get())
-        : fs;
+    return fs instanceof PosixFs ? new PosixFs(settings.group().orElse(null)) : fs;
   }
 
   /**

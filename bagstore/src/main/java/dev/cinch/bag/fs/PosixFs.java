@@ -41,7 +41,19 @@ public final class PosixFs implements StoreFs {
   private static final FileAttribute<?>[] NO_ATTRIBUTES = {};
   private static final String STATUS = "unix:dev,ino,size,ctime,mode,uid";
 
+  /**
+   * Filesystems of one kernel: attributes by path never come from a cache that another machine
+   * could make stale.
+   */
+  private static final Set<String> LOCAL_TYPES =
+      Set.of("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs");
+
   private final @Nullable String group;
+
+  /**
+   * Whether the first file asked about stands on such a filesystem; an instance serves one store.
+   */
+  private volatile @Nullable Boolean local;
 
   /**
    * @param group name of the group that everything created gets; null: whatever the filesystem
@@ -121,6 +133,23 @@ public final class PosixFs implements StoreFs {
         ((FileTime) value(a, "ctime")).to(TimeUnit.NANOSECONDS),
         (int) number(a, "mode") & 07777,
         (int) number(a, "uid"));
+  }
+
+  @Override
+  public FileStatus freshStatus(Path file) throws IOException {
+    if (!isLocal(file)) {
+      read(file).close();
+    }
+    return status(file);
+  }
+
+  private boolean isLocal(Path file) throws IOException {
+    Boolean known = local;
+    if (known == null) {
+      known = LOCAL_TYPES.contains(Files.getFileStore(file).type());
+      local = known;
+    }
+    return known;
   }
 
   private static Object value(Map<String, Object> attributes, String name) {

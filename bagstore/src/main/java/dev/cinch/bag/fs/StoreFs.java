@@ -48,6 +48,15 @@ public interface StoreFs {
   FileStatus status(Path path) throws IOException;
 
   /**
+   * Attributes as the server has them now: opens the file first, since close-to-open makes them
+   * fresh then (section 9). A filesystem that no other machine can see needs no open for that.
+   */
+  default FileStatus freshStatus(Path file) throws IOException {
+    read(file).close();
+    return status(file);
+  }
+
+  /**
    * The names in a directory, in no order, without {@code .} and {@code ..}; see {@link Fresh#list}
    * for one that must be fresh.
    */

@@ -39,6 +39,9 @@ final class BucketAppender {
   /** How long the comparison of clocks is good for. */
   private static final long CLOCK_CHECK_NANOS = 10_000_000_000L;
 
+  /** How long the server's time of one write may be carried on by the monotonic clock. */
+  private static final long SERVER_TIME_NANOS = 100_000_000;
+
   private final LogContext log;
   private final StoreFs fs;
   private final StoreSettings settings;
@@ -48,6 +51,10 @@ final class BucketAppender {
   private Id incarnation;
   private @Nullable BucketFile current;
   private @Nullable Long clockCheckedAt;
+  private boolean serverTimeKnown;
+  private long serverTime;
+  private long serverTimeAt;
+  private long writeBegan;
 
   /** What became of an attempt to append a batch. */
   sealed interface Attempt {
@@ -87,6 +94,7 @@ final class BucketAppender {
     encoder.encode(batch, file, header(file));
     long position = file.messages;
     var unknown = new Attempt.Unknown(batch.bucket, file.name, encoder.newLength(), position, "");
+    writeBegan = log.store().time().monotonicNanos();
     try {
       StoreFile out = created != null ? created : fs.append(file.path);
       write(out, file); // step 3
@@ -245,8 +253,7 @@ final class BucketAppender {
       return true;
     }
     try {
-      fs.read(file.prelock).close();
-      FileStatus now = fs.status(file.prelock);
+      FileStatus now = fs.freshStatus(file.prelock);
       if (now.size() != 0 || !now.sameUnchanged(file.prelockStatus)) {
         return false;
       }
@@ -262,9 +269,19 @@ final class BucketAppender {
     return true;
   }
 
-  /** Whether the server's own time of the write lies before any closer may begin (section 5). */
+  /**
+   * Whether the server's own time of the write lies before any closer may begin (section 5): by the
+   * change time that the server gave a write of ours a moment ago, and the monotonic clock since.
+   * Assumes that the server's clock never steps back, nor ahead by half the grace in a moment; that
+   * is why it is off by default.
+   */
   private boolean clearlyEarly(BucketFile file) throws IOException {
-    long latest = file.bucket.end() + settings.graceNanos() - settings.slowAppendMs() * 1_000_000;
-    return fs.status(file.path).changeTime() < latest;
+    long now = log.store().time().monotonicNanos();
+    if (!serverTimeKnown || now - serverTimeAt > SERVER_TIME_NANOS) {
+      serverTime = fs.status(file.path).changeTime();
+      serverTimeAt = writeBegan; // not after that write, or a pause since would be forgotten
+      serverTimeKnown = true;
+    }
+    return serverTime + (now - serverTimeAt) < file.bucket.end() + settings.graceNanos() / 2;
   }
 }
