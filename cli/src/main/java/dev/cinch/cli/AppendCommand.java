@@ -1,0 +1,148 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.session.Session;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Appends lines as messages. */
+@Command(
+    name = "append",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Append each line of the input as one message, without its newline; any bytes will do.",
+      "Messages keep the input's order. Ends with 0 when all are committed, with 3 and the numbers",
+      "of the lines when some are not; these are not in the log and never will be."
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  cinch append --log jobs < jobs.txt",
+      "  cinch append --log jobs --lease jobs/42 --server http://127.0.0.1:8470 --json"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class AppendCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Spec CommandSpec spec;
+  @Mixin StoreOptions store;
+  @Mixin ServerOptions server;
+
+  @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
+  LogName log;
+
+  @Option(
+      names = "--lease",
+      paramLabel = "LEASE",
+      description = "Write under this lease, taken first and released at the end; repeatable.")
+  List<LeaseName> leases = new ArrayList<>();
+
+  @Option(
+      names = "--lease-for",
+      paramLabel = "DURATION",
+      defaultValue = "10s",
+      description =
+          "How long leases last unless renewed, which happens by itself; ${DEFAULT-VALUE}.")
+  Duration leaseFor;
+
+  @Option(names = "--json", description = "Print a receipt a message, as JSON lines.")
+  boolean json;
+
+  @Option(
+      names = "--durability",
+      paramLabel = "HOW",
+      defaultValue = "SYNC",
+      description = "sync: survives a power cut. close: as durable as closing a file is. sync.")
+  Durability durability;
+
+  @Option(
+      names = "--no-create",
+      negatable = true,
+      defaultValue = "true",
+      fallbackValue = "true",
+      description = "Whether to make the log if there is none; it is made unless told otherwise.")
+  boolean create;
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "FILE",
+      defaultValue = "-",
+      description = "The input; standard input if it is - or left out.")
+  String file;
+
+  AppendCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    if (!leases.isEmpty() && !server.isGiven()) {
+      throw new ParameterException(
+          spec.commandLine(), "--lease needs a lease service: --server URL, or CINCH_SERVER");
+    }
+    Store opened = store.open();
+    long unused = opened.context().checkedNow(); // before the first line is read and lost
+    try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
+      Log target = create ? opened.createLog(log) : opened.log(log);
+      return leases.isEmpty() ? append(target, in) : appendUnderLeases(opened, target, in);
+    }
+  }
+
+  private int append(Log target, InputStream in) throws IOException, InterruptedException {
+    try (LogWriter writer = target.writer(durability)) {
+      return run(
+          target, in, (bytes, offset, n) -> writer.submit(LeaseStamp.NONE, bytes, offset, n));
+    }
+  }
+
+  private int appendUnderLeases(Store opened, Log target, InputStream in)
+      throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
+    String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
+    try (Session session = Session.open(opened, server.client(), holder, durability)) {
+      try {
+        session.acquire(leases, leaseFor);
+      } catch (IllegalArgumentException e) {
+        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      }
+      return run(target, in, (bytes, offset, n) -> session.submit(target, bytes, offset, n));
+    }
+  }
+
+  private int run(Log target, InputStream in, AppendJob.Submitter submitter)
+      throws IOException, InterruptedException {
+    int limit = target.context().store().settings().messageLimit();
+    @Nullable Output receipts = json ? io.output() : null;
+    var job = new AppendJob(submitter, limit, receipts);
+    job.run(in);
+    if (job.failed() > 0) {
+      Commands.say(io, "cinch append", job.failures());
+      return ExitCode.REFUSED;
+    }
+    if (io.terminal()) {
+      Commands.say(io, "cinch append", job.committed() + " messages committed");
+    }
+    return ExitCode.GOOD;
+  }
+}

@@ -1,0 +1,229 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.bag.write.PendingReceipt;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Appends lines as messages: one thread reads and submits, another takes the receipts, so that a
+ * slow producer gets its receipts at once and a fast one never waits for each.
+ */
+final class AppendJob {
+  /** How often a rejected message is sent again (rule A3). */
+  static final int RESENDS = 3;
+
+  /** Reads on their way; with the reader's block size this bounds memory. */
+  private static final int MAX_QUEUED = 32;
+
+  private static final int MAX_TOLD = 20;
+
+  private final Submitter submitter;
+  private final int limit;
+  private final @Nullable Output receipts;
+  private final ArrayBlockingQueue<Sent> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
+  private final List<Long> failedLines = new ArrayList<>();
+  private volatile @Nullable Throwable failure;
+  private long committed;
+  private long failed;
+  private String firstReason = "";
+  private @Nullable DataFileName lastFile;
+  private String lastFileText = "";
+
+  /** Where messages go. */
+  @FunctionalInterface
+  interface Submitter {
+    PendingReceipt submit(byte[] bytes, int offset, int length) throws MessageRefusedException;
+  }
+
+  /** Lines of one read and what was said when they were handed over. */
+  private record Sent(LineReader.Lines lines, @Nullable PendingReceipt[] pending, String[] why) {
+    static final Sent END =
+        new Sent(new LineReader.Lines(new byte[0], 0), new PendingReceipt[0], new String[0]);
+  }
+
+  /**
+   * @param limit the longest message
+   * @param receipts where to print a receipt a line; null: nowhere
+   */
+  AppendJob(Submitter submitter, int limit, @Nullable Output receipts) {
+    this.submitter = submitter;
+    this.limit = limit;
+    this.receipts = receipts;
+  }
+
+  /** Appends everything there is; every line has its fate when it returns. */
+  void run(InputStream in) throws IOException, InterruptedException {
+    var harvester = new Thread(this::harvest, "cinch-receipts");
+    harvester.setDaemon(true);
+    harvester.start();
+    try {
+      var reader = new LineReader(in, limit);
+      for (var lines = reader.read(); lines != null && failure == null; lines = reader.read()) {
+        if (lines.count() > 0) {
+          queue.put(submit(lines));
+        }
+      }
+    } finally {
+      queue.put(Sent.END);
+      harvester.join();
+    }
+    Throwable t = failure;
+    if (t instanceof IOException e) {
+      throw e;
+    } else if (t != null) {
+      throw new IllegalStateException(t);
+    }
+  }
+
+  private Sent submit(LineReader.Lines lines) {
+    var sent = new Sent(lines, new PendingReceipt[lines.count()], new String[lines.count()]);
+    for (int i = 0; i < lines.count(); i++) {
+      submit(sent, i);
+    }
+    return sent;
+  }
+
+  private void submit(Sent sent, int i) {
+    LineReader.Lines lines = sent.lines();
+    sent.pending()[i] = null;
+    if (lines.length(i) > limit) {
+      sent.why()[i] =
+          "the message has %d bytes, this store allows %d".formatted(lines.length(i), limit);
+      return;
+    }
+    try {
+      sent.pending()[i] =
+          submitter.submit(lines.bytes, lines.start(i), Math.toIntExact(lines.length(i)));
+    } catch (MessageRefusedException e) {
+      sent.why()[i] = String.valueOf(e.getMessage());
+    }
+  }
+
+  private void harvest() {
+    try {
+      for (Sent sent = queue.take(); sent != Sent.END; sent = queue.take()) {
+        if (failure != null) {
+          continue; // the reader must not be left waiting for room
+        }
+        try {
+          harvest(sent);
+        } catch (IOException | RuntimeException | Error e) {
+          failure = e;
+        }
+      }
+    } catch (InterruptedException e) {
+      failure = e;
+    }
+  }
+
+  private void harvest(Sent sent) throws IOException {
+    int n = sent.lines().count();
+    var fates = new Receipt[n];
+    for (int round = 0; round <= RESENDS; round++) {
+      boolean rejected = false;
+      for (int i = 0; i < n; i++) {
+        PendingReceipt pending = sent.pending()[i];
+        if (pending != null && !(fates[i] instanceof Receipt.Committed)) {
+          fates[i] = pending.await();
+          rejected |= fates[i] instanceof Receipt.Rejected;
+        }
+      }
+      if (!rejected || round == RESENDS) {
+        break;
+      }
+      for (int i = 0; i < n; i++) {
+        if (fates[i] instanceof Receipt.Rejected) {
+          submit(sent, i); // with a new timestamp, in the order of the input
+        }
+      }
+    }
+    for (int i = 0; i < n; i++) {
+      tell(sent, i, fates[i]);
+    }
+    if (receipts != null) {
+      receipts.flush();
+    }
+  }
+
+  private void tell(Sent sent, int i, @Nullable Receipt fate) throws IOException {
+    long line = sent.lines().first + i;
+    if (fate instanceof Receipt.Committed c) {
+      committed++;
+      print(line, c);
+      return;
+    }
+    String why =
+        fate instanceof Receipt.Rejected r && sent.pending()[i] != null
+            ? r.reason()
+            : sent.why()[i];
+    boolean refused = sent.pending()[i] == null;
+    if (failed++ == 0) {
+      firstReason = why;
+    }
+    if (failedLines.size() < MAX_TOLD) {
+      failedLines.add(line);
+    }
+    if (receipts != null) {
+      receipts.text("{\"line\":" + line);
+      receipts.text(
+          refused ? ",\"state\":\"refused\",\"reason\":" : ",\"state\":\"rejected\",\"reason\":");
+      JsonText.string(receipts, why);
+      receipts.text("}\n");
+    }
+  }
+
+  private void print(long line, Receipt.Committed c) throws IOException {
+    if (receipts == null) {
+      return;
+    }
+    if (!c.file().equals(lastFile)) {
+      lastFile = c.file();
+      lastFileText = c.file().toString();
+    }
+    receipts.text(
+        "{\"line\":"
+            + line
+            + ",\"state\":\"committed\",\"timestamp\":"
+            + c.timestamp()
+            + ",\"bucket\":"
+            + c.bucket().start()
+            + ",\"file\":\""
+            + lastFileText
+            + "\",\"position\":"
+            + c.position()
+            + "}\n");
+  }
+
+  /** Messages that are in the log. */
+  long committed() {
+    return committed;
+  }
+
+  /** Messages that are not and never will be. */
+  long failed() {
+    return failed;
+  }
+
+  /** One line about those that failed. */
+  String failures() {
+    var lines = new StringBuilder();
+    for (long line : failedLines) {
+      lines.append(lines.isEmpty() ? "" : ", ").append(line);
+    }
+    return "%d of %d messages not appended (line%s %s%s): %s"
+        .formatted(
+            failed,
+            failed + committed,
+            failed == 1 ? "" : "s",
+            lines,
+            failed > failedLines.size() ? ", …" : "",
+            firstReason);
+  }
+}

@@ -1,0 +1,162 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.MessageSink;
+import dev.cinch.cli.Converters.Moment;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Prints messages in order. */
+@Command(
+    name = "cat",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Print a log's settled messages in order: the same for everyone, and for ever.",
+      "With --live also those that are not settled yet."
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  cinch cat --log jobs --from 2026-11-21T04:00:00Z --to 2026-11-21T05:00:00Z",
+      "  cinch cat --log jobs --follow --format json"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class CatCommand implements Callable<Integer> {
+  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
+  private static final long SHORTEST_PAUSE_NANOS = 50_000_000;
+
+  private final Io io;
+
+  @Spec CommandSpec spec;
+  @Mixin StoreOptions store;
+
+  @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
+  LogName log;
+
+  @Option(names = "--live", description = "Also what is not settled yet.")
+  boolean live;
+
+  @Option(
+      names = "--from",
+      paramLabel = "TIME",
+      description = "From this time on: 2026-11-21T04:02:25Z, or nanoseconds since 1970.")
+  @Nullable Moment from;
+
+  @Option(names = "--to", paramLabel = "TIME", description = "Before this time.")
+  @Nullable Moment to;
+
+  @Option(
+      names = "--follow",
+      description = "Go on with what becomes settled, until interrupted or --to is settled.")
+  boolean follow;
+
+  @Option(
+      names = "--format",
+      paramLabel = "HOW",
+      defaultValue = "RAW",
+      description = "raw: payload and newline. json: an object a line. raw.")
+  Format format;
+
+  private long ignored;
+
+  /** How messages are printed. */
+  enum Format {
+    RAW,
+    JSON
+  }
+
+  CatCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    if (live && follow) {
+      throw new ParameterException(
+          spec.commandLine(), "--follow waits for what is settled; it does not go with --live");
+    }
+    Store opened = store.open();
+    Log target = opened.log(log);
+    LogReader reader = target.reader();
+    long start = from == null ? Long.MIN_VALUE : from.nanos();
+    long end = to == null ? Long.MAX_VALUE : to.nanos();
+    try (Output out = io.output()) {
+      MessageSink sink = sink(out, target.context().bucketWidth());
+      if (live) {
+        reader.live(start, end, sink, this::ignored);
+      } else if (follow) {
+        follow(opened, reader, start, end, sink, out);
+      } else {
+        reader.settled(start, end, true, sink, this::ignored);
+      }
+    }
+    if (ignored > 1) {
+      Commands.say(io, "cinch cat", ignored + " messages without a valid lease in all");
+    }
+    return ExitCode.GOOD;
+  }
+
+  /** The next record is waited for by listing, never by asking for its name (rule N3). */
+  private void follow(
+      Store opened, LogReader reader, long start, long end, MessageSink sink, Output out)
+      throws IOException, InterruptedException {
+    long width = opened.settings().bucketWidthNanos();
+    long pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
+    long next = start;
+    while (true) {
+      long settled = reader.settled(next, end, true, sink, this::ignored);
+      out.flush();
+      next = Math.max(next, settled);
+      if (next >= end) {
+        return;
+      }
+      opened.context().time().sleepNanos(pause);
+    }
+  }
+
+  private void ignored(Message message, java.nio.file.Path path, String why) {
+    if (ignored++ == 0) { // one line, not a million
+      Commands.say(
+          io, "cinch cat", "ignored message %d of %s: %s".formatted(message.position(), path, why));
+    }
+  }
+
+  private MessageSink sink(Output out, long width) {
+    MessageSink print =
+        format == Format.JSON
+            ? new MessageJson(out)
+            : message -> {
+              message.writeTo(out);
+              out.write('\n');
+              return true;
+            };
+    if (!follow) {
+      return print;
+    }
+    return new MessageSink() {
+      private long bucket = Long.MIN_VALUE;
+
+      @Override
+      public boolean accept(Message message) throws IOException {
+        long start = Bucket.floor(message.timestamp(), width);
+        if (start != bucket) {
+          out.flush(); // whole buckets at a time
+          bucket = start;
+        }
+        return print.accept(message);
+      }
+    };
+  }
+}

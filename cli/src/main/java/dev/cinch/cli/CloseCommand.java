@@ -1,0 +1,142 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.OpinionNeededException;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.cli.Converters.Moment;
+import dev.cinch.lease.LeaseUnavailableException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Advances horizons (section 4): what cron runs. */
+@Command(
+    name = "close",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Close buckets whose grace period is over, so that what they hold is settled.",
+      "Nothing to do yet is no error; any number may run at once."
+    },
+    footer = {"", "Example:", "  cinch close --store /mnt/shared/store --every 1s"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class CloseCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Mixin StoreOptions store;
+  @Mixin ServerOptions server;
+
+  @Option(names = "--log", paramLabel = "NAME", description = "This log; all unless set.")
+  @Nullable LogName log;
+
+  @Option(
+      names = "--every",
+      paramLabel = "DURATION",
+      description = "Go on for ever, with such a pause; failures are printed and tried again.")
+  @Nullable Duration every;
+
+  @Option(
+      names = "--through",
+      paramLabel = "TIME",
+      description = "Settle through this time, or refuse (exit code 3) if it is too early.")
+  @Nullable Moment through;
+
+  @Option(
+      names = "--trust-clock",
+      description = {
+        "You have looked: this machine's clock is right. Needed, unless a lease service",
+        "is named, to settle more than an hour at once."
+      })
+  boolean trustClock;
+
+  CloseCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException, LeaseUnavailableException {
+    Store opened = store.open();
+    if (log != null) {
+      Log unused = opened.log(log); // a name that is wrong is told at once, also with --every
+    }
+    try (Output out = io.output()) {
+      while (true) {
+        try {
+          closeAll(opened, out);
+        } catch (Output.ClosedException | DamagedException e) {
+          throw e;
+        } catch (IOException | LeaseUnavailableException e) {
+          if (every == null) {
+            throw e;
+          }
+          Commands.say(io, "cinch close", Failure.of(e).line());
+        }
+        out.flush();
+        if (every == null) {
+          return ExitCode.GOOD;
+        }
+        opened.context().time().sleepNanos(every.toNanos());
+      }
+    }
+  }
+
+  private void closeAll(Store opened, Output out)
+      throws IOException, InterruptedException, LeaseUnavailableException {
+    long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
+    List<LogName> names = log != null ? List.of(log) : opened.freshLogs();
+    for (LogName name : names) {
+      close(opened.log(name), out);
+    }
+  }
+
+  private void close(Log opened, Output out)
+      throws IOException, InterruptedException, LeaseUnavailableException {
+    HorizonAdvance horizon = opened.horizon();
+    Optional<Link> before = horizon.chain().freshTip();
+    long to = through != null ? through.nanos() : horizon.reachable();
+    if (before.isPresent() && before.get().record().to() >= to) {
+      return;
+    }
+    Link last = advance(opened, horizon, to);
+    long first = before.map(b -> b.record().number()).orElse(0L) + 1;
+    long buckets = last.record().buckets().size();
+    for (long n = first; n < last.record().number(); n++) {
+      buckets += horizon.chain().read(n).record().buckets().size();
+    }
+    out.line(
+        "%s: settled through %s (record %d, %d bucket%s closed)"
+            .formatted(
+                opened.name(),
+                Moment.text(last.record().to()),
+                last.record().number(),
+                buckets,
+                buckets == 1 ? "" : "s"));
+  }
+
+  private Link advance(Log opened, HorizonAdvance horizon, long to)
+      throws IOException, InterruptedException, LeaseUnavailableException {
+    try {
+      return horizon.advance(to, OptionalLong.empty());
+    } catch (OpinionNeededException e) {
+      // Asked for only when it is needed, so that a lease service that is down stops nobody.
+      if (server.isGiven()) {
+        return horizon.advance(to, OptionalLong.of(server.client().now()));
+      }
+      if (trustClock) {
+        return horizon.advance(to, OptionalLong.of(opened.context().store().time().wallNanos()));
+      }
+      throw new Failure.Refusal(
+          opened.name() + ": " + e.getMessage() + " (--server or --trust-clock)");
+    }
+  }
+}

@@ -1,0 +1,188 @@
+package dev.cinch.cli;
+
+import java.io.PrintWriter;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
+
+/** {@code cinch} itself: knows the commands by name, and loads the one that is run. */
+@Command(
+    name = "cinch",
+    mixinStandardHelpOptions = true,
+    versionProvider = Commands.Version.class,
+    synopsisSubcommandLabel = "COMMAND",
+    description = "Messages of many writers in a shared directory, fenced by leases.",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:good",
+      "1:damage or a violation was found",
+      "2:the command line is wrong",
+      "3:refused: rejected, lease not held, too early, clock off",
+      "4:unavailable: no store, no server, no permission, an I/O error"
+    },
+    footer = {
+      "",
+      "Example:",
+      "  cinch init /mnt/shared/store",
+      "  export CINCH_STORE=/mnt/shared/store",
+      "  printf 'one\\ntwo\\n' | cinch append --log jobs",
+      "  cinch cat --log jobs --live",
+    })
+final class Commands implements Callable<Integer> {
+  private static final Map<String, Function<Io, Object>> BY_NAME = new LinkedHashMap<>();
+
+  static {
+    BY_NAME.put("init", InitCommand::new);
+    BY_NAME.put("append", AppendCommand::new);
+    BY_NAME.put("cat", CatCommand::new);
+    BY_NAME.put("close", CloseCommand::new);
+    BY_NAME.put("serve", ServeCommand::new);
+    BY_NAME.put("lease", LeaseCommand::new);
+    BY_NAME.put("keygen", KeygenCommand::new);
+    BY_NAME.put("completion", CompletionCommand::new);
+  }
+
+  /** Variables of the environment that stand for options. */
+  private static final Map<String, String> VARIABLES =
+      Map.of("--store", "CINCH_STORE", "--server", "CINCH_SERVER", "--machine", "CINCH_MACHINE");
+
+  @Option(
+      names = "--debug",
+      scope = ScopeType.INHERIT,
+      description = "Show the stack trace of a failure.")
+  boolean debug;
+
+  @Option(
+      names = {"-v", "--verbose"},
+      scope = ScopeType.INHERIT,
+      description = "Log what the libraries do, on standard error.")
+  void verbose(boolean on) {
+    if (on) {
+      System.setProperty(QuietLogging.LEVEL, "DEBUG");
+    }
+  }
+
+  @Spec @Nullable CommandSpec spec;
+
+  /** Reads the version from the build. */
+  static final class Version implements IVersionProvider {
+    @Override
+    public String[] getVersion() {
+      return new String[] {Main.versionLine()};
+    }
+  }
+
+  static int run(String[] args, Io io) {
+    var root = new Commands();
+    CommandLine line = build(root, args, io);
+    return line.execute(args);
+  }
+
+  /** The whole tree of commands. */
+  static CommandLine all(Io io) {
+    return build(new Commands(), new String[0], io);
+  }
+
+  private static CommandLine build(Commands root, String[] args, Io io) {
+    var line = new CommandLine(root);
+    String wanted = wanted(args);
+    // Looking at every command's options takes longer than most commands run.
+    Set<String> names = BY_NAME.containsKey(wanted) ? Set.of(wanted) : BY_NAME.keySet();
+    for (String name : names) {
+      Function<Io, Object> make = BY_NAME.get(name);
+      if (make != null) {
+        Object command = make.apply(io);
+        line.addSubcommand(
+            name, command instanceof Group group ? group.line() : new CommandLine(command));
+      }
+    }
+    var out = new PrintWriter(io.output(), false, java.nio.charset.StandardCharsets.UTF_8);
+    line.setOut(out);
+    line.setErr(new PrintWriter(io.err(), true));
+    line.setDefaultValueProvider(
+        arg ->
+            arg instanceof OptionSpec o && VARIABLES.containsKey(o.longestName())
+                ? io.env().apply(VARIABLES.getOrDefault(o.longestName(), ""))
+                : null);
+    Converters.register(line);
+    line.setCaseInsensitiveEnumValuesAllowed(true);
+    line.setAbbreviatedOptionsAllowed(false);
+    line.setExecutionExceptionHandler((e, command, parsed) -> fail(root, io, command, e));
+    line.setParameterExceptionHandler((e, unused) -> misuse(root, io, e));
+    line.setExecutionStrategy(
+        parsed -> {
+          int code = new CommandLine.RunLast().execute(parsed);
+          out.flush();
+          return code;
+        });
+    return line;
+  }
+
+  /** A command that only groups others. */
+  interface Group {
+    CommandLine line();
+  }
+
+  private static String wanted(String[] args) {
+    for (String arg : args) {
+      if (!arg.startsWith("-")) {
+        return arg;
+      }
+    }
+    return "";
+  }
+
+  private static int misuse(Commands root, Io io, ParameterException e) {
+    CommandLine command = e.getCommandLine();
+    String name = command.getCommandSpec().qualifiedName();
+    say(io, name, e.getMessage() + " (see " + name + " --help)");
+    if (root.debug) {
+      e.printStackTrace(io.err());
+    }
+    return ExitCode.USAGE;
+  }
+
+  private static int fail(Commands root, Io io, CommandLine command, Throwable e) {
+    if (e instanceof ParameterException misuse) {
+      return misuse(root, io, misuse);
+    }
+    Failure failure = Failure.of(e);
+    if (!failure.line().isEmpty()) {
+      say(io, command.getCommandSpec().qualifiedName(), failure.line());
+    }
+    if (root.debug) {
+      e.printStackTrace(io.err());
+    }
+    if (e instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+    }
+    return failure.code();
+  }
+
+  /** One line about this command on standard error. */
+  static void say(Io io, String command, String text) {
+    io.err().println(command + ": " + Failure.oneLine(text));
+    io.err().flush();
+  }
+
+  @Override
+  public Integer call() {
+    CommandSpec s = java.util.Objects.requireNonNull(spec);
+    throw new ParameterException(
+        s.commandLine(),
+        "name a command: " + String.join(", ", BY_NAME.keySet()).toLowerCase(Locale.ROOT));
+  }
+}

@@ -1,0 +1,133 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.StoreExistsException;
+import dev.cinch.bag.close.OpinionNeededException;
+import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.session.SessionRefusedException;
+import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a throwable means to whoever ran the command: an exit code and one line.
+ *
+ * @param code one of {@link ExitCode}
+ * @param line without control characters; empty if nothing is to be said
+ */
+record Failure(int code, String line) {
+  private static final int MAX_LINE = 600;
+
+  /** A refusal of the command line's own. */
+  static final class Refusal extends IOException {
+    private static final long serialVersionUID = 1;
+
+    Refusal(String message) {
+      super(message);
+    }
+  }
+
+  /** Damage or a violation that a command itself found and has printed. */
+  static final class Found extends IOException {
+    private static final long serialVersionUID = 1;
+
+    Found(String message) {
+      super(message);
+    }
+  }
+
+  static Failure of(Throwable t) {
+    if (t instanceof Output.ClosedException e && e.brokenPipe()) {
+      return new Failure(ExitCode.GOOD, "");
+    }
+    return new Failure(code(t), oneLine(text(t)));
+  }
+
+  private static int code(Throwable t) {
+    if (t instanceof DamagedException d) {
+      return isOtherFormat(d) ? ExitCode.UNAVAILABLE : ExitCode.DAMAGE;
+    }
+    if (t instanceof Found) {
+      return ExitCode.DAMAGE;
+    }
+    if (t instanceof StoreExistsException
+        || t instanceof TooEarlyException
+        || t instanceof OpinionNeededException
+        || t instanceof ClockException
+        || t instanceof SessionRefusedException
+        || t instanceof MessageRefusedException
+        || t instanceof LeaseRefusedException
+        || t instanceof Refusal) {
+      return ExitCode.REFUSED;
+    }
+    return ExitCode.UNAVAILABLE;
+  }
+
+  /** A store of a newer format is not damaged; it is just not for this program. */
+  private static boolean isOtherFormat(DamagedException d) {
+    return String.valueOf(d.getMessage())
+        .contains("expected store format " + StoreIdentity.FORMAT + ",");
+  }
+
+  private static String text(Throwable t) {
+    if (t instanceof NotAStoreException
+        || t instanceof LeaseUnavailableException
+        || code(t) != ExitCode.UNAVAILABLE) {
+      return message(t);
+    }
+    if (t instanceof FileSystemException e) {
+      return e.getFile() + ": " + reason(e);
+    }
+    if (t instanceof InterruptedException) {
+      return "interrupted";
+    }
+    if (t instanceof IOException) {
+      return message(t);
+    }
+    if (t instanceof OutOfMemoryError) {
+      return "out of memory; give it more with CINCH_JAVA_OPTS=-Xmx…";
+    }
+    return "unexpected " + t + " (a fault of this program; run with --debug and report it)";
+  }
+
+  private static @Nullable String reason(FileSystemException e) {
+    if (e instanceof NoSuchFileException) {
+      return "no such file or directory";
+    }
+    if (e instanceof AccessDeniedException) {
+      return "permission denied";
+    }
+    if (e instanceof FileAlreadyExistsException) {
+      return "exists already";
+    }
+    if (e instanceof NotDirectoryException) {
+      return "not a directory";
+    }
+    if (e instanceof DirectoryNotEmptyException) {
+      return "directory not empty";
+    }
+    return e.getReason() == null ? e.getClass().getSimpleName() : e.getReason();
+  }
+
+  private static String message(Throwable t) {
+    String message = t.getMessage();
+    return message == null || message.isBlank() ? t.getClass().getSimpleName() : message;
+  }
+
+  /** One line, whatever it was made of. */
+  static String oneLine(String text) {
+    String line = text.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("\\p{Cntrl}", "?");
+    return line.length() <= MAX_LINE ? line : line.substring(0, MAX_LINE) + "…";
+  }
+}

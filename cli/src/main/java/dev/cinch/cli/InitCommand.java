@@ -1,0 +1,189 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Makes a store. */
+@Command(
+    name = "init",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    description = "Make a store in a new or empty directory. Its settings never change.",
+    footer = {"", "Example:", "  cinch init --bucket-width 5s --grace 10s /mnt/shared/store"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class InitCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Spec CommandSpec spec;
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "DIR",
+      description = "Where to make it; the value of --store if it is left out.")
+  @Nullable Path directory;
+
+  @Option(names = "--store", paramLabel = "DIR", description = "The same (or set CINCH_STORE).")
+  @Nullable Path store;
+
+  @Option(names = "--machine", paramLabel = "NAME", hidden = true)
+  @Nullable MachineName machine;
+
+  @Option(
+      names = "--bucket-width",
+      paramLabel = "DURATION",
+      description = "Width of every bucket, 100ms to 1h; ${DEFAULT-VALUE}.",
+      defaultValue = "1s")
+  Duration bucketWidth;
+
+  @Option(
+      names = "--grace",
+      paramLabel = "DURATION",
+      description = "How long after its end a bucket may be closed; ${DEFAULT-VALUE}.",
+      defaultValue = "2s")
+  Duration grace;
+
+  @Option(
+      names = "--clock-ahead",
+      paramLabel = "DURATION",
+      description = "How far a clock may be ahead of the filesystem's; ${DEFAULT-VALUE}.",
+      defaultValue = "500ms")
+  Duration clockAhead;
+
+  @Option(
+      names = "--clock-behind",
+      paramLabel = "DURATION",
+      description = "How far it may be behind; ${DEFAULT-VALUE}.",
+      defaultValue = "500ms")
+  Duration clockBehind;
+
+  @Option(
+      names = "--timestamp-distance",
+      paramLabel = "DURATION",
+      description = "How far a timestamp may be from its writer's clock; ${DEFAULT-VALUE}.",
+      defaultValue = "500ms")
+  Duration timestampDistance;
+
+  @Option(
+      names = "--slow-append",
+      paramLabel = "DURATION",
+      description = "How long a slow append takes; ${DEFAULT-VALUE}.",
+      defaultValue = "500ms")
+  Duration slowAppend;
+
+  @Option(
+      names = "--longest-lease",
+      paramLabel = "DURATION",
+      description = "The longest lease time; ${DEFAULT-VALUE}.",
+      defaultValue = "60s")
+  Duration longestLease;
+
+  @Option(
+      names = "--lease-margin",
+      paramLabel = "DURATION",
+      description = "How long before its expiry nothing is written any more; ${DEFAULT-VALUE}.",
+      defaultValue = "500ms")
+  Duration leaseMargin;
+
+  @Option(
+      names = "--file-mode",
+      paramLabel = "OCTAL",
+      description = "Mode of new files; ${DEFAULT-VALUE}.",
+      defaultValue = "0664")
+  String fileMode;
+
+  @Option(
+      names = "--directory-mode",
+      paramLabel = "OCTAL",
+      description = "Mode of new directories; ${DEFAULT-VALUE}.",
+      defaultValue = "02775")
+  String directoryMode;
+
+  @Option(
+      names = "--group",
+      paramLabel = "NAME",
+      description = "Group of everything created; as the filesystem gives it unless set.")
+  @Nullable String group;
+
+  @Option(
+      names = "--message-limit",
+      paramLabel = "BYTES",
+      description = "The longest message, 1 to 16777216; ${DEFAULT-VALUE}.",
+      defaultValue = "1048576")
+  int messageLimit;
+
+  @Option(
+      names = "--confirm",
+      paramLabel = "WHEN",
+      description = "When a writer looks at the prelock: ${COMPLETION-CANDIDATES}; always.",
+      defaultValue = "ALWAYS")
+  StoreSettings.Confirm confirm;
+
+  @Option(
+      names = "--leases",
+      paramLabel = "HOW",
+      description = "Whether readers demand a valid lease: ${COMPLETION-CANDIDATES}; optional.",
+      defaultValue = "OPTIONAL")
+  StoreSettings.Leases leases;
+
+  InitCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Path root = directory != null ? directory : store;
+    if (root == null) {
+      throw misuse("name the directory: cinch init DIR");
+    }
+    var settings =
+        new StoreSettings(
+            bucketWidth.toMillis(),
+            grace.toMillis(),
+            clockAhead.toMillis(),
+            clockBehind.toMillis(),
+            timestampDistance.toMillis(),
+            slowAppend.toMillis(),
+            longestLease.toMillis(),
+            leaseMargin.toMillis(),
+            octal("--file-mode", fileMode),
+            octal("--directory-mode", directoryMode),
+            Optional.ofNullable(group),
+            messageLimit,
+            confirm,
+            leases);
+    if (!settings.problems().isEmpty()) {
+      throw misuse(String.join("; ", settings.problems()));
+    }
+    MachineName name = machine != null ? machine : MachineNames.ofHost();
+    Store made = Store.init(root, settings, Store.Environment.of(name, SystemTime.INSTANCE));
+    try (Output out = io.output()) {
+      out.line("made store " + made.context().identity().id() + " in " + root);
+    }
+    return ExitCode.GOOD;
+  }
+
+  private int octal(String option, String text) {
+    if (!text.matches("[0-7]{1,5}")) {
+      throw misuse(option + " wants octal digits, like 0664");
+    }
+    return Integer.parseInt(text, 8);
+  }
+
+  private ParameterException misuse(String message) {
+    return new ParameterException(spec.commandLine(), message);
+  }
+}

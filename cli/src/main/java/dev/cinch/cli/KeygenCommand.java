@@ -1,0 +1,68 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** Makes a signing key, and makes stores trust it. */
+@Command(
+    name = "keygen",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Print the public key of a lease service's signing key, making the key if there is none.",
+      "With a store, make the store trust it; trusted keys are never removed."
+    },
+    footer = {"", "Example:", "  cinch keygen --key cinch.key --store /mnt/shared/store"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class KeygenCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Option(
+      names = "--key",
+      paramLabel = "FILE",
+      defaultValue = "cinch.key",
+      description = "The key's file, mode 0600; ${DEFAULT-VALUE}.")
+  Path key;
+
+  @Option(
+      names = "--store",
+      paramLabel = "DIR",
+      description = "The store that is to trust it (or set CINCH_STORE).")
+  @Nullable Path store;
+
+  KeygenCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Store opened =
+        store == null
+            ? null
+            : Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE));
+    SigningKey signing = load(key, io, "cinch keygen");
+    try (Output out = io.output()) {
+      out.line(signing.publicKey().toString());
+    }
+    if (opened != null) {
+      long unused = TrustedKeyFiles.add(opened.context(), signing.publicKey());
+    }
+    return ExitCode.GOOD;
+  }
+
+  /** Reads or makes a key; warns if others can read it. */
+  static SigningKey load(Path file, Io io, String command) throws IOException {
+    SigningKey key = SigningKey.loadOrCreate(file);
+    if (SigningKey.readableByOthers(file)) {
+      Commands.say(io, command, file + ": others can read this key; chmod 600 it");
+    }
+    return key;
+  }
+}

@@ -1,0 +1,97 @@
+package dev.cinch.cli;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A big buffer in front of standard output; writes nothing by itself until it is full. Not
+ * thread-safe, which is why it is not a {@link java.io.BufferedOutputStream}.
+ */
+final class Output extends OutputStream {
+  private static final int CAPACITY = 1 << 18;
+
+  private final OutputStream out;
+  private final byte[] buffer = new byte[CAPACITY];
+  private int filled;
+
+  Output(OutputStream out) {
+    this.out = out;
+  }
+
+  /** Standard output can't be written; told apart from errors of the store. */
+  static final class ClosedException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    ClosedException(IOException cause) {
+      super("standard output: " + cause.getMessage(), cause);
+    }
+
+    /** Whether the reader at the other end left, as {@code head} does: no error at all. */
+    boolean brokenPipe() {
+      return String.valueOf(getMessage()).contains("Broken pipe");
+    }
+  }
+
+  @Override
+  public void write(int b) throws IOException {
+    if (filled == CAPACITY) {
+      drain();
+    }
+    buffer[filled++] = (byte) b;
+  }
+
+  @Override
+  public void write(byte[] bytes, int offset, int length) throws IOException {
+    if (length > CAPACITY - filled) {
+      drain();
+      if (length >= CAPACITY) {
+        send(bytes, offset, length);
+        return;
+      }
+    }
+    System.arraycopy(bytes, offset, buffer, filled, length);
+    filled += length;
+  }
+
+  /** Writes text as UTF-8. */
+  void text(CharSequence text) throws IOException {
+    byte[] bytes = text.toString().getBytes(StandardCharsets.UTF_8);
+    write(bytes, 0, bytes.length);
+  }
+
+  /** Writes a line. */
+  void line(CharSequence text) throws IOException {
+    text(text);
+    write('\n');
+  }
+
+  private void drain() throws IOException {
+    int n = filled;
+    filled = 0; // also when it fails: what a closed pipe refused is not offered again
+    send(buffer, 0, n);
+  }
+
+  private void send(byte[] bytes, int offset, int length) throws IOException {
+    try {
+      out.write(bytes, offset, length);
+    } catch (IOException e) {
+      throw new ClosedException(e);
+    }
+  }
+
+  @Override
+  public void flush() throws IOException {
+    drain();
+    try {
+      out.flush();
+    } catch (IOException e) {
+      throw new ClosedException(e);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    flush();
+  }
+}

@@ -1,0 +1,49 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options of every command that opens a store. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class StoreOptions {
+  @Option(
+      names = "--store",
+      required = true,
+      paramLabel = "DIR",
+      description = "The store's directory (or set CINCH_STORE).")
+  Path store;
+
+  @Option(
+      names = "--machine",
+      paramLabel = "NAME",
+      description = "The name to write under; the host's name (or set CINCH_MACHINE).")
+  @Nullable MachineName machine;
+
+  @Option(
+      names = "--clock-offset",
+      paramLabel = "DURATION",
+      defaultValue = "0s",
+      description = "For demonstrations: play a machine whose wall clock is off by so much.")
+  Duration clockOffset;
+
+  /** Opens the store. */
+  Store open() throws IOException {
+    return Store.open(store, environment());
+  }
+
+  /** What this process brings along. */
+  Store.Environment environment() {
+    return Store.Environment.of(machine == null ? MachineNames.ofHost() : machine, time());
+  }
+
+  TimeSource time() {
+    return new SystemTime(clockOffset.toNanos());
+  }
+}
