@@ -117,6 +117,11 @@ final class LeaseEntry {
     return logs;
   }
 
+  /** When the lease was granted, which the first half of its correlation is. */
+  long grantedAt() {
+    return correlationHigh;
+  }
+
   boolean carriesFence() {
     return fenceUpTo != Long.MIN_VALUE && !fencedOnRelease;
   }

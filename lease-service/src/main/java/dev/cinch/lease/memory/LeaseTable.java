@@ -4,7 +4,6 @@ import static dev.cinch.lease.memory.Refusals.held;
 import static dev.cinch.lease.memory.Refusals.invalid;
 import static dev.cinch.lease.memory.Refusals.notHeld;
 import static dev.cinch.lease.memory.Refusals.notYet;
-import static dev.cinch.lease.memory.Refusals.watermark;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
@@ -16,14 +15,10 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessCodec;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Who has which lease: all rules of section 6 that need neither a clock nor a store. It does no I/O
@@ -43,7 +38,7 @@ final class LeaseTable {
   private final TableLimits limits;
   private final long instance;
   private final RandomGenerator random;
-  private final Shard[] shards;
+  private final Shards shards;
   private final Grants[] stripes;
   private final Shared<String> holders = new Shared<>();
   private final Shared<LogSet> logSets = new Shared<>();
@@ -57,10 +52,9 @@ final class LeaseTable {
     this.limits = limits;
     this.instance = instance;
     this.random = random;
-    this.shards = new Shard[limits.shards()];
+    this.shards = new Shards(limits, origin);
     this.stripes = new Grants[limits.shards()];
-    for (int i = 0; i < shards.length; i++) {
-      shards[i] = new Shard(limits.maxEntriesPerShard(), limits.retentionNanos(), origin);
+    for (int i = 0; i < stripes.length; i++) {
       stripes[i] = new Grants(2 * limits.maxEntriesPerShard(), limits.retentionNanos());
     }
   }
@@ -80,13 +74,15 @@ final class LeaseTable {
       if (known != null) {
         return repeat(known, request, names, now);
       }
-      Locked locked = new Locked(shardsOf(names.stream().map(LeaseName::value).toList()));
+      Shards.Locked locked = shards.lock(names.stream().map(LeaseName::value).toList());
       try {
         long time = locked.advance(now);
         long expiry = expiry(time, request.durationMs(), ceiling);
-        makeRoom(names);
+        if (!shards.makeRoom(names)) {
+          throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
+        }
         for (LeaseName name : names) {
-          LeaseEntry entry = shard(name.value()).entries.get(name.value());
+          LeaseEntry entry = shards.of(name.value()).entries.get(name.value());
           if (entry != null && entry.state == LeaseEntry.State.FULL && entry.isHeld(time)) {
             throw held(name, entry.holder(), entry.expiry - time);
           }
@@ -115,7 +111,7 @@ final class LeaseTable {
     if (!grant.isFor(request, names)) {
       throw invalid("another request had this id");
     }
-    Locked locked = new Locked(shardsOf(grant));
+    Shards.Locked locked = lock(grant);
     try {
       requireHeld(grant, locked.advance(now));
       return witnesses(grant);
@@ -125,7 +121,7 @@ final class LeaseTable {
   }
 
   private LeaseEntry grantOne(String name, GrantEntry grant, long time, long expiry) {
-    Shard shard = shard(name);
+    Shard shard = shards.of(name);
     LeaseEntry entry = shard.entries.get(name);
     Inheritance from;
     if (entry == null) {
@@ -135,7 +131,7 @@ final class LeaseTable {
     } else {
       from = entry.inheritance(time);
     }
-    // The first half orders correlations by time for people, the second keeps them apart.
+    // The first half is the time of the grant, the second keeps correlations apart.
     Id correlation = new Id(time, random.nextLong());
     entry.grant(grant, from, time, expiry, correlation, grant.tentative);
     return entry;
@@ -166,14 +162,14 @@ final class LeaseTable {
     Grants stripe = stripe(id);
     synchronized (stripe) {
       GrantEntry grant = known(stripe, id);
-      Locked locked = new Locked(shardsOf(grant));
+      Shards.Locked locked = lock(grant);
       try {
         long time = locked.advance(now);
         requireHeld(grant, time);
         long expiry = expiry(time, durationMs, ceiling);
         var widened = new LogSet[grant.entries.length];
         for (int i = 0; i < widened.length; i++) {
-          check(grant.entries[i], report, time);
+          WatermarkRule.check(grant.entries[i], report, time, limits);
           widened[i] = widened(grant.entries[i].logs(), addLogs);
         }
         for (int i = 0; i < widened.length; i++) {
@@ -206,7 +202,7 @@ final class LeaseTable {
       if (grant.released) {
         return;
       }
-      Locked locked = new Locked(shardsOf(grant));
+      Shards.Locked locked = lock(grant);
       try {
         long time = locked.advance(now);
         if (grant.full) {
@@ -214,7 +210,7 @@ final class LeaseTable {
         }
         for (LeaseEntry entry : grant.entries) {
           if (entry.grant == grant) {
-            check(entry, report, time);
+            WatermarkRule.check(entry, report, time, limits);
           }
         }
         for (LeaseEntry entry : grant.entries) {
@@ -231,41 +227,12 @@ final class LeaseTable {
   }
 
   Optional<LeaseInfo> show(LeaseName name, long now) {
-    Shard shard = shard(name.value());
-    shard.lock.lock();
-    try {
-      LeaseEntry entry = shard.entries.get(name.value());
-      return entry == null
-          ? Optional.empty()
-          : Optional.of(entry.info(instance, shard.advance(now)));
-    } finally {
-      shard.lock.unlock();
-    }
+    return shards.show(name.value(), instance, now);
   }
 
   /** A page of names; names that come and go meanwhile may or may not be in it. */
   List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now) {
-    String above = after.map(LeaseName::value).orElse("");
-    boolean fromPrefix = above.compareTo(prefix) < 0;
-    var found = new ArrayList<LeaseInfo>();
-    for (Shard shard : shards) {
-      shard.lock.lock();
-      try {
-        long time = shard.advance(now);
-        int taken = 0;
-        for (LeaseEntry entry :
-            shard.entries.tailMap(fromPrefix ? prefix : above, fromPrefix).values()) {
-          if (taken++ == limit || !entry.name.startsWith(prefix)) {
-            break;
-          }
-          found.add(entry.info(instance, time));
-        }
-      } finally {
-        shard.lock.unlock();
-      }
-    }
-    found.sort(Comparator.comparing(info -> info.witness().name()));
-    return List.copyOf(found.subList(0, Math.min(limit, found.size())));
+    return shards.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
   }
 
   /** Forgets the ids of grants that ended long ago. */
@@ -324,31 +291,6 @@ final class LeaseTable {
     }
   }
 
-  /** Rule L2; see docs/decisions/watermark-signed-time.md. */
-  private void check(LeaseEntry entry, LeaseReport report, long time) throws LeaseRefusedException {
-    if (report.watermark().isEmpty()) {
-      return;
-    }
-    long stated = report.watermark().getAsLong();
-    String problem = null;
-    if (entry.state == LeaseEntry.State.TENTATIVE) {
-      problem = "the lease is tentative and permits no writes";
-    } else if (stated <= entry.lowerBound()) {
-      problem = "it is not above the lease's lower bound, " + entry.lowerBound();
-    } else if (stated >= entry.expiry) {
-      problem = "it is not below the lease's expiry, " + entry.expiry;
-    } else if (stated > time && stated - time > limits.watermarkAheadNanos()) {
-      problem =
-          "it is "
-              + (stated - time) / NANOS_PER_MS
-              + " ms ahead of signed time, more than "
-              + limits.watermarkAheadNanos() / NANOS_PER_MS;
-    }
-    if (problem != null) {
-      throw watermark("the watermark " + stated + " for " + entry.name + " is refused: " + problem);
-    }
-  }
-
   private void apply(LeaseEntry entry, LeaseReport report, long time) {
     if (report.watermark().isPresent()) {
       entry.state(report.watermark().getAsLong(), time);
@@ -376,83 +318,15 @@ final class LeaseTable {
     return expiry;
   }
 
-  private void makeRoom(List<LeaseName> names) throws LeaseRefusedException {
-    var wanted = new int[shards.length];
-    for (LeaseName name : names) {
-      int index = index(name.value());
-      wanted[index] += shards[index].entries.containsKey(name.value()) ? 0 : 1;
-    }
-    for (int i = 0; i < wanted.length; i++) {
-      if (wanted[i] > 0 && !shards[i].makeRoom(wanted[i])) {
-        throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
-      }
-    }
-  }
-
   private List<Witness> witnesses(GrantEntry grant) {
     return Arrays.stream(grant.entries).map(e -> e.witness(instance)).toList();
   }
 
-  private int index(String name) {
-    // Mixed, since names that differ in a counter at the end hash to neighbours.
-    return Math.floorMod(name.hashCode() * 0x9E3779B9 >>> 7, shards.length);
-  }
-
-  private Shard shard(String name) {
-    return shards[index(name)];
+  private Shards.Locked lock(GrantEntry grant) {
+    return shards.lock(Arrays.stream(grant.entries).map(e -> e.name).toList());
   }
 
   private Grants stripe(Id id) {
     return stripes[Math.floorMod(id.low() ^ id.high(), stripes.length)];
-  }
-
-  private TreeMap<Integer, Shard> shardsOf(List<String> names) {
-    var found = new TreeMap<Integer, Shard>();
-    names.forEach(name -> found.put(index(name), shard(name)));
-    return found;
-  }
-
-  private TreeMap<Integer, Shard> shardsOf(GrantEntry grant) {
-    return shardsOf(Arrays.stream(grant.entries).map(e -> e.name).toList());
-  }
-
-  /** The shards of one operation, locked in ascending order until closed. */
-  private static final class Locked {
-    private final List<Shard> inOrder;
-
-    Locked(TreeMap<Integer, Shard> shards) {
-      inOrder = List.copyOf(shards.values());
-      inOrder.forEach(s -> s.lock.lock());
-    }
-
-    long advance(long now) {
-      long time = now;
-      for (Shard shard : inOrder) {
-        time = shard.advance(time);
-      }
-      for (Shard shard : inOrder) {
-        shard.advance(time);
-      }
-      return time;
-    }
-
-    void close() {
-      inOrder.forEach(s -> s.lock.unlock());
-    }
-  }
-
-  /** Values that many entries have in common, kept once; forgets them all when there are many. */
-  private static final class Shared<T> {
-    private static final int MAX = 4_096;
-    private final java.util.concurrent.ConcurrentHashMap<T, T> values =
-        new java.util.concurrent.ConcurrentHashMap<>();
-
-    T of(T value) {
-      if (values.size() > MAX) {
-        values.clear();
-      }
-      @Nullable T first = values.putIfAbsent(value, value);
-      return first == null ? value : first;
-    }
   }
 }

@@ -86,7 +86,7 @@ public final class MemoryLeaseService implements LeaseService {
     private @Nullable InstanceRegistry registry;
     private boolean fresh;
     private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
-    private TableLimits limits = TableLimits.DEFAULT;
+    private TableLimits limits = TableLimits.forHeap(Runtime.getRuntime().maxMemory());
     private RandomGenerator random = new SecureRandom();
 
     private Builder(GrantSigner signer, TimeSource time) {
@@ -126,6 +126,9 @@ public final class MemoryLeaseService implements LeaseService {
       return this;
     }
 
+    /**
+     * Sizes and bounds; unless told otherwise the defaults, with as many names as the heap holds.
+     */
     @CanIgnoreReturnValue
     public Builder limits(TableLimits limits) {
       this.limits = limits;

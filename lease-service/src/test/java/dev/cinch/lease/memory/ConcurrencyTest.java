@@ -32,7 +32,7 @@ final class ConcurrencyTest {
   void l1_threadsNeverHoldTheSameNameAtOnceAndNoneWaitsForEver() throws Exception {
     var table =
         new LeaseTable(
-            new TableLimits(4, 1_000, 1_000, 1_000, 0),
+            new TableLimits(4, 1_000, 1_000, 1_000, 1_000, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             new Random(1));

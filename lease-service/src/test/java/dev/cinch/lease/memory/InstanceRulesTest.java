@@ -245,18 +245,20 @@ final class InstanceRulesTest {
   void l6_timesBroughtOutOfOrderDoNotTurnATableBack() throws Exception {
     var table =
         new LeaseTable(
-            TableLimits.DEFAULT,
+            new TableLimits(1, 10, 0, 0, 0, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             new java.util.Random(1));
     var rig = new Rig();
-    long late = START + 1_000 * MS;
-    long issued = table.acquire(rig.request("a"), late, Long.MAX_VALUE).get(0).issuedAt();
     var a = rig.request("a");
-    refused(Reason.HELD, () -> table.acquire(a, START, Long.MAX_VALUE));
-    assertEquals(late, issued);
-    var next = rig.request("b");
-    assertEquals(1, table.acquire(next, START, Long.MAX_VALUE).size());
+    long expiry = table.acquire(a, START, Long.MAX_VALUE).get(0).expiry();
+    assertEquals(expiry, table.acquire(rig.request("b"), expiry, Long.MAX_VALUE).get(0).issuedAt());
+    refused(
+        Reason.NOT_HELD,
+        () ->
+            table.renew(
+                a.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING, expiry - 1, Long.MAX_VALUE));
+    assertEquals(expiry, table.acquire(rig.request("c"), START, Long.MAX_VALUE).get(0).issuedAt());
   }
 
   private long ceiling(long instance) {

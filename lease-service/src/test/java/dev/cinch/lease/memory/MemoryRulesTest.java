@@ -33,7 +33,8 @@ final class MemoryRulesTest {
   private static final long RETENTION_MS = 60_000;
 
   /** One shard of three names. */
-  private final Rig tiny = new Rig(new TableLimits(1, 3, RETENTION_MS * MS, 1_000 * MS, 3));
+  private final Rig tiny =
+      new Rig(new TableLimits(1, 3, RETENTION_MS * MS, 1_000 * MS, 3_600_000 * MS, 3));
 
   @Test
   void l4_forgottenLeasesLeaveTheirWatermarkAndFenceToUnknownNames() throws Exception {
@@ -56,7 +57,7 @@ final class MemoryRulesTest {
 
   @Test
   void l4_forgettingNeverLowersALowerBound() throws Exception {
-    var rig = new Rig(new TableLimits(1, 8, 0, 1_000 * MS, 0));
+    var rig = new Rig(new TableLimits(1, 8, 0, 1_000 * MS, 3_600_000 * MS, 0));
     var random = new java.util.Random(11);
     var bounds = new java.util.HashMap<String, Long>();
     for (int i = 0; i < 2_000; i++) {

@@ -69,6 +69,16 @@ final class WatermarkRulesTest {
   }
 
   @Test
+  void l2_aWatermarkFromLongBeforeTheGrantIsRefused() throws Exception {
+    Grant grant = rig.acquire("a");
+    rig.time.advanceMs(5);
+    long hour = 3_600_000 * MS;
+    refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(START / 1_000)));
+    refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(START - hour - 1)));
+    assertEquals(1, rig.renew(grant, wrote(START - hour)).witnesses().size());
+  }
+
+  @Test
   void l2_aHolderThatWroteNothingPassesOnWhatItInherited() throws Exception {
     rig.service.release(rig.acquire("a").id(), wrote(START + 5));
     rig.time.advanceMs(100);
@@ -104,6 +114,7 @@ final class WatermarkRulesTest {
     rig.service.release(rig.acquire("b").id(), wrote(START + 500 * MS));
     Grant both = rig.acquire("a", "b");
     refused(Reason.WATERMARK, () -> rig.service.release(both.id(), wrote(START + 400 * MS)));
+    refused(Reason.WATERMARK, () -> rig.renew(both, wrote(START + 400 * MS)));
     refused(Reason.HELD, () -> rig.acquire("a"));
     rig.service.release(both.id(), LeaseReport.NOTHING);
     assertEquals(Watermark.NONE, only(rig.acquire("a")).watermark());

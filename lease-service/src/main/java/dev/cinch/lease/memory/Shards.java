@@ -1,0 +1,133 @@
+package dev.cinch.lease.memory;
+
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** All names, spread over shards; locks those that an operation needs. Thread-safe. */
+final class Shards {
+  private final Shard[] shards;
+
+  Shards(TableLimits limits, Inheritance origin) {
+    shards = new Shard[limits.shards()];
+    for (int i = 0; i < shards.length; i++) {
+      shards[i] = new Shard(limits.maxEntriesPerShard(), limits.retentionNanos(), origin);
+    }
+  }
+
+  /** The shard of a name; its content only under its lock. */
+  Shard of(String name) {
+    return shards[index(name)];
+  }
+
+  private int index(String name) {
+    // Mixed, since names that differ in a counter at the end hash to neighbours.
+    return Math.floorMod(name.hashCode() * 0x9E3779B9 >>> 7, shards.length);
+  }
+
+  /**
+   * Locks the shards of these names in ascending order, so that no two operations wait in a ring.
+   */
+  Locked lock(List<String> names) {
+    var found = new TreeMap<Integer, Shard>();
+    names.forEach(name -> found.put(index(name), of(name)));
+    return new Locked(List.copyOf(found.values()));
+  }
+
+  /**
+   * Makes room for those of the names that have no entry; false if there is none. Their shards are
+   * locked.
+   */
+  boolean makeRoom(List<LeaseName> names) {
+    var wanted = new int[shards.length];
+    for (LeaseName name : names) {
+      int index = index(name.value());
+      wanted[index] += shards[index].entries.containsKey(name.value()) ? 0 : 1;
+    }
+    for (int i = 0; i < wanted.length; i++) {
+      if (wanted[i] > 0 && !shards[i].makeRoom(wanted[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Optional<LeaseInfo> show(String name, long instance, long now) {
+    Shard shard = of(name);
+    shard.lock.lock();
+    try {
+      LeaseEntry entry = shard.entries.get(name);
+      return entry == null
+          ? Optional.empty()
+          : Optional.of(entry.info(instance, shard.advance(now)));
+    } finally {
+      shard.lock.unlock();
+    }
+  }
+
+  /** A page of names; names that come and go meanwhile may or may not be in it. */
+  List<LeaseInfo> list(String prefix, String above, int limit, long instance, long now) {
+    boolean fromPrefix = above.compareTo(prefix) < 0;
+    var found = new ArrayList<LeaseEntry>();
+    for (Shard shard : shards) {
+      shard.lock.lock();
+      try {
+        int taken = 0;
+        for (LeaseEntry entry :
+            shard.entries.tailMap(fromPrefix ? prefix : above, fromPrefix).values()) {
+          if (taken++ == limit || !entry.name.startsWith(prefix)) {
+            break;
+          }
+          found.add(entry);
+        }
+      } finally {
+        shard.lock.unlock();
+      }
+    }
+    found.sort(Comparator.comparing(entry -> entry.name));
+    // Described only now: every shard brought as many as the page has.
+    return found.subList(0, Math.min(limit, found.size())).stream()
+        .map(e -> info(e, instance, now))
+        .toList();
+  }
+
+  private LeaseInfo info(LeaseEntry entry, long instance, long now) {
+    Shard shard = of(entry.name);
+    shard.lock.lock();
+    try {
+      return entry.info(instance, shard.advance(now));
+    } finally {
+      shard.lock.unlock();
+    }
+  }
+
+  /** The shards of one operation, locked in ascending order until closed. */
+  static final class Locked {
+    private final List<Shard> inOrder;
+
+    private Locked(List<Shard> inOrder) {
+      this.inOrder = inOrder;
+      inOrder.forEach(s -> s.lock.lock());
+    }
+
+    /** Brings the time to all of them and returns the highest that any had. */
+    long advance(long now) {
+      long time = now;
+      for (Shard shard : inOrder) {
+        time = shard.advance(time);
+      }
+      for (Shard shard : inOrder) {
+        shard.advance(time);
+      }
+      return time;
+    }
+
+    void close() {
+      inOrder.forEach(s -> s.lock.unlock());
+    }
+  }
+}
