@@ -71,7 +71,7 @@ public final class BucketCloser {
     Path directory = log.layout().bucket(bucket);
     long deadline = log.store().time().monotonicNanos() + CACHE_EXPIRY_NANOS;
     while (true) {
-      Optional<Closed> before = read(bucket);
+      Optional<Closed> before = readIfKnown(bucket);
       if (before.isPresent()) {
         makeReadOnly(directory, settings.closedDirectoryMode());
         return before.get();
@@ -175,6 +175,18 @@ public final class BucketCloser {
       fs.chmod(path, mode);
     } catch (IOException e) {
       LOG.debug("{}: left writable: {}", path, e.toString());
+    }
+  }
+
+  /**
+   * As {@link #read}; a "no" may be old, and then the bucket is closed once more, to the same end.
+   */
+  private Optional<Closed> readIfKnown(Bucket bucket) throws IOException {
+    try {
+      fs.read(LogLayout.lock(log.layout().bucket(bucket))).close();
+      return read(bucket);
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
     }
   }
 

@@ -23,7 +23,7 @@ final class DataFileEnd {
   private final ByteBuffer tail =
       ByteBuffer.allocateDirect(Frame.ONE_STEP_LIMIT).order(ByteOrder.LITTLE_ENDIAN);
   private final ByteBuffer small =
-      ByteBuffer.allocate(FileHeader.MAX_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+      ByteBuffer.allocateDirect(FileHeader.MAX_BYTES).order(ByteOrder.LITTLE_ENDIAN);
 
   /**
    * Measures one file.

@@ -7,9 +7,9 @@ import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * The content of a bucket's {@code lock}: what exists in it, for ever (rule C1).
@@ -24,8 +24,11 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
   private static final String TYPE = "lock";
 
   public BucketLock {
-    files =
-        files.stream().sorted(Comparator.comparing((LockedFile f) -> f.name().toString())).toList();
+    var byName = new TreeMap<String, LockedFile>();
+    for (LockedFile f : files) {
+      byName.put(f.name().toString(), f);
+    }
+    files = List.copyOf(byName.values());
   }
 
   /** What it says of a file; empty if the file was not found when the bucket was closed. */

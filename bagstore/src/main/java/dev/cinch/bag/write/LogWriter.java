@@ -47,6 +47,7 @@ public final class LogWriter implements AutoCloseable {
   private int unresolved;
   private boolean committing;
   private boolean closed;
+  private @Nullable Throwable failure;
   private @Nullable Thread background;
 
   /**
@@ -187,6 +188,10 @@ public final class LogWriter implements AutoCloseable {
     try {
       batch.waiters++;
       while (batch.outcome == null) {
+        if (failure != null) {
+          throw new IllegalStateException(
+              "the writer failed; the message's fate is unknown", failure);
+        }
         if (committing || queue.isEmpty()) {
           batch.done.awaitUninterruptibly();
         } else {
@@ -201,7 +206,7 @@ public final class LogWriter implements AutoCloseable {
   private void runBackground() {
     lock.lock();
     try {
-      while (!closed || !queue.isEmpty()) {
+      while (failure == null && (!closed || !queue.isEmpty())) {
         if (committing || queue.isEmpty()) {
           work.awaitUninterruptibly();
         } else {
@@ -245,8 +250,13 @@ public final class LogWriter implements AutoCloseable {
       }
     } catch (RuntimeException | Error e) {
       // A fault of ours or the end of the process: nobody may be told anything about this batch.
+      failure = e;
       closed = true;
       unresolved--;
+      batch.done.signalAll();
+      queue.forEach(b -> b.done.signalAll());
+      work.signalAll();
+      room.signalAll();
       throw e;
     } finally {
       if (interrupted) {
@@ -283,7 +293,7 @@ public final class LogWriter implements AutoCloseable {
       try {
         last = queue.peekLast();
         if (last == null) {
-          while (unresolved > 0) {
+          while (unresolved > 0 && failure == null) {
             room.awaitUninterruptibly();
           }
           return;
