@@ -12,6 +12,8 @@ public class DamagedException extends IOException {
 
   private final transient Path path;
   private final long offset;
+  private final String expected;
+  private final String actual;
 
   /**
    * @param path the damaged file
@@ -22,6 +24,8 @@ public class DamagedException extends IOException {
         "%s: damaged at byte %d: expected %s, found %s".formatted(path, offset, expected, actual));
     this.path = path;
     this.offset = offset;
+    this.expected = expected;
+    this.actual = actual;
   }
 
   public Path path() {
@@ -30,5 +34,13 @@ public class DamagedException extends IOException {
 
   public long offset() {
     return offset;
+  }
+
+  public String expected() {
+    return expected;
+  }
+
+  public String actual() {
+    return actual;
   }
 }

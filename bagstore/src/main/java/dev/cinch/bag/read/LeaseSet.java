@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param lowerBound timestamps must be above it
  * @param upperBound timestamps must be below it
  */
-record LeaseSet(
+public record LeaseSet(
     List<SignedWitness> witnesses, Optional<String> fault, long lowerBound, long upperBound) {
 
   static LeaseSet of(List<SignedWitness> witnesses, Optional<String> fault, Id log) {
@@ -40,7 +40,7 @@ record LeaseSet(
 
   /** Why a message with this timestamp is not permitted; null if it is. */
   @org.jspecify.annotations.Nullable
-  String objection(long timestamp) {
+  public String objection(long timestamp) {
     if (fault.isPresent()) {
       return fault.get();
     }

@@ -41,6 +41,11 @@ final class LeaseTable {
     }
   }
 
+  /** How many witnesses stand in the file so far. */
+  int witnesses() {
+    return witnesses.size();
+  }
+
   /** False if it refers to a witness that does not stand before it. */
   boolean addSet(int[] numbers) {
     var verified = new ArrayList<SignedWitness>();

@@ -9,7 +9,7 @@ import java.nio.ByteOrder;
  * A sliding window over the valid bytes of a data file, with the lock's copy laid over what the
  * file lost (rule C3). Not thread-safe.
  */
-final class Window {
+public final class Window {
   private static final int CHUNK = 1 << 18;
 
   private final StoreFile in;
@@ -24,7 +24,7 @@ final class Window {
    * @param limit bytes past it do not exist (rule C2)
    * @param copy the last bytes before the limit, as the lock has them; empty: as the file has them
    */
-  Window(StoreFile in, long limit, byte[] copy) {
+  public Window(StoreFile in, long limit, byte[] copy) {
     this.in = in;
     this.limit = limit;
     this.copy = copy;
@@ -36,7 +36,7 @@ final class Window {
    * Makes {@code length} bytes from {@code offset} on available; false if the file ends before.
    * Offsets only grow.
    */
-  boolean load(long offset, int length) throws IOException {
+  public boolean load(long offset, int length) throws IOException {
     if (offset + length > limit) {
       return false;
     }
@@ -72,15 +72,15 @@ final class Window {
   }
 
   /** Where in {@link #bytes} an available offset is. */
-  int at(long offset) {
+  public int at(long offset) {
     return (int) (offset - start);
   }
 
-  byte[] bytes() {
+  public byte[] bytes() {
     return bytes;
   }
 
-  ByteBuffer view() {
+  public ByteBuffer view() {
     return view;
   }
 }

@@ -1,0 +1,137 @@
+package dev.cinch.bag.audit;
+
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Witness;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One lease as all its witnesses and messages tell it: one for each correlation id, however many
+ * messages it has. Not thread-safe.
+ */
+final class AuditedLease {
+  /** A message: where its batch stands, and its timestamp. */
+  record Place(Path path, long offset, long timestamp) {}
+
+  /** Its messages in one log. */
+  static final class Use {
+    final Place first;
+    Place last;
+
+    /** The message with the record that begins lowest, and where that record begins. */
+    Place earliestSettled;
+
+    long horizonBefore;
+
+    Use(Place place, long recordFrom) {
+      first = place;
+      last = place;
+      earliestSettled = place;
+      horizonBefore = recordFrom;
+    }
+
+    void add(Path path, long offset, long timestamp, long recordFrom) {
+      if (timestamp > last.timestamp()) {
+        last = new Place(path, offset, timestamp);
+      }
+      if (recordFrom < horizonBefore) {
+        horizonBefore = recordFrom;
+        earliestSettled = new Place(path, offset, timestamp);
+      }
+    }
+  }
+
+  final LeaseName name;
+  final long instance;
+  final long generation;
+  final Id correlation;
+  final Optional<Id> previous;
+  final Ending previousEnding;
+  final long lowerBound;
+  final Map<Id, Use> uses = new TreeMap<>();
+  long issuedFirst;
+  long expiry;
+  long watermark;
+  LogSet logs;
+  Fence fence;
+
+  AuditedLease(Witness w) {
+    name = w.name();
+    instance = w.instance();
+    generation = w.generation();
+    correlation = w.correlation();
+    previous = w.previous();
+    previousEnding = w.previousEnding();
+    lowerBound = w.lowerBound();
+    issuedFirst = w.issuedAt();
+    expiry = w.expiry();
+    watermark = w.watermark().timestamp();
+    logs = w.logs();
+    fence = w.fence();
+  }
+
+  /**
+   * Takes in another witness of the same correlation.
+   *
+   * @return what it contradicts; null if nothing
+   */
+  @Nullable String add(Witness w) {
+    issuedFirst = Math.min(issuedFirst, w.issuedAt());
+    expiry = Math.max(expiry, w.expiry());
+    watermark = Math.min(watermark, w.watermark().timestamp());
+    logs = logs.union(w.logs());
+    fence = fence.and(w.fence());
+    boolean same =
+        name.equals(w.name())
+            && instance == w.instance()
+            && generation == w.generation()
+            && previous.equals(w.previous())
+            && previousEnding == w.previousEnding();
+    if (!same) {
+      return "two witnesses of correlation %s differ: %s generation %d of instance %d, and %s generation %d of instance %d"
+          .formatted(
+              correlation, name, generation, instance, w.name(), w.generation(), w.instance());
+    }
+    return lowerBound == w.lowerBound()
+        ? null
+        : "two witnesses of lease %s have lower bounds %d and %d"
+            .formatted(this, lowerBound, w.lowerBound());
+  }
+
+  void message(Id log, Path path, long offset, long timestamp, long recordFrom) {
+    Use use = uses.get(log);
+    if (use == null) {
+      uses.put(log, new Use(new Place(path, offset, timestamp), recordFrom));
+    } else {
+      use.add(path, offset, timestamp, recordFrom);
+    }
+  }
+
+  /** Its message with the lowest timestamp of those met first in each log. */
+  Place first() {
+    return uses.values().stream()
+        .map(u -> u.first)
+        .min(java.util.Comparator.comparingLong(Place::timestamp))
+        .orElseThrow();
+  }
+
+  /** Its last message in any log. */
+  Place last() {
+    return uses.values().stream()
+        .map(u -> u.last)
+        .max(java.util.Comparator.comparingLong(Place::timestamp))
+        .orElseThrow();
+  }
+
+  @Override
+  public String toString() {
+    return name + " generation " + generation + " of instance " + instance;
+  }
+}

@@ -1,0 +1,200 @@
+package dev.cinch.bag.audit;
+
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.BucketCloser.Closed;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Checks the buckets of one log. Not thread-safe. */
+final class BucketVerifier {
+  private final LogContext log;
+  private final StoreFs fs;
+  private final BucketCloser locks;
+  private final Tally tally;
+
+  BucketVerifier(LogContext log, Tally tally) {
+    this.log = log;
+    this.fs = log.store().fs();
+    this.locks = new BucketCloser(log);
+    this.tally = tally;
+  }
+
+  /**
+   * Checks a bucket that a record lists.
+   *
+   * @param digest of its lock, as the record says; null if the record can't be read
+   */
+  void closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys) {
+    Path directory = log.layout().bucket(bucket);
+    Path lock = LogLayout.lock(directory);
+    try {
+      Optional<Closed> closed = locks.read(bucket);
+      if (closed.isEmpty()) {
+        if (!tally.listener().retired(log.layout().name(), bucket.start())) {
+          tally.found(
+              Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
+        }
+        return;
+      }
+      tally.read(lock, fs.status(lock).size());
+      if (digest != null && !closed.get().digest().equals(digest)) {
+        tally.found(Finding.damage(lock, 0, "SHA-256 " + digest, closed.get().digest()));
+      }
+      List<LockedFile> files = closed.get().lock().files();
+      for (LockedFile f : files) {
+        settledFile(bucket, directory, f, keys);
+      }
+      others(directory, files);
+    } catch (DamagedException e) {
+      tally.found(Finding.of(e));
+      withoutLock(bucket, directory, keys);
+    } catch (IOException e) {
+      tally.found(Finding.damage(lock, 0, "a readable bucket", e.toString()));
+    }
+  }
+
+  private void settledFile(Bucket bucket, Path directory, LockedFile f, WitnessVerifier keys) {
+    Path path = LogLayout.dataFile(directory, f.name());
+    tally.messages += f.messages();
+    try {
+      List<Finding> findings = settledFile(bucket, path, f, keys, false);
+      if (findings.stream().anyMatch(x -> x.severity() == Finding.Severity.DAMAGE)) {
+        findings = settledFile(bucket, path, f, keys, true); // rule N5
+      }
+      findings.forEach(tally::found);
+    } catch (NoSuchFileException e) {
+      if (f.validLength() > 0) {
+        tally.found(Finding.damage(path, 0, f.validLength() + " valid bytes", "no file"));
+      }
+    } catch (IOException e) {
+      tally.found(Finding.damage(path, 0, "a readable file", e.toString()));
+    }
+  }
+
+  private List<Finding> settledFile(
+      Bucket bucket, Path path, LockedFile f, WitnessVerifier keys, boolean uncached)
+      throws IOException {
+    try (StoreFile in = uncached ? fs.readUncached(path) : fs.read(path)) {
+      long size = fs.status(path).size();
+      List<Finding> findings =
+          new FileVerifier(path, header(bucket, f.name()), in, keys).settled(f, size);
+      if (!uncached) {
+        tally.read(path, size);
+      }
+      return findings;
+    }
+  }
+
+  private FileHeader header(Bucket bucket, DataFileName name) {
+    return new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+  }
+
+  /** What else stands in a closed bucket. */
+  private void others(Path directory, List<LockedFile> files) throws IOException {
+    Set<String> known = new HashSet<>(Set.of("lock", "prelock"));
+    files.forEach(f -> known.add(f.name().toString()));
+    List<String> names = fs.list(directory).stream().sorted().toList();
+    for (String name : names) {
+      if (DataFileName.parse(name).isPresent() && !known.contains(name)) {
+        tally.found(
+            Finding.note(
+                directory.resolve(name), 0, "a file that the lock names", "one written too late"));
+      } else if (!known.contains(name)) {
+        foreign(directory.resolve(name));
+      }
+    }
+    prelock(LogLayout.prelock(directory), names.contains("prelock"));
+  }
+
+  /** Only its size counts; still, all closers write the same byte. */
+  private void prelock(Path prelock, boolean there) throws IOException {
+    String actual = "no file";
+    if (there) {
+      byte[] bytes = log.store().fresh().readAll(prelock, 1 << 12);
+      tally.read(prelock, bytes.length);
+      actual = bytes.length == 1 && bytes[0] == 'x' ? "" : bytes.length + " bytes";
+    }
+    if (!actual.isEmpty()) {
+      tally.found(Finding.note(prelock, 0, "one byte \"x\"", actual));
+    }
+  }
+
+  void foreign(Path path) {
+    String name = String.valueOf(path.getFileName());
+    tally.found(
+        Finding.note(
+            path,
+            0,
+            "nothing else",
+            LogLayout.isTemporary(name)
+                ? "a temporary entry that a crash left"
+                : "a foreign file"));
+  }
+
+  /** The lock is damaged: what the files themselves say is all there is to go by. */
+  private void withoutLock(Bucket bucket, Path directory, WitnessVerifier keys) {
+    open(bucket, directory, keys);
+  }
+
+  /** Checks a bucket that no record reaches yet. */
+  void open(Bucket bucket, WitnessVerifier keys) {
+    try {
+      if (locks.read(bucket).isPresent()) {
+        closed(bucket, null, keys); // closed, and its record is still to come
+        return;
+      }
+    } catch (IOException e) {
+      tally.found(
+          Finding.damage(
+              LogLayout.lock(log.layout().bucket(bucket)), 0, "a readable lock", e.toString()));
+    }
+    open(bucket, log.layout().bucket(bucket), keys);
+  }
+
+  private void open(Bucket bucket, Path directory, WitnessVerifier keys) {
+    try {
+      for (String name : fs.list(directory).stream().sorted().toList()) {
+        Path path = directory.resolve(name);
+        Optional<DataFileName> parsed = DataFileName.parse(name);
+        if (parsed.isPresent()) {
+          openFile(bucket, path, parsed.get(), keys);
+        } else if (!name.equals("prelock") && !name.equals("lock")) {
+          foreign(path);
+        }
+      }
+    } catch (NoSuchFileException e) {
+      // Retired meanwhile, or never there.
+    } catch (IOException e) {
+      tally.found(Finding.damage(directory, 0, "a readable bucket", e.toString()));
+    }
+  }
+
+  private void openFile(Bucket bucket, Path path, DataFileName name, WitnessVerifier keys) {
+    try (StoreFile in = fs.read(path)) {
+      long size = fs.status(path).size();
+      var verifier = new FileVerifier(path, header(bucket, name), in, keys);
+      List<Finding> findings = verifier.open(size);
+      tally.read(path, size);
+      tally.messages += verifier.messages();
+      findings.forEach(tally::found);
+    } catch (IOException e) {
+      tally.found(Finding.damage(path, 0, "a readable file", e.toString()));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package dev.cinch.bag.audit;
+
+import dev.cinch.bag.format.DamagedException;
+import java.nio.file.Path;
+
+/**
+ * Something that {@link StoreVerifier} came across.
+ *
+ * @param severity how bad it is
+ * @param path the file or directory
+ * @param offset in bytes, 0 where it concerns the whole
+ * @param expected what should be there
+ * @param actual what is
+ */
+public record Finding(Severity severity, Path path, long offset, String expected, String actual) {
+  /** How bad a finding is. */
+  public enum Severity {
+    /** A reader can't give the right answer, or nobody can prove that it does. */
+    DAMAGE,
+    /**
+     * A file lost bytes, and the copy in its bucket's lock stands in for them (rule C3): answers
+     * are right.
+     */
+    COVERED,
+    /** No answer depends on it: foreign files, torn tails, what was written too late. */
+    NOTE
+  }
+
+  static Finding damage(Path path, long offset, String expected, String actual) {
+    return new Finding(Severity.DAMAGE, path, offset, expected, actual);
+  }
+
+  static Finding note(Path path, long offset, String expected, String actual) {
+    return new Finding(Severity.NOTE, path, offset, expected, actual);
+  }
+
+  static Finding of(DamagedException e) {
+    return damage(e.path(), e.offset(), e.expected(), e.actual());
+  }
+
+  /** One line for the user. */
+  @Override
+  public String toString() {
+    return "%s %s at byte %d: expected %s, found %s"
+        .formatted(
+            severity.name().toLowerCase(java.util.Locale.ROOT), path, offset, expected, actual);
+  }
+}

@@ -1,0 +1,260 @@
+package dev.cinch.bag.audit;
+
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.lease.witness.TrustedKeys;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * Checks one log: its chain of records from the first to the last, and with each record the buckets
+ * of its range. Not thread-safe.
+ */
+final class LogVerifier {
+  private final LogContext log;
+  private final TrustedKeys keys;
+  private final Tally tally;
+  private final BucketVerifier buckets;
+
+  /** The chain so far: what the next record must follow. */
+  private long settled = Long.MIN_VALUE;
+
+  private String digest = "";
+  private int keysBefore;
+  private boolean known = true;
+
+  LogVerifier(LogContext log, TrustedKeys keys, Tally tally) {
+    this.log = log;
+    this.keys = keys;
+    this.tally = tally;
+    this.buckets = new BucketVerifier(log, tally);
+  }
+
+  void verify() throws IOException {
+    names(log.layout().root(), Set.of("identity", "buckets", "horizon", "segments"));
+    names(log.layout().horizon(), Set.of("records", "intents", "checkpoints"));
+    intents();
+    long checkpoint = highest(log.layout().checkpoints());
+    List<Long> groups = groups();
+    long next = 1;
+    for (long group : groups) {
+      for (long number : numbers(log.layout().recordGroup(group))) {
+        if (number > next) {
+          missing(next, number, checkpoint);
+        }
+        record(number);
+        next = number + 1;
+      }
+    }
+    for (Bucket bucket : find(settled, Long.MAX_VALUE)) {
+      buckets.open(bucket, new WitnessVerifier(keys));
+    }
+  }
+
+  private List<String> list(Path directory) throws IOException {
+    try {
+      return log.store().fs().list(directory).stream().sorted().toList();
+    } catch (NoSuchFileException e) {
+      return List.of(); // a copy of a store may lack its empty directories
+    }
+  }
+
+  private void names(Path directory, Set<String> allowed) throws IOException {
+    for (String name : list(directory)) {
+      if (!allowed.contains(name)) {
+        buckets.foreign(directory.resolve(name));
+      }
+    }
+  }
+
+  private void intents() throws IOException {
+    for (String name : list(log.layout().intents())) {
+      if (LogLayout.intentReach(name).isEmpty()) {
+        buckets.foreign(log.layout().intents().resolve(name));
+      }
+    }
+  }
+
+  private long highest(Path directory) throws IOException {
+    return list(directory).stream()
+        .map(Numbered::parse)
+        .flatMapToLong(OptionalLong::stream)
+        .max()
+        .orElse(0);
+  }
+
+  private List<Long> groups() throws IOException {
+    var groups = new ArrayList<Long>();
+    for (String name : list(log.layout().records())) {
+      if (name.matches("\\d{7}")) {
+        groups.add(Long.valueOf(name));
+      } else {
+        buckets.foreign(log.layout().records().resolve(name));
+      }
+    }
+    return groups;
+  }
+
+  private List<Long> numbers(Path group) throws IOException {
+    var numbers = new ArrayList<Long>();
+    for (String name : list(group)) {
+      OptionalLong number = Numbered.parse(name);
+      if (number.isPresent()
+          && group.resolve(name).equals(log.layout().record(number.getAsLong()))) {
+        numbers.add(number.getAsLong());
+      } else {
+        buckets.foreign(group.resolve(name));
+      }
+    }
+    return numbers;
+  }
+
+  private void missing(long from, long number, long checkpoint) {
+    Path path = log.layout().record(from);
+    if (from == 1 && checkpoint >= number - 1) {
+      tally.found(
+          Finding.note(
+              path, 0, "a record", "retired, as all up to " + (number - 1) + " (rule R2)"));
+    } else {
+      tally.found(
+          Finding.damage(path, 0, "records without a gap (rule H2)", "none up to " + (number - 1)));
+    }
+    known = false;
+  }
+
+  private void record(long number) {
+    Path path = log.layout().record(number);
+    tally.records++;
+    HorizonRecord record;
+    try {
+      byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
+      try {
+        record = HorizonRecord.decode(bytes, path);
+      } catch (DamagedException e) {
+        bytes = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
+        record = HorizonRecord.decode(bytes, path);
+      }
+      tally.read(path, bytes.length);
+      follows(record, number, path);
+      digest = Envelope.sha256(bytes);
+    } catch (DamagedException e) {
+      tally.found(Finding.of(e));
+      known = false;
+      return;
+    } catch (IOException e) {
+      tally.found(Finding.damage(path, 0, "a readable record", e.toString()));
+      known = false;
+      return;
+    }
+    if (!known && record.from() > settled) {
+      unknownRange(record.from());
+    }
+    known = true;
+    keysBefore = record.trustedKeys();
+    settled = record.to();
+    range(record);
+  }
+
+  private void follows(HorizonRecord r, long number, Path path) {
+    if (!r.log().equals(log.id()) || r.number() != number) {
+      bad(path, "record " + number + " of log " + log.id(), r.number() + " of " + r.log());
+    }
+    if (known && (r.from() != settled || !r.previous().equals(digest))) {
+      bad(path, "one that follows " + settled + " " + digest, r.from() + " " + r.previous());
+    }
+    if (Math.floorMod(r.to(), log.bucketWidth()) != 0) {
+      bad(path, "a bucket boundary", "" + r.to());
+    }
+    if (r.trustedKeys() < keysBefore || r.trustedKeys() > keys.size()) {
+      bad(path, "trusted keys from " + keysBefore + " to " + keys.size(), "" + r.trustedKeys());
+    }
+  }
+
+  private void bad(Path path, String expected, String actual) {
+    tally.found(Finding.damage(path, 0, expected, actual));
+  }
+
+  /** The buckets of records that can't be read: their own locks are all there is to go by. */
+  private void unknownRange(long to) {
+    for (Bucket bucket : findOrTell(settled, to)) {
+      buckets.open(bucket, new WitnessVerifier(keys));
+    }
+  }
+
+  private void range(HorizonRecord record) {
+    var applying = new WitnessVerifier(keys.first(Math.min(record.trustedKeys(), keys.size())));
+    var listed = new HashSet<Long>();
+    for (ClosedBucket b : record.buckets()) {
+      listed.add(b.start());
+      tally.buckets++;
+      if (Math.floorMod(b.start(), log.bucketWidth()) == 0) {
+        buckets.closed(new Bucket(b.start(), log.bucketWidth()), b.lockDigest(), applying);
+      } else {
+        bad(log.layout().record(record.number()), "starts of buckets", "" + b.start());
+      }
+    }
+    for (Bucket bucket : findOrTell(record.from(), record.to())) {
+      if (!listed.contains(bucket.start())) {
+        tally.found(
+            Finding.note(
+                log.layout().bucket(bucket),
+                0,
+                "a bucket that record " + record.number() + " lists",
+                "one made too late: it does not exist (rule H1)"));
+      }
+    }
+  }
+
+  private List<Bucket> findOrTell(long from, long to) {
+    try {
+      return find(from, to);
+    } catch (IOException e) {
+      tally.found(Finding.damage(log.layout().buckets(), 0, "a readable tree", e.toString()));
+      return List.of();
+    }
+  }
+
+  private List<Bucket> find(long from, long to) throws IOException {
+    long width = log.bucketWidth();
+    var found = new ArrayList<Bucket>();
+    Path root = log.layout().buckets();
+    for (long era : starts(root, from, to, LogLayout.eraWidth(width))) {
+      Path eras = root.resolve(TimeName.of(era));
+      for (long group : starts(eras, from, to, LogLayout.groupWidth(width))) {
+        for (long start : starts(eras.resolve(TimeName.of(group)), from, to, width)) {
+          found.add(new Bucket(start, width));
+        }
+      }
+    }
+    return found;
+  }
+
+  private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
+    var starts = new ArrayList<Long>();
+    for (String name : list(directory)) {
+      OptionalLong start = TimeName.parse(name);
+      if (start.isEmpty() || Math.floorMod(start.getAsLong(), width) != 0) {
+        if (from == Long.MIN_VALUE || to == Long.MAX_VALUE) { // told once, not with every record
+          buckets.foreign(directory.resolve(name));
+        }
+      } else if (start.getAsLong() < to && start.getAsLong() + width > from) {
+        starts.add(start.getAsLong());
+      }
+    }
+    return starts;
+  }
+}

@@ -1,0 +1,176 @@
+package dev.cinch.bag.audit;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.TrustedKeys;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * Reads every byte of a store and checks it against everything else that says something about it.
+ * Goes on after damage. Writes nothing, so it also works on a copy or a read-only mount; on a store
+ * in use it checks what was there when it looked.
+ *
+ * <p>Memory is bounded by the longest batch and the longest lock, not by the store. Source: rule
+ * C4.
+ */
+@CheckReturnValue
+public final class StoreVerifier {
+  private static final int MAX_SETTINGS = 1 << 16;
+
+  private final Store store;
+  private final StoreContext context;
+  private final Tally tally;
+
+  private StoreVerifier(Store store, Tally tally) {
+    this.store = store;
+    this.context = store.context();
+    this.tally = tally;
+  }
+
+  /**
+   * Verifies the store in a directory.
+   *
+   * @return counts of what was read and found; everything found went to the listener
+   * @throws dev.cinch.bag.NotAStoreException if there is none
+   * @throws IOException if its directories can't be listed
+   */
+  @CanIgnoreReturnValue
+  public static VerifySummary verify(
+      Path root, Store.Environment environment, VerifyListener listener) throws IOException {
+    var tally = new Tally(listener);
+    try {
+      new StoreVerifier(Store.open(root, environment), tally).verify();
+    } catch (DamagedException e) {
+      tally.found(Finding.of(e)); // without store.json nothing else can be judged
+    }
+    return tally.summary();
+  }
+
+  private void verify() throws IOException {
+    settings();
+    TrustedKeys keys = keys();
+    StoreLayout layout = context.layout();
+    names(layout.root(), Set.of("store.json", "keys", "limits", "service", "clock", "logs"));
+    List<Long> unused = numbered(layout.instances());
+    for (String name : list(layout.ceilings())) {
+      if (!name.matches("\\d{10}-\\d{1,19}")) {
+        foreign(layout.ceilings().resolve(name));
+      }
+    }
+    List<LogName> logs = store.logs();
+    names(layout.logs(), Set.copyOf(logs.stream().map(LogName::value).toList()));
+    for (LogName name : logs) {
+      log(name, keys);
+    }
+  }
+
+  private void settings() throws IOException {
+    Path path = context.layout().settings();
+    byte[] bytes = context.fresh().readAll(path, MAX_SETTINGS);
+    tally.read(path, bytes.length);
+    same(path, context.identity().encode(), bytes, "store.json as init writes it");
+  }
+
+  private void same(Path path, byte[] expected, byte[] actual, String what) {
+    int differs = Arrays.mismatch(expected, actual);
+    if (differs >= 0) {
+      tally.found(Finding.damage(path, differs, what, "other bytes"));
+    }
+  }
+
+  private TrustedKeys keys() throws IOException {
+    var keys = new ArrayList<PublicKey>();
+    for (long n : numbered(context.layout().keys())) {
+      Path path = context.layout().keys().resolve(Numbered.name(n));
+      if (n != keys.size() + 1) {
+        tally.found(
+            Finding.damage(path, 0, "keys without a gap (rule F3)", "none numbered " + (n - 1)));
+      }
+      byte[] bytes = context.fresh().readAll(path, 1 << 12);
+      tally.read(path, bytes.length);
+      try {
+        PublicKey key = PublicKey.parse(new String(bytes, StandardCharsets.US_ASCII));
+        same(path, (key + "\n").getBytes(StandardCharsets.US_ASCII), bytes, "64 digits, newline");
+        keys.add(key);
+      } catch (IllegalArgumentException e) {
+        tally.found(Finding.damage(path, 0, "a public key in hexadecimal", e.getMessage() + ""));
+        keys.add(new PublicKey(new byte[PublicKey.BYTES])); // keeps the others' places
+      }
+    }
+    return new TrustedKeys(keys);
+  }
+
+  private List<Long> numbered(Path directory) throws IOException {
+    var numbers = new ArrayList<Long>();
+    for (String name : list(directory)) {
+      OptionalLong n = Numbered.parse(name);
+      if (n.isPresent()) {
+        numbers.add(n.getAsLong());
+      } else {
+        foreign(directory.resolve(name));
+      }
+    }
+    return numbers;
+  }
+
+  private void log(LogName name, TrustedKeys keys) throws IOException {
+    Path identity = context.layout().log(name).identity();
+    try {
+      Log log = store.log(name);
+      byte[] bytes = context.fresh().readAll(identity, Envelope.MAX_BYTES);
+      tally.logs++;
+      tally.read(identity, bytes.length);
+      new LogVerifier(log.context(), keys, tally).verify();
+    } catch (DamagedException e) {
+      tally.found(Finding.of(e));
+    } catch (dev.cinch.bag.NotAStoreException e) {
+      tally.found(Finding.damage(identity, 0, "the identity of a log", "no file"));
+    } catch (IOException e) {
+      tally.found(Finding.damage(context.layout().log(name).root(), 0, "a log", e.toString()));
+    }
+  }
+
+  private void names(Path directory, Set<String> allowed) throws IOException {
+    for (String name : list(directory)) {
+      if (!allowed.contains(name)) {
+        foreign(directory.resolve(name));
+      }
+    }
+  }
+
+  private List<String> list(Path directory) throws IOException {
+    try {
+      return context.fs().list(directory).stream().sorted().toList();
+    } catch (NoSuchFileException e) {
+      return List.of(); // a copy of a store may lack its empty directories
+    }
+  }
+
+  private void foreign(Path path) {
+    boolean temporary = LogLayout.isTemporary(String.valueOf(path.getFileName()));
+    tally.found(
+        Finding.note(
+            path,
+            0,
+            "nothing else",
+            temporary ? "a temporary entry that a crash left" : "a foreign file"));
+  }
+}

@@ -1,0 +1,29 @@
+package dev.cinch.bag.audit;
+
+import dev.cinch.bag.layout.LogName;
+import java.nio.file.Path;
+
+/** Told how a {@link StoreVerifier} gets on. Called on the verifier's thread. */
+@FunctionalInterface
+public interface VerifyListener {
+  /** Something was found; verifying goes on. */
+  void found(Finding finding);
+
+  /**
+   * A file was read.
+   *
+   * @param file which
+   * @param soFar what was read so far, this file included
+   */
+  default void progress(Path file, VerifySummary soFar) {}
+
+  /**
+   * Whether a bucket that a record lists may be missing, since a published segment covers it (rule
+   * R1).
+   *
+   * @param bucketStart nanoseconds since the Unix epoch
+   */
+  default boolean retired(LogName log, long bucketStart) {
+    return false;
+  }
+}

@@ -1,0 +1,30 @@
+package dev.cinch.bag.audit;
+
+/**
+ * What was read and found.
+ *
+ * @param files read to their end
+ * @param bytes in them
+ * @param logs in the store
+ * @param records of all horizons
+ * @param buckets that records list
+ * @param messages that the locks cover; in buckets not settled yet, those of whole batches
+ * @param damage findings of severity {@link Finding.Severity#DAMAGE}
+ * @param covered findings of severity {@link Finding.Severity#COVERED}
+ * @param notes findings of severity {@link Finding.Severity#NOTE}
+ */
+public record VerifySummary(
+    long files,
+    long bytes,
+    long logs,
+    long records,
+    long buckets,
+    long messages,
+    long damage,
+    long covered,
+    long notes) {
+  /** Whether every answer is right: no damage. */
+  public boolean intact() {
+    return damage == 0;
+  }
+}

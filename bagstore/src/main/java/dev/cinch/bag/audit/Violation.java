@@ -1,0 +1,36 @@
+package dev.cinch.bag.audit;
+
+import java.nio.file.Path;
+
+/**
+ * Something that should not be there if leases had excluded each other.
+ *
+ * @param rule what it breaks
+ * @param path the data file
+ * @param offset where in it the batch begins, bytes
+ * @param problem one line for the user
+ */
+public record Violation(Rule rule, Path path, long offset, String problem) {
+  /** What {@link LeaseAuditor} checks. */
+  public enum Rule {
+    /** Every message stands under valid witnesses, within their bounds and logs (rule F3). */
+    WITNESS,
+    /** All witnesses of one lease say the same of it. */
+    LEASE,
+    /** Each lease of a name names the one before. */
+    CHAIN,
+    /** The ranges of one name's leases do not overlap (rules F1, L1). */
+    RANGE,
+    /** What had to be fenced was, before the next holder wrote (rule L8). */
+    FENCE,
+    /** A file can't be read as the lock says; {@code verify} tells more. */
+    DAMAGE
+  }
+
+  /** One line for the user. */
+  @Override
+  public String toString() {
+    return "%s at byte %d: %s (%s)"
+        .formatted(path, offset, problem, rule.name().toLowerCase(java.util.Locale.ROOT));
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * Checks afterwards that a store holds what it must: every byte ({@code verify}), and that nobody
+ * wrote under a lease that was somebody else's ({@code audit}, section 8). Reads only.
+ */
+@NullMarked
+package dev.cinch.bag.audit;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,248 @@
+package dev.cinch.bag.audit;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+
+/**
+ * A store on the real filesystem whose time the test owns: it stands still, also the filesystem's,
+ * until the test advances it. Ids come from a seeded generator.
+ */
+public final class AuditStore {
+  /** 2026-01-01T00:00:00Z. */
+  public static final long START = 1_767_225_600_000_000_000L;
+
+  public static final long SECOND = 1_000_000_000L;
+
+  public final SigningKey key = SigningKey.ofSeed(new byte[32]);
+  public final Clock clock = new Clock();
+  public final Store.Environment environment;
+  public final Store store;
+  private final WitnessSigner signer = new WitnessSigner(key);
+
+  /** Time that a test owns. */
+  public static final class Clock implements TimeSource {
+    private long now = START;
+
+    @Override
+    public synchronized long wallNanos() {
+      return now;
+    }
+
+    @Override
+    public synchronized long monotonicNanos() {
+      return now - START;
+    }
+
+    @Override
+    public synchronized void sleepNanos(long nanos) {
+      now += Math.max(0, nanos);
+    }
+  }
+
+  public AuditStore(Path root, StoreSettings.Leases leases) throws IOException {
+    this.environment =
+        new Store.Environment(
+            new ClockFs(new PosixFs(null), clock), new MachineName("m1"), clock, new Random(7));
+    StoreSettings d = StoreSettings.DEFAULT;
+    var settings =
+        new StoreSettings(
+            d.bucketWidthMs(),
+            d.graceMs(),
+            d.clockAheadMs(),
+            d.clockBehindMs(),
+            d.timestampDistanceMs(),
+            d.slowAppendMs(),
+            d.longestLeaseMs(),
+            d.leaseMarginMs(),
+            d.fileMode(),
+            0775,
+            Optional.empty(),
+            d.messageLimit(),
+            d.confirm(),
+            leases);
+    store = Store.init(root, settings, environment);
+    long unused = TrustedKeyFiles.add(store.context(), key.publicKey());
+  }
+
+  /** Signs with the key that the store trusts. */
+  public SignedWitness sign(Witness w) {
+    return signer.sign(w);
+  }
+
+  /** A stamp with the bounds that its witnesses set. */
+  public static LeaseStamp stamp(SignedWitness... witnesses) {
+    long lower = Long.MIN_VALUE;
+    long upper = Long.MAX_VALUE;
+    for (SignedWitness s : witnesses) {
+      lower = Math.max(lower, s.witness().lowerBound());
+      upper = Math.min(upper, s.witness().expiry());
+    }
+    return new LeaseStamp(List.of(witnesses), lower, upper);
+  }
+
+  /** A stamp whose bounds nobody looked at: a holder that writes when it must not. */
+  public static LeaseStamp reckless(SignedWitness... witnesses) {
+    return new LeaseStamp(List.of(witnesses), Long.MIN_VALUE, Long.MAX_VALUE);
+  }
+
+  /** Appends and gives the timestamp. */
+  public static long append(LogWriter writer, LeaseStamp stamp, String text) throws Exception {
+    Receipt receipt = writer.append(stamp, text.getBytes(StandardCharsets.UTF_8));
+    if (receipt instanceof Receipt.Committed c) {
+      return c.timestamp();
+    }
+    throw new AssertionError(receipt.toString());
+  }
+
+  public LogWriter writer(Log log) {
+    return log.writer(Durability.CLOSE);
+  }
+
+  /** Lets time pass and settles everything up to a time. */
+  public void settle(Log log, long through) throws Exception {
+    while (log.horizon().reachable() < through) {
+      clock.sleepNanos(SECOND);
+    }
+    log.horizon().advance(through, OptionalLong.of(clock.wallNanos()));
+  }
+
+  /** A full lease that follows none. */
+  public Witness first(String name, long expiry) {
+    return new Witness(
+        new LeaseName(name),
+        "h",
+        1,
+        1,
+        false,
+        LogSet.ALL,
+        expiry,
+        clock.wallNanos(),
+        new Id(clock.wallNanos(), name.hashCode()),
+        Optional.empty(),
+        Ending.NONE,
+        Long.MIN_VALUE,
+        Watermark.NONE,
+        Fence.NONE);
+  }
+
+  /** The lease after another. */
+  public Witness after(
+      Witness before, Ending ending, Watermark watermark, Fence fence, long expiry) {
+    return new Witness(
+        before.name(),
+        "h",
+        before.instance(),
+        before.generation() + 1,
+        false,
+        LogSet.ALL,
+        expiry,
+        clock.wallNanos(),
+        new Id(clock.wallNanos(), before.generation() + 1),
+        Optional.of(before.correlation()),
+        ending,
+        clock.wallNanos(),
+        watermark,
+        fence);
+  }
+
+  /** Tells the time that the test owns wherever the filesystem's clock is read. */
+  private record ClockFs(StoreFs fs, Clock clock) implements StoreFs {
+    @Override
+    public FileStatus status(Path path) throws IOException {
+      FileStatus s = fs.status(path);
+      Path parent = path.getParent();
+      return parent != null && parent.endsWith("clock")
+          ? new FileStatus(s.device(), s.inode(), s.size(), clock.wallNanos(), s.mode(), s.uid())
+          : s;
+    }
+
+    @Override
+    public void mkdir(Path directory, int mode) throws IOException {
+      fs.mkdir(directory, mode);
+    }
+
+    @Override
+    public void rmdir(Path directory) throws IOException {
+      fs.rmdir(directory);
+    }
+
+    @Override
+    public StoreFile create(Path file, int mode) throws IOException {
+      return fs.create(file, mode);
+    }
+
+    @Override
+    public StoreFile append(Path file) throws IOException {
+      return fs.append(file);
+    }
+
+    @Override
+    public StoreFile overwrite(Path file) throws IOException {
+      return fs.overwrite(file);
+    }
+
+    @Override
+    public StoreFile read(Path file) throws IOException {
+      return fs.read(file);
+    }
+
+    @Override
+    public StoreFile readUncached(Path file) throws IOException {
+      return fs.readUncached(file);
+    }
+
+    @Override
+    public List<String> list(Path directory) throws IOException {
+      return fs.list(directory);
+    }
+
+    @Override
+    public void link(Path existing, Path name) throws IOException {
+      fs.link(existing, name);
+    }
+
+    @Override
+    public void chmod(Path path, int mode) throws IOException {
+      fs.chmod(path, mode);
+    }
+
+    @Override
+    public void unlink(Path file) throws IOException {
+      fs.unlink(file);
+    }
+
+    @Override
+    public void forceDirectory(Path directory) throws IOException {
+      fs.forceDirectory(directory);
+    }
+  }
+}

@@ -1,0 +1,326 @@
+package dev.cinch.bag.audit;
+
+import static dev.cinch.bag.audit.AuditStore.SECOND;
+import static dev.cinch.bag.audit.AuditStore.append;
+import static dev.cinch.bag.audit.AuditStore.reckless;
+import static dev.cinch.bag.audit.AuditStore.stamp;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.audit.Violation.Rule;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Section 8: what audit lets pass, and what it catches. */
+class LeaseAuditorTest {
+  @TempDir Path temp;
+
+  private AuditStore s;
+  private Log log;
+  private LogWriter writer;
+
+  @BeforeEach
+  void open() throws Exception {
+    open(Leases.OPTIONAL);
+  }
+
+  private void open(Leases leases) throws Exception {
+    s = new AuditStore(temp.resolve("store-" + leases), leases);
+    log = s.store.createLog(new LogName("jobs"));
+    writer = s.writer(log);
+  }
+
+  private AuditReport audit() throws Exception {
+    s.settle(log, s.clock.wallNanos() + SECOND);
+    return LeaseAuditor.audit(s.store);
+  }
+
+  private Violation only(Rule rule) throws Exception {
+    AuditReport report = audit();
+    assertFalse(report.passed());
+    assertEquals(1, report.violationCount(), report::toString);
+    Violation v = report.violations().get(0);
+    assertEquals(rule, v.rule(), v::toString);
+    assertTrue(v.path().toString().endsWith(".log"), v::toString);
+    assertTrue(v.offset() > 0, v::toString);
+    return v;
+  }
+
+  private static Watermark watermark(long timestamp) {
+    return new Watermark(timestamp, timestamp);
+  }
+
+  @Test
+  void releasedAndFencedHandoversPass() throws Exception {
+    Log other = s.store.createLog(new LogName("other"));
+    Witness a = s.first("unit", s.clock.wallNanos() + 10 * SECOND);
+    LeaseStamp under = stamp(s.sign(a));
+    append(writer, under, "a1");
+    s.clock.sleepNanos(2 * SECOND);
+    long last = append(writer, under, "a2");
+    append(writer, LeaseStamp.NONE, "nobody's");
+    s.clock.sleepNanos(SECOND);
+
+    Witness b =
+        s.after(a, Ending.RELEASED, watermark(last), Fence.NONE, s.clock.wallNanos() + 5 * SECOND);
+    append(writer, stamp(s.sign(b)), "b");
+    s.clock.sleepNanos(6 * SECOND);
+
+    var fence = new Fence(b.expiry(), LogSet.of(List.of(log.id(), other.id())));
+    Witness c =
+        s.after(b, Ending.BROKEN, watermark(last), fence, s.clock.wallNanos() + 60 * SECOND);
+    s.settle(log, fence.upTo());
+    s.settle(other, fence.upTo());
+    append(writer, stamp(s.sign(c)), "c");
+    // As a session does: the next renewal says that the fence is done.
+    Witness renewed = fenced(c);
+    append(writer, stamp(s.sign(renewed)), "c renewed");
+
+    AuditReport report = audit();
+    assertTrue(report.passed(), report::toString);
+    assertEquals(2, report.logs());
+    assertEquals(6, report.messages());
+    assertEquals(1, report.unleased());
+    assertEquals(3, report.leases());
+    assertEquals(1, report.names());
+    assertEquals(2, report.handovers());
+    assertEquals(1, report.fences());
+    assertEquals(5, report.witnesses()); // a's stands in two files
+  }
+
+  private static Witness fenced(Witness w) {
+    return new Witness(
+        w.name(),
+        w.holder(),
+        w.instance(),
+        w.generation(),
+        w.tentative(),
+        w.logs(),
+        w.expiry() + SECOND,
+        w.issuedAt() + SECOND,
+        w.correlation(),
+        w.previous(),
+        w.previousEnding(),
+        w.previousEndedAt(),
+        watermark(w.lowerBound()),
+        Fence.NONE);
+  }
+
+  @Test
+  void catchesForgedSignature() throws Exception {
+    byte[] other = new byte[32];
+    Arrays.fill(other, (byte) 9);
+    var forger = new WitnessSigner(SigningKey.ofSeed(other));
+    append(writer, stamp(forger.sign(s.first("unit", s.clock.wallNanos() + SECOND))), "forged");
+    assertTrue(only(Rule.WITNESS).problem().contains("unknown key"));
+  }
+
+  @Test
+  void catchesAlteredWitness() throws Exception {
+    SignedWitness good = s.sign(s.first("unit", s.clock.wallNanos() + SECOND));
+    byte[] bytes = good.bytes();
+    bytes[bytes.length - 1] ^= 1;
+    append(writer, stamp(new SignedWitness(good.witness(), bytes)), "altered");
+    assertTrue(only(Rule.WITNESS).problem().contains("bad signature"));
+  }
+
+  @Test
+  void catchesMessageAtExpiry() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + SECOND);
+    s.clock.sleepNanos(SECOND);
+    append(writer, reckless(s.sign(a)), "late");
+    assertTrue(only(Rule.WITNESS).problem().contains("expiry"));
+  }
+
+  @Test
+  void catchesMessageAtLowerBound() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 5 * SECOND);
+    Witness b =
+        s.after(
+            a,
+            Ending.RELEASED,
+            watermark(s.clock.wallNanos() + SECOND),
+            Fence.NONE,
+            s.clock.wallNanos() + 9 * SECOND);
+    s.clock.sleepNanos(SECOND);
+    append(writer, reckless(s.sign(b)), "early");
+    assertTrue(only(Rule.WITNESS).problem().contains("lower bound"));
+  }
+
+  @Test
+  void catchesWrongLog() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 5 * SECOND);
+    append(writer, stamp(s.sign(withLogs(a, LogSet.of(List.of(new Id(1, 2)))))), "elsewhere");
+    assertTrue(only(Rule.WITNESS).problem().contains("does not name this log"));
+  }
+
+  private static Witness withLogs(Witness w, LogSet logs) {
+    return new Witness(
+        w.name(),
+        w.holder(),
+        w.instance(),
+        w.generation(),
+        w.tentative(),
+        logs,
+        w.expiry(),
+        w.issuedAt(),
+        w.correlation(),
+        w.previous(),
+        w.previousEnding(),
+        w.previousEndedAt(),
+        w.watermark(),
+        w.fence());
+  }
+
+  @Test
+  void catchesOverlappingRanges() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 9 * SECOND);
+    s.clock.sleepNanos(1_000_000);
+    Witness b =
+        s.after(
+            a,
+            Ending.RELEASED,
+            watermark(s.clock.wallNanos()),
+            Fence.NONE,
+            s.clock.wallNanos() + 9 * SECOND);
+    s.clock.sleepNanos(1_000_000);
+    append(writer, stamp(s.sign(b)), "b");
+    append(writer, stamp(s.sign(a)), "a again");
+    s.settle(log, s.clock.wallNanos() + SECOND);
+    AuditReport report = LeaseAuditor.audit(s.store);
+    // Above the next lease's lower bound, and above the watermark that it was released with.
+    assertEquals(2, report.violationCount(), report::toString);
+    assertEquals(Rule.RANGE, report.violations().get(0).rule());
+    assertEquals(Rule.RANGE, report.violations().get(1).rule());
+  }
+
+  @Test
+  void catchesFenceThatIsTooLow() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 9 * SECOND);
+    append(writer, stamp(s.sign(a)), "a");
+    s.clock.sleepNanos(SECOND);
+    var fence = new Fence(s.clock.wallNanos(), LogSet.ALL); // below a's expiry
+    Witness b = s.after(a, Ending.BROKEN, Watermark.NONE, fence, s.clock.wallNanos() + 60 * SECOND);
+    s.settle(log, a.expiry());
+    append(writer, stamp(s.sign(b)), "b");
+    assertTrue(only(Rule.RANGE).problem().contains("not released"));
+  }
+
+  @Test
+  void catchesMissingFence() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
+    append(writer, stamp(s.sign(a)), "a");
+    s.clock.sleepNanos(10 * SECOND);
+    var fence = new Fence(a.expiry(), LogSet.ALL);
+    Witness b = s.after(a, Ending.BROKEN, Watermark.NONE, fence, s.clock.wallNanos() + 60 * SECOND);
+    append(writer, stamp(s.sign(b)), "b, without a look at the horizon");
+    assertTrue(only(Rule.FENCE).problem().contains("before the horizon had passed"));
+  }
+
+  @Test
+  void catchesMissingFenceOfAnotherLog() throws Exception {
+    Log other = s.store.createLog(new LogName("other"));
+    s.clock.sleepNanos(20 * SECOND);
+    Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
+    try (LogWriter w = s.writer(other)) {
+      append(w, stamp(s.sign(a)), "a");
+    }
+    s.clock.sleepNanos(10 * SECOND);
+    var fence = new Fence(a.expiry(), LogSet.of(List.of(other.id())));
+    Witness b = s.after(a, Ending.BROKEN, Watermark.NONE, fence, s.clock.wallNanos() + 60 * SECOND);
+    append(writer, stamp(s.sign(b)), "b");
+    assertTrue(only(Rule.FENCE).problem().contains("horizon of log other"));
+  }
+
+  @Test
+  void catchesForkInTheChain() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 9 * SECOND);
+    long last = append(writer, stamp(s.sign(a)), "a");
+    s.clock.sleepNanos(SECOND);
+    Witness b =
+        s.after(a, Ending.RELEASED, watermark(last), Fence.NONE, s.clock.wallNanos() + 9 * SECOND);
+    long lastB = append(writer, stamp(s.sign(b)), "b");
+    s.clock.sleepNanos(SECOND);
+    Witness c =
+        s.after(a, Ending.RELEASED, watermark(lastB), Fence.NONE, s.clock.wallNanos() + 9 * SECOND);
+    append(writer, stamp(s.sign(c)), "c");
+    AuditReport report = audit();
+    assertEquals(2, report.violationCount(), report::toString);
+    assertTrue(report.violations().stream().allMatch(v -> v.rule() == Rule.CHAIN));
+  }
+
+  @Test
+  void catchesWitnessesThatContradictEachOther() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 9 * SECOND);
+    append(writer, stamp(s.sign(a)), "a");
+    s.clock.sleepNanos(SECOND);
+    Witness b = s.after(a, Ending.RELEASED, watermark(s.clock.wallNanos()), Fence.NONE, a.expiry());
+    Witness same =
+        new Witness(
+            b.name(),
+            b.holder(),
+            1,
+            2,
+            false,
+            LogSet.ALL,
+            b.expiry(),
+            b.issuedAt(),
+            a.correlation(),
+            Optional.empty(),
+            Ending.NONE,
+            Long.MIN_VALUE,
+            Watermark.NONE,
+            Fence.NONE);
+    append(writer, stamp(s.sign(same)), "b");
+    assertEquals(1, audit().violations().stream().filter(v -> v.rule() == Rule.LEASE).count());
+  }
+
+  @Test
+  void f3_readersIgnoreWhatNoValidWitnessPermits() throws Exception {
+    open(Leases.REQUIRED);
+    Witness a = s.first("unit", s.clock.wallNanos() + SECOND);
+    append(writer, stamp(s.sign(a)), "good");
+    append(writer, LeaseStamp.NONE, "without");
+    append(writer, stamp(s.sign(withLogs(a, LogSet.NONE))), "wrong log");
+    s.clock.sleepNanos(SECOND);
+    append(writer, reckless(s.sign(a)), "late");
+    s.settle(log, s.clock.wallNanos() + SECOND);
+
+    var read = new ArrayList<String>();
+    var ignored = new ArrayList<String>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            true,
+            m -> read.add(new String(m.payload(), StandardCharsets.UTF_8)),
+            (m, file, why) -> ignored.add(new String(m.payload(), StandardCharsets.UTF_8)));
+    assertEquals(List.of("good"), read);
+    assertEquals(List.of("without", "wrong log", "late"), ignored);
+    AuditReport report = LeaseAuditor.audit(s.store);
+    assertEquals(3, report.violationCount(), report::toString);
+    assertEquals(4, report.messages());
+  }
+}
