@@ -1,0 +1,78 @@
+package dev.cinch.bag;
+
+import dev.cinch.bag.fs.MemoryFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.fs.TestTime;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.OptionalLong;
+import java.util.Random;
+
+/** A store with one log, on a disk and a clock that the test owns; processes open it by view. */
+public final class Rig {
+  public static final LogName JOBS = new LogName("jobs");
+
+  /** Users of the processes of a test; all of one group. */
+  public static final int ALICE = 1001;
+
+  public static final int BOB = 1002;
+
+  public final TestTime time = new TestTime();
+  public final MemoryFs disk = new MemoryFs(time);
+  public final Path root;
+  private final Random random;
+  private int machines;
+
+  private Rig(Path root, long seed) {
+    this.root = root;
+    this.random = new Random(seed);
+  }
+
+  /** In memory, made by a superuser, on a disk where all so far is durable. */
+  public static Rig memory(long seed) throws IOException {
+    return memory(seed, StoreSettings.DEFAULT);
+  }
+
+  public static Rig memory(long seed, StoreSettings settings) throws IOException {
+    var rig = new Rig(Path.of("/store"), seed);
+    rig.make(rig.disk.view(ALICE), settings);
+    rig.disk.forceAll();
+    return rig;
+  }
+
+  /** On another filesystem; see {@link dev.cinch.bag.fs.ClockedFs}. */
+  public static Rig at(Path root, long seed) {
+    return new Rig(root, seed);
+  }
+
+  public Log make(StoreFs fs, StoreSettings settings) throws IOException {
+    return Store.init(root, settings, environment(fs, time)).createLog(JOBS);
+  }
+
+  private Store.Environment environment(StoreFs fs, TimeSource clock) {
+    return new Store.Environment(
+        fs, new MachineName("m" + machines++), clock, new Random(random.nextLong()));
+  }
+
+  /** What another process opens. */
+  public Log open(StoreFs fs) throws IOException {
+    return open(fs, time);
+  }
+
+  public Log open(StoreFs fs, TimeSource clock) throws IOException {
+    return Store.open(root, environment(fs, clock)).log(JOBS);
+  }
+
+  /** Waits until everything so far can be settled, and settles it. */
+  public void settle(Log log) throws IOException, InterruptedException {
+    long width = log.context().bucketWidth();
+    long to = Bucket.ceiling(time.wallNanos() + width, width);
+    time.advanceNanos(2 * width + log.context().store().settings().graceNanos());
+    log.horizon().advance(to, OptionalLong.of(time.wallNanos()));
+  }
+}
