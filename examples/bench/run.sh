@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Benchmarks of Cinch; see docs/benchmarks.md. Usage: examples/bench/run.sh append|close|peers [DIRECTORY] [ROUNDS]
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+what=${1:?append, close or peers}
+dir=${2:-/dev/shm}
+rounds=${3:-5}
+cd "$root"
+[ -f cli/target/cinch.jar ] && [ -d bagstore/target/test-classes ] || mvn -B -q -DskipTests package
+run() { java -Xmx4g "${flags[@]}" -cp "$1" "${@:2}"; }
+flags=()
+case $what in
+  append) run cli/target/cinch.jar:bagstore/target/test-classes dev.cinch.bag.bench.AppendBench "$dir" "$rounds" 1000; rm -rf "$dir"/append-bench* ;;
+  close) run cli/target/cinch.jar:bagstore/target/test-classes dev.cinch.bag.bench.CloseBench "$dir" "$rounds" ;;
+  peers)
+    out=examples/target/bench
+    mkdir -p "$out"
+    mvn -B -q -f examples/bench/pom.xml dependency:build-classpath -Dmdep.outputFile="$root/$out/peers.txt"
+    cp="$root/cli/target/cinch.jar:$out:$(cat "$out/peers.txt")"
+    javac -nowarn -d "$out" -cp "$cp" examples/bench/PeerBench.java
+    flags=(--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED --add-exports=java.base/sun.nio.ch=ALL-UNNAMED
+      --add-exports=jdk.unsupported/sun.misc=ALL-UNNAMED --add-exports=jdk.compiler/com.sun.tools.javac.file=ALL-UNNAMED
+      --add-opens=jdk.compiler/com.sun.tools.javac=ALL-UNNAMED --add-opens=java.base/java.lang=ALL-UNNAMED
+      --add-opens=java.base/java.lang.reflect=ALL-UNNAMED --add-opens=java.base/java.io=ALL-UNNAMED
+      --add-opens=java.base/java.util=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED
+      -Dchronicle.analytics.disable=true)
+    run "$cp" PeerBench "$dir" "$rounds" 1000; rm -rf "$dir"/peer-bench* ;;
+  *) echo "append, close or peers" >&2; exit 2 ;;
+esac
