@@ -78,11 +78,11 @@ final class AppendCommand implements Callable<Integer> {
   Durability durability;
 
   @Option(
-      names = "--no-create",
+      names = "--create",
       negatable = true,
       defaultValue = "true",
       fallbackValue = "true",
-      description = "Whether to make the log if there is none; it is made unless told otherwise.")
+      description = "Make the log if there is none, which is the default; --no-create: refuse.")
   boolean create;
 
   @Parameters(

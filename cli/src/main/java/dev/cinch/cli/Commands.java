@@ -51,6 +51,9 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("close", CloseCommand::new);
     BY_NAME.put("serve", ServeCommand::new);
     BY_NAME.put("lease", LeaseCommand::new);
+    BY_NAME.put("verify", VerifyCommand::new);
+    BY_NAME.put("audit", AuditCommand::new);
+    BY_NAME.put("doctor", DoctorCommand::new);
     BY_NAME.put("keygen", KeygenCommand::new);
     BY_NAME.put("completion", CompletionCommand::new);
   }

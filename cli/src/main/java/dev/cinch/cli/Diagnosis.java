@@ -1,0 +1,51 @@
+package dev.cinch.cli;
+
+import java.io.IOException;
+
+/** The lines of {@code doctor}, and whether one of them is a failure. Not thread-safe. */
+final class Diagnosis {
+  private final Output out;
+  private boolean failed;
+
+  Diagnosis(Output out) {
+    this.out = out;
+  }
+
+  /** One look at the filesystem. */
+  @FunctionalInterface
+  interface Probe {
+    void look() throws IOException;
+  }
+
+  void ok(String what, String meaning) throws IOException {
+    print("ok  ", what, meaning);
+  }
+
+  void warn(String what, String meaning) throws IOException {
+    print("warn", what, meaning);
+  }
+
+  void fail(String what, String meaning) throws IOException {
+    failed = true;
+    print("FAIL", what, meaning);
+  }
+
+  private void print(String verdict, String what, String meaning) throws IOException {
+    out.line(verdict + " " + Failure.oneLine(what + " — " + meaning));
+  }
+
+  /** Makes a probe; one that can't be made has failed, and the others go on. */
+  void look(String what, String meaning, Probe probe) throws IOException {
+    try {
+      probe.look();
+    } catch (Output.ClosedException e) {
+      throw e;
+    } catch (IOException | UnsupportedOperationException e) {
+      fail(what + ": " + Failure.of(e).line(), meaning);
+    }
+  }
+
+  boolean failed() {
+    return failed;
+  }
+}

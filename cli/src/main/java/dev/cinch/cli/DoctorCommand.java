@@ -1,0 +1,63 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.store.StoreSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** Finds out whether Cinch can work here. */
+@Command(
+    name = "doctor",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Try out, as this user, what Cinch asks of the store's filesystem. Leaves nothing behind.",
+      "Prints ok, warn or FAIL a line, and what it means; exit code 1 if anything failed.",
+      "Works on a plain directory too, before init."
+    },
+    footer = {"", "Example:", "  cinch doctor --store /mnt/shared/store"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class DoctorCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Mixin StoreOptions store;
+
+  DoctorCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Path root = store.store;
+    if (!Files.isDirectory(root)) {
+      throw new NotDirectoryException(root.toString());
+    }
+    try (Output out = io.output()) {
+      var diagnosis = new Diagnosis(out);
+      StoreSettings settings = StoreSettings.DEFAULT;
+      Path place = root;
+      try {
+        Store opened = store.open();
+        settings = opened.settings();
+        place = opened.context().layout().clock();
+        diagnosis.ok("store " + opened.context().identity().id(), "opened");
+        new StoreProbes(opened, diagnosis).run();
+      } catch (NotAStoreException e) {
+        diagnosis.warn("no store yet", "judged by the default settings of init");
+      }
+      new MountProbes(root, diagnosis).run();
+      StoreFs fs = new PosixFs(settings.group().orElse(null));
+      new FilesystemProbes(fs, new Fresh(fs).temporary(place), settings, store.time(), diagnosis)
+          .run();
+      return diagnosis.failed() ? ExitCode.DAMAGE : ExitCode.GOOD;
+    }
+  }
+}

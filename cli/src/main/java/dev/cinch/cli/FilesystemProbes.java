@@ -1,0 +1,224 @@
+package dev.cinch.cli;
+
+import com.sun.nio.file.ExtendedOpenOption;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+
+/** Tries out a filesystem's operations in a directory of its own, and removes it. */
+final class FilesystemProbes {
+  private static final int READ_ONLY_FILE = 0444;
+  private static final int READ_ONLY_DIRECTORY = 0555;
+  private static final int CLOCK_READINGS = 5;
+  private static final long NANOS_PER_MS = 1_000_000;
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+
+  private final StoreFs fs;
+  private final Path place;
+  private final StoreSettings settings;
+  private final TimeSource time;
+  private final Diagnosis diagnosis;
+
+  /**
+   * @param place does not exist yet
+   */
+  FilesystemProbes(
+      StoreFs fs, Path place, StoreSettings settings, TimeSource time, Diagnosis diagnosis) {
+    this.fs = fs;
+    this.place = place;
+    this.settings = settings;
+    this.time = time;
+    this.diagnosis = diagnosis;
+  }
+
+  void run() throws IOException {
+    try {
+      fs.mkdir(place, settings.directoryMode());
+    } catch (IOException e) {
+      diagnosis.fail(
+          "make a directory: " + Failure.of(e).line(), "this user can't append or close here");
+      return;
+    }
+    try {
+      diagnosis.look("modes", "others may be unable to close what this user wrote", this::modes);
+      diagnosis.look("create", "nothing can be appended", this::create);
+      diagnosis.look("link", "no bucket can be closed", this::link);
+      diagnosis.look("chmod", "closed buckets can't be protected", this::chmod);
+      diagnosis.look("force", "SYNC does not survive a power cut", this::force);
+      diagnosis.look("clock", "appends and closing are refused", this::clock);
+      diagnosis.look("change time", "a replaced prelock could be missed", this::changeTime);
+      directReads();
+    } finally {
+      clean();
+    }
+  }
+
+  private Path file(String name) {
+    return place.resolve(Fresh.TEMPORARY_PREFIX + name);
+  }
+
+  private void modes() throws IOException {
+    int actual = fs.status(place).mode();
+    int wanted = settings.directoryMode();
+    if (actual == wanted) {
+      diagnosis.ok("mode %o of new directories".formatted(actual), "as the store demands");
+    } else {
+      diagnosis.warn(
+          "new directories get mode %o and not %o".formatted(actual, wanted),
+          "other users may be unable to close what this user wrote");
+    }
+  }
+
+  private void create() throws IOException {
+    Path file = file("create");
+    try (StoreFile out = fs.create(file, settings.fileMode())) {
+      out.write(ByteBuffer.wrap(new byte[] {1}));
+    }
+    try {
+      fs.create(file, settings.fileMode()).close();
+      diagnosis.fail(
+          "a file was created exclusively twice", "two writers could share a file: data is lost");
+    } catch (FileAlreadyExistsException e) {
+      diagnosis.ok("create exclusively", "every writer has files of its own");
+    }
+  }
+
+  private void link() throws IOException {
+    Path file = file("link");
+    Path other = file("link2");
+    fs.create(file, settings.fileMode()).close();
+    fs.link(file, other);
+    Object count = Files.getAttribute(other, "unix:nlink");
+    try {
+      fs.link(file, other);
+      diagnosis.fail(
+          "a name was linked twice", "two closers could both win: messages appear and vanish");
+      return;
+    } catch (FileAlreadyExistsException e) {
+      diagnosis.ok("link, the first one wins", "locks and records are published once");
+    }
+    if (count.equals(2)) {
+      diagnosis.ok("link count 2", "links are real");
+    } else {
+      diagnosis.warn("link count " + count + " and not 2", "links may be copies here");
+    }
+  }
+
+  private void chmod() throws IOException {
+    Path file = file("chmod");
+    fs.create(file, settings.fileMode()).close();
+    fs.chmod(file, READ_ONLY_FILE);
+    int mode = fs.status(file).mode();
+    if (mode != READ_ONLY_FILE) {
+      diagnosis.warn(
+          "chmod 444 gives %o".formatted(mode),
+          "closed buckets stay writable for careless tools; what is settled is safe all the same");
+      return;
+    }
+    try {
+      fs.append(file).close();
+      diagnosis.warn(
+          "this user opens read-only files for writing, as a superuser does",
+          "closed buckets are not protected from its other tools; what is settled is safe all the same");
+    } catch (AccessDeniedException e) {
+      diagnosis.ok("chmod, and read-only files do not open", "closed buckets are protected");
+    }
+    Path directory = file("closed");
+    fs.mkdir(directory, settings.directoryMode());
+    fs.chmod(directory, READ_ONLY_DIRECTORY);
+    if (fs.status(directory).mode() != READ_ONLY_DIRECTORY) {
+      diagnosis.warn("chmod 555 of a directory has no effect", "as above");
+    }
+  }
+
+  private void force() throws IOException {
+    Path file = file("force");
+    try (StoreFile out = fs.create(file, settings.fileMode())) {
+      out.write(ByteBuffer.wrap(new byte[] {1}));
+      out.force();
+    }
+    fs.forceDirectory(place);
+    diagnosis.ok("force files and directories", "SYNC does what the storage promises");
+  }
+
+  private void clock() throws IOException {
+    var clock = new FsClock(fs, new Fresh(fs), place, settings.directoryMode());
+    long before = time.wallNanos();
+    long now = clock.now();
+    long after = time.wallNanos();
+    long skew = now < before ? now - before : Math.max(0, now - after);
+    String what = "filesystem's clock %+.3f s from this machine's".formatted(skew / 1e9);
+    boolean out =
+        -skew > settings.clockAheadMs() * NANOS_PER_MS
+            || skew > settings.clockBehindMs() * NANOS_PER_MS;
+    String bounds =
+        "%.3f s ahead to %.3f s behind are allowed"
+            .formatted(settings.clockAheadMs() / 1e3, settings.clockBehindMs() / 1e3);
+    if (out) {
+      diagnosis.fail(what, "appends and closing are refused: " + bounds + "; set the clock (NTP)");
+    } else {
+      diagnosis.ok(what, bounds);
+    }
+    boolean coarse = now % NANOS_PER_SECOND == 0;
+    for (int i = 1; i < CLOCK_READINGS && coarse; i++) {
+      coarse = clock.now() % NANOS_PER_SECOND == 0;
+    }
+    if (coarse) {
+      diagnosis.warn(
+          "change times in whole seconds", "make buckets and grace wide, several seconds at least");
+    } else {
+      diagnosis.ok("change times finer than a second", "fine enough for any bucket width");
+    }
+  }
+
+  /** Whether a change time is the system's, and not one that a user sets. */
+  private void changeTime() throws IOException {
+    Path directory = file("times");
+    fs.mkdir(directory, settings.directoryMode());
+    long before = fs.status(directory).changeTime();
+    Files.setLastModifiedTime(directory, FileTime.fromMillis(0));
+    long after = fs.status(directory).changeTime();
+    if (after >= before) {
+      diagnosis.ok("change times can't be set", "they tell the time and a replaced prelock");
+    } else {
+      diagnosis.fail(
+          "setting a directory's time set its change time back", "the filesystem has no own clock");
+    }
+  }
+
+  private void directReads() throws IOException {
+    Path file = file("create");
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.READ, ExtendedOpenOption.DIRECT)) {
+      long unused = channel.size();
+      diagnosis.ok("reads past the cache", "damage is looked at twice before it is believed");
+    } catch (IOException | UnsupportedOperationException e) {
+      diagnosis.warn(
+          "no reads past the cache (O_DIRECT)", "a page that was cached wrong looks like damage");
+    }
+  }
+
+  private void clean() throws IOException {
+    for (String name : fs.list(place)) {
+      Path path = place.resolve(name);
+      if (Files.isDirectory(path)) {
+        fs.rmdir(path);
+      } else {
+        fs.unlink(path);
+      }
+    }
+    fs.rmdir(place);
+  }
+}

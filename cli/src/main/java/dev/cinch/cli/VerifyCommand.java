@@ -1,0 +1,86 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.audit.VerifyListener;
+import dev.cinch.bag.audit.VerifySummary;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Reads and checks every byte of a store. */
+@Command(
+    name = "verify",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Read every byte of a store and check it. Goes on after damage, and writes nothing.",
+      "Prints a line a finding, then a summary; exit code 1 if an answer would be wrong."
+    },
+    footer = {"", "Example:", "  cinch verify --store /mnt/shared/store"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class VerifyCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Mixin StoreOptions store;
+
+  @Option(
+      names = "--notes",
+      description = "Also print what no answer depends on: foreign files, torn tails.")
+  boolean notes;
+
+  VerifyCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    try (Output out = io.output()) {
+      VerifySummary s = StoreVerifier.verify(store.store, store.environment(), new Printer(out));
+      out.line(
+          "%s: %d files (%d bytes), %d logs, %d records, %d buckets, %d messages; %d damaged, %d covered by locks, %d notes"
+              .formatted(
+                  s.intact() ? "intact" : "DAMAGED",
+                  s.files(),
+                  s.bytes(),
+                  s.logs(),
+                  s.records(),
+                  s.buckets(),
+                  s.messages(),
+                  s.damage(),
+                  s.covered(),
+                  s.notes()));
+      return s.intact() ? ExitCode.GOOD : ExitCode.DAMAGE;
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+  }
+
+  private final class Printer implements VerifyListener {
+    private final Output out;
+    private final Progress progress = new Progress(io);
+
+    Printer(Output out) {
+      this.out = out;
+    }
+
+    @Override
+    public void found(Finding finding) {
+      if (notes || finding.severity() != Finding.Severity.NOTE) {
+        try {
+          out.line(Failure.oneLine(finding.toString()));
+        } catch (IOException e) {
+          throw new UncheckedIOException(e);
+        }
+      }
+    }
+
+    @Override
+    public void progress(Path file, VerifySummary soFar) {
+      progress.show(soFar.files(), " files, " + (soFar.bytes() >> 20) + " MiB verified");
+    }
+  }
+}
