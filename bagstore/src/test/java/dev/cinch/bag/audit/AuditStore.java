@@ -127,12 +127,12 @@ public final class AuditStore {
     return log.writer(Durability.CLOSE);
   }
 
-  /** Lets time pass and settles everything up to a time. */
+  /** Lets time pass and settles everything up to a time, that time included. */
   public void settle(Log log, long through) throws Exception {
-    while (log.horizon().reachable() < through) {
+    while (log.horizon().reachable() <= through) {
       clock.sleepNanos(SECOND);
     }
-    log.horizon().advance(through, OptionalLong.of(clock.wallNanos()));
+    log.horizon().advance(through + 1, OptionalLong.of(clock.wallNanos()));
   }
 
   /** A full lease that follows none. */

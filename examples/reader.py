@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+"""Reads the settled messages of one log of a Cinch store, with Python's standard library alone.
+
+    reader.py STORE LOG [--json]
+
+Prints a line a message: its timestamp, data file, position and payload; with --json an object a
+line, its payload in base64. Checks every digest and checksum on the way, and where the store says
+"leases: required" every signature. Writes nothing. Exit code 1 if something is damaged.
+
+Written from docs/format.md.
+"""
+import base64
+import hashlib
+import heapq
+import json
+import os
+import re
+import struct
+import sys
+import time
+import zlib
+
+NONE = -(1 << 63)
+DATA_FILE = re.compile(r"([a-z0-9][a-z0-9._-]{0,62})-([0-9a-f]{32})\.log")
+NUMBERED = re.compile(r"\d{10}")
+
+
+class Damaged(Exception):
+    """A file does not hold what it must."""
+
+
+def check(ok, path, offset, expected):
+    if not ok:
+        raise Damaged(f"{path}: damaged at byte {offset}: expected {expected}")
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def settings(store):
+    path = os.path.join(store, "store.json")
+    fields = json.loads(read(path))
+    check(fields.get("format") == 1, path, 0, "store format 1")
+    text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
+    check(sha256(text.encode()) == fields["sha256"], path, 0, "sha256 of the other fields")
+    return fields
+
+
+def envelope(path, kind):
+    """The document in an envelope, and the digest of the whole file."""
+    data = read(path)
+    end = data.find(b"\n", 0, 128)
+    words = data[:end].decode("ascii", "replace").split(" ")
+    check(end > 0 and len(words) == 5 and words[:3] == ["cinch", kind, "1"], path, 0, f"a {kind}")
+    body = data[end + 1 :]
+    check(words[3] == str(len(body)) and words[4] == sha256(body), path, end + 1, words[3] + " bytes of that digest")
+    return json.loads(body), sha256(data)
+
+
+def time_name(nanos):
+    seconds, rest = divmod(nanos, 1_000_000_000)
+    return time.strftime("%Y%m%dT%H%M%S", time.gmtime(seconds)) + f".{rest // 1_000_000:03d}Z"
+
+
+def records(log_dir, log_id):
+    """The chain of records, checked link by link."""
+    root = os.path.join(log_dir, "horizon", "records")
+    paths = [
+        (int(name), os.path.join(root, group, name))
+        for group in os.listdir(root)
+        if re.fullmatch(r"\d{7}", group)
+        for name in os.listdir(os.path.join(root, group))
+        if NUMBERED.fullmatch(name)
+    ]
+    before = None
+    for number, path in sorted(paths):
+        record, digest = envelope(path, "record")
+        check(record["log"] == log_id and record["number"] == number, path, 0, f"record {number} of {log_id}")
+        if before is not None:
+            check(number == before[0] + 1, path, 0, f"record {before[0] + 1}")
+            check((record["from"], record["previous"]) == before[1:], path, 0, "to follow the record before")
+        elif number == 1:
+            check((record["from"], record["previous"]) == (NONE, ""), path, 0, "to be the first record")
+        before = (number, record["to"], digest)
+        yield record
+
+
+class Bytes:
+    """A data file up to its valid length, with the lock's copy laid over its end."""
+
+    def __init__(self, path, valid, copy):
+        self.file = open(path, "rb")
+        self.valid = valid
+        self.copy = copy
+
+    def at(self, offset, length):
+        self.file.seek(offset)
+        data = bytearray(self.file.read(length))
+        start = self.valid - len(self.copy)
+        if offset + length > start:
+            low = max(offset, start)
+            if low - offset <= len(data):
+                data[low - offset :] = self.copy[low - start : offset + length - start]
+        return bytes(data)
+
+
+def data_file(path, locked, expected):
+    """Yields (timestamp, position, payload, witnesses) of every message of a file."""
+    _, incarnation = DATA_FILE.fullmatch(locked["name"]).groups()
+    seed = bytes.fromhex(incarnation)
+    limit = locked["validLength"]
+    source = Bytes(path, limit, base64.b64decode(locked["copy"]))
+    digest, offset = header(path, source, expected, locked["name"])
+    witnesses, count, first, last = [], 0, None, None
+    while offset < limit:
+        head = source.at(offset, 20)
+        check(len(head) == 20 and head[:4] == b"BTCH", path, offset, "the head of a batch")
+        length, messages, before, crc = struct.unpack("<IIII", head[4:])
+        check(crc == zlib.crc32(seed + struct.pack("<q", offset) + head[:16]), path, offset, "a head of that checksum")
+        check(before == digest, path, offset, f"digest {digest:08x} before")
+        check(offset + 20 + length + 48 <= limit, path, offset, "a batch within the valid length")
+        body = source.at(offset + 20, length)
+        at = offset + 20 + length
+        trailer = source.at(at, 48)
+        check(len(trailer) == 48 and trailer[:4] == b"ENDB", path, at, "the trailer of a batch")
+        crc, frame, after, _, total, first_ts, last_ts = struct.unpack("<IqIIqqq", trailer[4:])
+        check(crc == zlib.crc32(seed + struct.pack("<q", at) + trailer[8:]), path, at, "a trailer of that checksum")
+        digest = zlib.crc32(struct.pack("<I", before) + head[:16] + body)
+        check(frame == offset and after == digest, path, offset, f"a batch of digest {after:08x}")
+        sets = []
+        for kind, value in entries(path, offset + 20, body):
+            if kind == 2:
+                witnesses.append(value)
+            elif kind == 3:
+                check(all(0 < n <= len(witnesses) for n in value), path, offset, "witnesses that stand before")
+                sets.append([witnesses[n - 1] for n in value])
+            else:
+                number, timestamp, payload = value
+                check(number <= len(sets), path, offset, "a lease set that stands before")
+                check(last is None or timestamp >= last, path, offset, "timestamps that do not decrease")
+                first = timestamp if first is None else first
+                last = timestamp
+                yield timestamp, count, payload, sets[number - 1] if number else None
+                count += 1
+                messages -= 1
+        check(messages == 0, path, offset, "as many messages as the head says")
+        check((total, first_ts, last_ts) == (count, first, last), path, at, "the file's count, first and last timestamp")
+        offset = at + 48
+    check(
+        (count, first, last, digest) == (locked["messages"], locked["first"], locked["last"], locked["digest"]),
+        path,
+        limit,
+        "what the lock says",
+    )
+
+
+def header(path, source, expected, name):
+    data = source.at(0, min(144, source.valid))
+    check(len(data) >= 81 and data[:8] == b"CINCHBAG" and data[8:10] == b"\1\0", path, 0, "the header of a data file")
+    length, crc = struct.unpack("<HI", data[10:16])
+    check(82 <= length <= len(data), path, 10, "the length of the header")
+    check(crc == zlib.crc32(data[:12] + data[16:length]), path, 12, "a header of that checksum")
+    store, log, start, width = expected
+    machine = data[81 : 81 + data[80]].decode("ascii")
+    same = (
+        data[16:48].hex() == store + log
+        and struct.unpack("<qq", data[64:80]) == (start, width)
+        and f"{machine}-{data[48:64].hex()}.log" == name
+    )
+    check(same, path, 16, "the header of this file")
+    return crc, length
+
+
+def entries(path, base, body):
+    at = 0
+    while at < len(body):
+        check(at + 4 <= len(body), path, base + at, "an entry")
+        word = struct.unpack_from("<I", body, at)[0]
+        kind, n = word >> 28, word & 0xFFFFFFF
+        skip = 16 if kind == 1 else 4
+        check(kind in (1, 2, 3) and at + skip + n <= len(body), path, base + at, "an entry within the body")
+        value = body[at + skip : at + skip + n]
+        if kind == 1:
+            yield 1, struct.unpack_from("<Iq", body, at + 4) + (value,)
+        elif kind == 2:
+            yield 2, value
+        else:
+            yield 3, struct.unpack(f"<{n // 4}I", value)
+        at += skip + n
+
+
+# Witnesses
+
+
+class Witness:
+    """The fields of a signed witness that a reader needs."""
+
+    def __init__(self, signed):
+        self.payload_length = struct.unpack_from("<I", signed)[0]
+        if signed[4:8] != b"CLW\1" or self.payload_length + 72 != len(signed):
+            raise ValueError("not a witness")
+        self.signed = signed
+        self.tentative = signed[8] != 0
+        self.expiry = struct.unpack_from("<q", signed, 28)[0]
+        watermark, _, fence = struct.unpack_from("<qqq", signed, 84)
+        self.lower = max(watermark, fence)
+        self.logs, at = self.log_set(108)
+        _, at = self.log_set(at)
+        self.name = signed[at + 1 : at + 1 + signed[at]].decode("ascii")
+
+    def log_set(self, at):
+        count = struct.unpack_from("<H", self.signed, at)[0]
+        if count == 0xFFFF:
+            return None, at + 2  # all logs
+        ids = [self.signed[i : i + 16].hex() for i in range(at + 2, at + 2 + 16 * count, 16)]
+        return ids, at + 2 + 16 * count
+
+    def permits(self, log, timestamp):
+        named = self.logs is None or log in self.logs
+        return not self.tentative and named and self.lower < timestamp < self.expiry
+
+    def is_signed(self, keys):
+        p = self.payload_length
+        return any(
+            hashlib.sha256(key).digest()[:8] == self.signed[p : p + 8]
+            and ed25519(key, self.signed[:p], self.signed[p + 8 :])
+            for key in keys
+        )
+
+
+def trusted_keys(store):
+    root = os.path.join(store, "keys")
+    names = sorted(n for n in os.listdir(root) if NUMBERED.fullmatch(n)) if os.path.isdir(root) else []
+    return [bytes.fromhex(read(os.path.join(root, n)).decode("ascii").strip()) for n in names]
+
+
+P = 2**255 - 19
+Q = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+
+def add(a, b):
+    """Adds two points of the curve, as fractions (X : Y : Z : XY/Z)."""
+    x = (a[1] - a[0]) * (b[1] - b[0]) % P
+    y = (a[1] + a[0]) * (b[1] + b[0]) % P
+    t = 2 * a[3] * b[3] * D % P
+    z = 2 * a[2] * b[2] % P
+    e, f, g, h = y - x, z - t, z + t, y + x
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def times(n, point):
+    result = (0, 1, 1, 0)
+    while n:
+        if n & 1:
+            result = add(result, point)
+        point = add(point, point)
+        n >>= 1
+    return result
+
+
+def decompress(data):
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & ((1 << 255) - 1)
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if y >= P or (x * x - square) % P or (x == 0 and sign):
+        return None
+    x = P - x if x & 1 != sign else x
+    return x, y, 1, x * y % P
+
+
+BASE = decompress((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+
+
+def ed25519(key, message, signature):
+    """Whether a signature is by a key (RFC 8032)."""
+    a, r = decompress(key), decompress(signature[:32])
+    s = int.from_bytes(signature[32:], "little")
+    if a is None or r is None or s >= Q:
+        return False
+    k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % Q
+    left, right = times(s, BASE), add(r, times(k, a))
+    return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
+
+
+# Messages in order
+
+
+class Log:
+    def __init__(self, store, name):
+        self.settings = settings(store)
+        self.directory = os.path.join(store, "logs", name)
+        self.id = envelope(os.path.join(self.directory, "identity"), "log")[0]["log"]
+        self.width = self.settings["bucketWidthMs"] * 1_000_000
+        self.keys = trusted_keys(store)
+        self.known = {}
+
+    def messages(self):
+        """Yields (timestamp, file name, position, payload, names of leases) in the total order."""
+        for record in records(self.directory, self.id):
+            for listed in record["buckets"]:
+                yield from self.bucket(record, listed)
+
+    def bucket(self, record, listed):
+        start, width = listed["start"], self.width
+        levels = [time_name(start // (width * n) * (width * n)) for n in (65536, 256, 1)]
+        directory = os.path.join(self.directory, "buckets", *levels)
+        path = os.path.join(directory, "lock")
+        lock, digest = envelope(path, "lock")
+        check(digest == listed["lock"], path, 0, "SHA-256 " + listed["lock"])
+        place = (self.settings["store"], self.id, start, width)
+        check((lock["store"], lock["log"], lock["start"], lock["width"]) == place, path, 0, "the lock of this bucket")
+        files = [
+            self.named(f["name"], data_file(os.path.join(directory, f["name"]), f, place))
+            for f in lock["files"]
+            if f["validLength"] > 0
+        ]
+        for timestamp, name, position, payload, under in heapq.merge(*files, key=lambda m: m[:3]):
+            leases = [self.witness(w) for w in under or []]
+            if self.settings["leases"] == "required" and not self.permitted(record, leases, timestamp):
+                print(f"{name}: the message with timestamp {timestamp} has no valid witness", file=sys.stderr)
+                continue
+            yield timestamp, name, position, payload, [w.name for w in leases if w]
+
+    @staticmethod
+    def named(name, messages):
+        for timestamp, position, payload, under in messages:
+            yield timestamp, name, position, payload, under
+
+    def witness(self, signed):
+        if signed not in self.known:
+            try:
+                self.known[signed] = Witness(signed)
+            except (ValueError, struct.error, IndexError):
+                self.known[signed] = None
+        return self.known[signed]
+
+    def permitted(self, record, leases, timestamp):
+        keys = tuple(self.keys[: record["trustedKeys"]])
+        return bool(leases) and all(w and self.permits(w, keys, timestamp) for w in leases)
+
+    def permits(self, witness, keys, timestamp):
+        if (witness, keys) not in self.known:
+            self.known[witness, keys] = witness.is_signed(keys)
+        return self.known[witness, keys] and witness.permits(self.id, timestamp)
+
+
+def main(arguments):
+    as_json = "--json" in arguments
+    places = [a for a in arguments if a != "--json"]
+    if len(places) != 2:
+        print("usage: reader.py STORE LOG [--json]", file=sys.stderr)
+        return 2
+    out = sys.stdout.buffer
+    try:
+        for timestamp, name, position, payload, leases in Log(*places).messages():
+            if as_json:
+                line = {
+                    "timestamp": timestamp,
+                    "file": name,
+                    "position": position,
+                    "payload": base64.b64encode(payload).decode(),
+                    "leases": leases,
+                }
+                out.write(json.dumps(line).encode() + b"\n")
+            else:
+                out.write(f"{timestamp} {name} {position} ".encode() + payload + b"\n")
+        out.flush()
+    except (Damaged, OSError) as e:
+        out.flush()
+        print(e, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
