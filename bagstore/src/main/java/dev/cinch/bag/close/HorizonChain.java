@@ -1,13 +1,15 @@
 package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,6 +22,9 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public final class HorizonChain {
+  /** How the JDK words EROFS. */
+  private static final String READ_ONLY = "Read-only file system";
+
   private final LogContext log;
 
   public HorizonChain(LogContext log) {
@@ -53,7 +58,41 @@ public final class HorizonChain {
 
   private Optional<Link> tip(Lister lister) throws IOException {
     OptionalLong number = lastNumber(lister);
-    return number.isEmpty() ? Optional.empty() : Optional.of(read(number.getAsLong()));
+    while (number.isPresent()) {
+      Optional<Link> link = readUnlessRetired(number.getAsLong());
+      if (link.isPresent()) {
+        return link;
+      }
+      // Retired between the listing and the read; a cached listing may say the same again, but the
+      // checkpoint's own record stays.
+      long checkpoint = freshCheckpoint().orElseThrow();
+      number = OptionalLong.of(Math.max(checkpoint, lastNumber(lister).orElse(checkpoint)));
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Reads a record and then looks whether a checkpoint stands above it: if so it is retired, and
+   * what stands under its name may have been linked by somebody who slept through that (rule R2).
+   *
+   * @return empty if it is retired
+   */
+  public Optional<Link> readUnlessRetired(long number) throws IOException {
+    try {
+      Link link = read(number);
+      return retired(number) ? Optional.empty() : Optional.of(link);
+    } catch (NoSuchFileException | DamagedException e) {
+      if (retired(number)) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+  }
+
+  /** Whether a checkpoint stands above a record, past every cache. */
+  private boolean retired(long number) throws IOException {
+    OptionalLong checkpoint = freshCheckpoint();
+    return checkpoint.isPresent() && checkpoint.getAsLong() > number;
   }
 
   private OptionalLong lastNumber(Lister lister) throws IOException {
@@ -77,25 +116,15 @@ public final class HorizonChain {
     return OptionalLong.empty();
   }
 
-  /** The lowest number that is still there; records below it were retired behind a checkpoint. */
+  /**
+   * The lowest number that counts; records below it were retired behind a checkpoint. Empty if
+   * there is no record.
+   */
   public OptionalLong firstNumber() throws IOException {
-    List<Long> groups =
-        log.store().fs().list(log.layout().records()).stream()
-            .filter(name -> name.matches("\\d{7}"))
-            .map(Long::valueOf)
-            .sorted()
-            .toList();
-    for (long group : groups) {
-      OptionalLong first =
-          log.store().fs().list(log.layout().recordGroup(group)).stream()
-              .map(Numbered::parse)
-              .flatMapToLong(OptionalLong::stream)
-              .min();
-      if (first.isPresent()) {
-        return first;
-      }
-    }
-    return OptionalLong.empty();
+    OptionalLong checkpoint = checkpointNumber(log.store().fs()::list);
+    return checkpoint.isPresent() || lastNumber(log.store().fs()::list).isEmpty()
+        ? checkpoint
+        : OptionalLong.of(1);
   }
 
   /**
@@ -127,13 +156,30 @@ public final class HorizonChain {
 
   /**
    * The record that settles a time, which must lie before the {@code to} of {@code tip}; empty if
-   * it was retired.
+   * the time lies behind a checkpoint, so that only segments tell.
    */
   public Optional<Link> settling(long time, Link tip) throws IOException {
+    while (true) {
+      Optional<Checkpoint> checkpoint = checkpoint();
+      if (checkpoint.isPresent() && time < checkpoint.get().to()) {
+        return Optional.empty();
+      }
+      Optional<Link> found = search(time, tip, checkpoint.map(Checkpoint::number).orElse(1L));
+      if (found.isPresent() && !retired(found.get().record().number())) {
+        return found;
+      }
+      if (checkpoint().equals(checkpoint)) {
+        throw new NoSuchFileException(
+            log.layout().records().toString(), null, "no record settles the time " + time);
+      }
+    }
+  }
+
+  private Optional<Link> search(long time, Link tip, long first) throws IOException {
     if (tip.record().settles(time)) {
       return Optional.of(tip);
     }
-    long low = firstNumber().orElse(tip.record().number());
+    long low = first;
     long high = tip.record().number() - 1;
     while (low <= high) {
       long middle = (low + high) >>> 1;
@@ -156,9 +202,51 @@ public final class HorizonChain {
     return Optional.empty();
   }
 
-  /** Where the checkpoints stand; see {@link LogLayout#checkpoint}. */
+  /**
+   * The last checkpoint, past every cache; empty if nothing was ever retired.
+   *
+   * @throws DamagedException if it is not a checkpoint of this log and number, also past the cache
+   *     (rule N5)
+   */
+  public Optional<Checkpoint> checkpoint() throws IOException {
+    OptionalLong number = freshCheckpoint();
+    return number.isEmpty() ? Optional.empty() : Optional.of(readCheckpoint(number.getAsLong()));
+  }
+
+  /** Reads a checkpoint that is there. */
+  public Checkpoint readCheckpoint(long number) throws IOException {
+    Path path = log.layout().checkpoint(number);
+    try {
+      return decode(number, log.store().fresh().readAll(path, Envelope.MAX_BYTES), path);
+    } catch (DamagedException e) {
+      return decode(number, log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES), path);
+    }
+  }
+
+  private Checkpoint decode(long number, byte[] bytes, Path path) throws DamagedException {
+    Checkpoint c = Checkpoint.decode(bytes, path);
+    if (!c.log().equals(log.id()) || c.number() != number) {
+      throw new DamagedException(
+          path, 0, "checkpoint " + number + " of log " + log.id(), c.number() + " of " + c.log());
+    }
+    return c;
+  }
+
+  /** The number of the last checkpoint, past every cache where this user may create files. */
   OptionalLong freshCheckpoint() throws IOException {
-    return log.store().fresh().list(log.layout().checkpoints(), log.store().fileMode()).stream()
+    try {
+      return checkpointNumber(
+          directory -> log.store().fresh().list(directory, log.store().fileMode()));
+    } catch (FileSystemException e) {
+      if (e instanceof AccessDeniedException || READ_ONLY.equals(e.getReason())) {
+        return checkpointNumber(log.store().fs()::list); // a user who may only read
+      }
+      throw e;
+    }
+  }
+
+  private OptionalLong checkpointNumber(Lister lister) throws IOException {
+    return lister.list(log.layout().checkpoints()).stream()
         .map(Numbered::parse)
         .flatMapToLong(OptionalLong::stream)
         .max();

@@ -5,6 +5,7 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
+import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.DataFileName;
@@ -28,6 +29,9 @@ import org.jspecify.annotations.Nullable;
  * first frame that is not whole is the end.
  */
 final class DataFileCursor implements Message, Closeable {
+  /** Whatever its user counts it as. */
+  int tag;
+
   private final Path path;
   private final DataFileName name;
   private final String sortName;
@@ -211,6 +215,16 @@ final class DataFileCursor implements Message, Closeable {
 
   @Nullable LeaseSet leaseSet() {
     return leaseSet == 0 ? null : leases.set(leaseSet);
+  }
+
+  /** The current message's witnesses as they stand in the file; it must have a lease set. */
+  List<byte[]> signedLeases() {
+    return leases.signed(leaseSet);
+  }
+
+  /** Puts the current message into a segment, as one of the file {@link #tag}. */
+  void feed(SegmentEncoder out, int set) throws IOException {
+    out.message(tag, position, set, timestamp, window.bytes(), payload, length);
   }
 
   @Override

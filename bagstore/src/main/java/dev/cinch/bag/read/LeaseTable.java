@@ -18,8 +18,10 @@ final class LeaseTable {
   private final Id log;
   private final List<Entry> witnesses = new ArrayList<>();
   private final List<LeaseSet> sets = new ArrayList<>();
+  private final List<int[]> members = new ArrayList<>();
 
-  private record Entry(@Nullable SignedWitness witness, String fault) {}
+  @SuppressWarnings("ArrayRecordComponent") // never handed out to be written to
+  private record Entry(byte[] signed, @Nullable SignedWitness witness, String fault) {}
 
   /**
    * @param keys those that apply to the bucket
@@ -31,13 +33,14 @@ final class LeaseTable {
 
   void beginBatch() {
     sets.clear();
+    members.clear();
   }
 
   void addWitness(byte[] signed) {
     try {
-      witnesses.add(new Entry(keys.verify(signed), ""));
+      witnesses.add(new Entry(signed, keys.verify(signed), ""));
     } catch (WitnessException e) {
-      witnesses.add(new Entry(null, String.valueOf(e.getMessage())));
+      witnesses.add(new Entry(signed, null, String.valueOf(e.getMessage())));
     }
   }
 
@@ -62,10 +65,20 @@ final class LeaseTable {
       }
     }
     sets.add(LeaseSet.of(verified, fault, log));
+    members.add(numbers);
     return true;
   }
 
   @Nullable LeaseSet set(int number) {
     return number < 1 || number > sets.size() ? null : sets.get(number - 1);
+  }
+
+  /** The witnesses of a set as they stand in the file, valid or not. */
+  List<byte[]> signed(int number) {
+    var signed = new ArrayList<byte[]>();
+    for (int n : members.get(number - 1)) {
+      signed.add(witnesses.get(n - 1).signed());
+    }
+    return signed;
   }
 }

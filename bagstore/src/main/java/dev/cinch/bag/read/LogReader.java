@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.HorizonRecord;
@@ -16,8 +17,8 @@ import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -26,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a log in order: the settled part, the same for everyone and for ever, or also what is not
@@ -34,14 +36,24 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public final class LogReader {
+  /**
+   * How many records are read before one look at the checkpoints, and how many of their buckets.
+   */
+  private static final int READ_AHEAD_RECORDS = 64;
+
+  private static final int READ_AHEAD_BUCKETS = 2_000;
+
   private final LogContext log;
   private final HorizonChain chain;
   private final BucketCloser locks;
+  private final Segments segments;
+  private volatile @Nullable Verifier lastVerifier;
 
   public LogReader(LogContext log) {
     this.log = log;
     this.chain = new HorizonChain(log);
     this.locks = new BucketCloser(log);
+    this.segments = new Segments(log);
   }
 
   /** Told of every message that does not exist because no valid witness permits it (rule F3). */
@@ -64,38 +76,122 @@ public final class LogReader {
     if (tip.isEmpty()) {
       return Long.MIN_VALUE;
     }
-    HorizonRecord last = tip.get().record();
-    boolean unused = readSettled(tip.get(), from, to, sink, objection);
-    return last.to();
+    var delivery = new Delivery(log, from, to, sink, objection);
+    boolean unused = readSettled(tip.get(), from, to, delivery);
+    return tip.get().record().to();
   }
 
-  private WitnessVerifier verifier(int keys) throws IOException {
-    return new WitnessVerifier(TrustedKeyFiles.load(log.store(), keys));
-  }
-
-  /** True if the sink wants more. */
-  private boolean readSettled(Link tip, long from, long to, MessageSink sink, Objection objection)
-      throws IOException {
-    HorizonRecord last = tip.record();
-    if (from >= last.to()) {
-      return true;
+  /** The first {@code count} keys never change, so that a verifier of them serves for ever. */
+  private WitnessVerifier verifier(int count) throws IOException {
+    Verifier known = lastVerifier;
+    if (known != null && known.count() == count) {
+      return known.verifier();
     }
-    Optional<Link> at = chain.settling(from, tip);
-    long first =
-        at.isPresent() ? at.get().record().number() : chain.firstNumber().orElse(last.number());
-    for (long n = first; n <= last.number(); n++) {
-      HorizonRecord record = n == last.number() ? last : chain.read(n).record();
-      if (record.from() >= to) {
-        return true;
-      }
-      WitnessVerifier keys = verifier(record.trustedKeys());
-      for (ClosedBucket b : record.buckets()) {
-        var bucket = new Bucket(b.start(), log.bucketWidth());
-        if (bucket.end() > from && bucket.start() < to) {
-          if (!emit(open(bucket, b, keys), from, to, sink, objection)) {
-            return false;
-          }
+    TrustedKeys keys = TrustedKeyFiles.load(log.store(), count);
+    var verifier = new WitnessVerifier(keys);
+    if (keys.size() == count) {
+      lastVerifier = new Verifier(count, verifier);
+    }
+    return verifier;
+  }
+
+  private record Verifier(int count, WitnessVerifier verifier) {}
+
+  /**
+   * Reads from segments what lies behind a checkpoint, then from buckets; true if the sink wants
+   * more. Both give the same answer, so it does not matter when somebody retires what is being
+   * read.
+   */
+  private boolean readSettled(Link tip, long from, long to, Delivery delivery) throws IOException {
+    long end = Math.min(to, tip.record().to());
+    long at = from;
+    long number = 0; // of the record that follows, once known
+    while (at < end) {
+      Optional<Checkpoint> checkpoint = chain.checkpoint();
+      if (checkpoint.isPresent() && at < checkpoint.get().to()) {
+        long retired = Math.min(end, checkpoint.get().to());
+        delivery.begin();
+        if (!segments.read(at, retired, checkpoint.get().segment(), delivery)) {
+          return false;
         }
+        at = retired;
+        number = checkpoint.get().number() + 1;
+        continue;
+      }
+      if (number == 0) {
+        Optional<Link> settling = chain.settling(at, tip);
+        if (settling.isEmpty()) {
+          continue; // retired meanwhile
+        }
+        number = settling.get().record().number();
+      }
+      List<HorizonRecord> records = records(number, tip, end);
+      for (HorizonRecord record : records) {
+        if (!readRecord(record, delivery, at, end)) {
+          return false;
+        }
+        at = record.to();
+        number = record.number() + 1;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Some records from a number on, none of which is retired; empty if some of them are. One look at
+   * the checkpoints, after reading them, serves all (rule R2).
+   */
+  private List<HorizonRecord> records(long first, Link tip, long end) throws IOException {
+    var records = new ArrayList<HorizonRecord>();
+    int buckets = 0;
+    IOException failure = null;
+    try {
+      for (long n = first; n <= tip.record().number() && buckets < READ_AHEAD_BUCKETS; n++) {
+        HorizonRecord record = n == tip.record().number() ? tip.record() : chain.read(n).record();
+        if (record.from() >= end || records.size() == READ_AHEAD_RECORDS) {
+          break;
+        }
+        records.add(record);
+        buckets += record.buckets().size();
+      }
+    } catch (NoSuchFileException | DamagedException e) {
+      failure = e;
+    }
+    Optional<Checkpoint> checkpoint = chain.checkpoint();
+    if (checkpoint.isPresent() && checkpoint.get().number() >= first) {
+      return List.of();
+    }
+    if (failure != null) {
+      throw failure;
+    }
+    return records;
+  }
+
+  private boolean readRecord(HorizonRecord record, Delivery delivery, long from, long end)
+      throws IOException {
+    WitnessVerifier keys = null;
+    for (ClosedBucket b : record.buckets()) {
+      var bucket = new Bucket(b.start(), log.bucketWidth());
+      if (bucket.end() <= from || bucket.start() >= end) {
+        continue;
+      }
+      if (keys == null) {
+        keys = verifier(record.trustedKeys());
+      }
+      delivery.begin();
+      boolean more;
+      try {
+        more = emit(open(bucket, b, keys), delivery);
+      } catch (IOException e) {
+        Optional<Checkpoint> checkpoint = chain.checkpoint();
+        if (delivery.sinkFailed() || checkpoint.isEmpty() || checkpoint.get().to() < bucket.end()) {
+          throw e;
+        }
+        delivery.again(); // retired under our hands
+        more = segments.read(bucket.start(), bucket.end(), checkpoint.get().segment(), delivery);
+      }
+      if (!more) {
+        return false;
       }
     }
     return true;
@@ -109,12 +205,14 @@ public final class LogReader {
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
     Optional<Link> tip = chain.freshTip();
     long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    if (tip.isPresent() && !readSettled(tip.get(), from, to, sink, objection)) {
+    var delivery = new Delivery(log, from, to, sink, objection);
+    if (tip.isPresent() && !readSettled(tip.get(), from, to, delivery)) {
       return settled;
     }
     WitnessVerifier keys = verifier(Integer.MAX_VALUE);
     for (Bucket bucket : openBuckets(Math.max(from, settled), to)) {
-      if (!emit(openLive(bucket, keys), from, to, sink, objection)) {
+      delivery.begin();
+      if (!emit(openLive(bucket, keys), delivery)) {
         return settled;
       }
     }
@@ -165,14 +263,21 @@ public final class LogReader {
       Bucket bucket, Path directory, List<LockedFile> files, WitnessVerifier keys)
       throws IOException {
     var cursors = new ArrayList<DataFileCursor>();
-    for (LockedFile f : files) {
-      if (f.validLength() > 0) {
-        Path path = LogLayout.dataFile(directory, f.name());
-        cursors.add(
-            cursor(bucket, path, f.name(), openData(path), f.validLength(), f.copy(), true, keys));
+    try {
+      for (LockedFile f : files) {
+        if (f.validLength() > 0) {
+          Path path = LogLayout.dataFile(directory, f.name());
+          StoreFile in = openData(path);
+          cursors.add(cursor(bucket, path, f.name(), in, f.validLength(), f.copy(), true, keys));
+        }
       }
+      return cursors;
+    } catch (IOException | RuntimeException e) {
+      for (DataFileCursor c : cursors) {
+        c.close();
+      }
+      throw e;
     }
-    return cursors;
   }
 
   private StoreFile openData(Path path) throws IOException {
@@ -217,25 +322,11 @@ public final class LogReader {
     return cursors;
   }
 
-  private boolean emit(
-      List<DataFileCursor> cursors, long from, long to, MessageSink sink, Objection objection)
-      throws IOException {
-    boolean required = log.store().settings().leases() == StoreSettings.Leases.REQUIRED;
+  private static boolean emit(List<DataFileCursor> cursors, Delivery delivery) throws IOException {
     try {
       var merge = new Merge(cursors);
       for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
-        if (m.timestamp() < from || m.timestamp() >= to) {
-          continue;
-        }
-        if (required) {
-          LeaseSet set = m.leaseSet();
-          String why = set == null ? "it names no lease" : set.objection(m.timestamp());
-          if (why != null) {
-            objection.ignored(m, m.path(), why);
-            continue;
-          }
-        }
-        if (!sink.accept(m)) {
+        if (!delivery.accept(m, m.leaseSet(), m.path())) {
           return false;
         }
       }
@@ -245,5 +336,12 @@ public final class LogReader {
         c.close();
       }
     }
+  }
+
+  /** A cursor over what a lock covers of one file. */
+  DataFileCursor open(Bucket bucket, LockedFile f, int trustedKeys) throws IOException {
+    Path path = LogLayout.dataFile(log.layout().bucket(bucket), f.name());
+    WitnessVerifier keys = verifier(trustedKeys);
+    return cursor(bucket, path, f.name(), openData(path), f.validLength(), f.copy(), true, keys);
   }
 }

@@ -3,11 +3,15 @@ package dev.cinch.bag.write;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
@@ -79,9 +83,13 @@ final class VerdictReader {
 
   private Outcome read(Attempt.Unknown attempt) throws IOException, InterruptedException {
     Link tip = horizon.advance(attempt.bucket().end(), OptionalLong.empty());
-    Optional<Link> settling = horizon.chain().settling(attempt.bucket().start(), tip);
-    if (settling.isEmpty()) {
-      throw new IOException("the record that settles the bucket was retired");
+    HorizonChain chain = horizon.chain();
+    Optional<Link> settling = chain.settling(attempt.bucket().start(), tip);
+    Optional<Checkpoint> checkpoint = chain.checkpoint();
+    if (settling.isEmpty()
+        || checkpoint.isPresent() && checkpoint.get().to() >= attempt.bucket().end()) {
+      // Whatever stands in buckets and records there now may have been made again by others (R3).
+      return retired(attempt, checkpoint.orElseThrow());
     }
     Optional<ClosedBucket> listed = settling.get().record().bucket(attempt.bucket().start());
     if (listed.isEmpty()) {
@@ -101,6 +109,20 @@ final class VerdictReader {
     return covered
         ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
         : rejected(attempt, "the bucket was closed before it was visible");
+  }
+
+  /** The bucket is gone: the segment keeps what its lock said (rule R1). */
+  private Outcome retired(Attempt.Unknown attempt, Checkpoint checkpoint) throws IOException {
+    Optional<SegmentBucket> bucket =
+        new Segments(log).bucket(attempt.bucket(), checkpoint.segment());
+    if (bucket.isEmpty()) {
+      return rejected(attempt, "the bucket was settled without it, and retired");
+    }
+    boolean covered =
+        bucket.get().file(attempt.file()).map(f -> f.validLength() >= attempt.end()).orElse(false);
+    return covered
+        ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
+        : rejected(attempt, "the bucket was closed before it was visible, and retired");
   }
 
   private static Outcome rejected(Attempt.Unknown attempt, String how) {

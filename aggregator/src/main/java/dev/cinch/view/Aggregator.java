@@ -1,0 +1,235 @@
+package dev.cinch.view;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.read.SegmentFeed;
+import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Merges settled buckets into segments (section 10). Any number may run at once, on any machines: a
+ * second one finds nothing to do, or the same bytes. Thread-safe; holds no resources.
+ *
+ * <p>Memory is bounded by the data files of one bucket, and 24 bytes for each 64 KiB of a segment.
+ */
+@CheckReturnValue
+public final class Aggregator {
+  private static final Logger LOG = LoggerFactory.getLogger(Aggregator.class);
+
+  private final LogContext log;
+  private final Limits limits;
+  private final HorizonChain chain;
+  private final Segments segments;
+  private final SegmentFeed feed;
+
+  /**
+   * How much goes into one segment. A segment has whole records, at least one; it ends before the
+   * first record that would bring it past a limit.
+   *
+   * @param records at most, above 0
+   * @param bytes of data files at most
+   */
+  public record Limits(int records, long bytes) {
+    /** A thousand records or a quarter of a gibibyte. */
+    public static final Limits DEFAULT = new Limits(1_000, 1L << 28);
+
+    /** Buckets at most: what is held of the records in memory. */
+    static final int BUCKETS = 20_000;
+
+    public Limits {
+      if (records < 1) {
+        throw new IllegalArgumentException("a segment has at least one record");
+      }
+    }
+  }
+
+  /**
+   * What a run did.
+   *
+   * @param published segments that it published, its own or found to be the same
+   * @param lastSegment number of the log's last segment now; 0 if there is none
+   * @param messages in the published segments
+   * @param bytes of the published segments
+   * @param to the time through which segments cover the log; {@link Long#MIN_VALUE} if there is
+   *     none
+   */
+  public record Result(int published, long lastSegment, long messages, long bytes, long to) {}
+
+  private record Published(SegmentHeader header, long messages, long bytes) {}
+
+  public Aggregator(Log log) {
+    this(log, Limits.DEFAULT);
+  }
+
+  public Aggregator(Log log, Limits limits) {
+    this.log = log.context();
+    this.limits = limits;
+    this.chain = new HorizonChain(this.log);
+    this.segments = new Segments(this.log);
+    this.feed = new SegmentFeed(this.log);
+  }
+
+  /**
+   * Builds segments until they cover all that is settled now.
+   *
+   * @throws SegmentsDifferException if a published segment differs from what its records give here
+   * @throws DamagedException if records, locks, data files or the last segment are damaged
+   */
+  public Result run() throws IOException {
+    int published = 0;
+    long messages = 0;
+    long bytes = 0;
+    while (true) {
+      OptionalLong last = segments.last(true);
+      Optional<SegmentHeader> before =
+          last.isEmpty() ? Optional.empty() : Optional.of(segments.header(last.getAsLong()));
+      List<Link> records;
+      Optional<Published> mine;
+      try {
+        records = next(before);
+        if (records.isEmpty()) {
+          long to = before.map(SegmentHeader::to).orElse(Long.MIN_VALUE);
+          return new Result(published, last.orElse(0), messages, bytes, to);
+        }
+        mine = publish(last.orElse(0) + 1, records);
+      } catch (SegmentsDifferException e) {
+        throw e;
+      } catch (IOException e) {
+        if (segments.last(true).equals(last)) {
+          throw e;
+        }
+        // We slept while others built the segment and retired its buckets: go on after it.
+        LOG.debug("{}: {}; somebody else was faster", this.log.layout().name(), e.toString());
+        continue;
+      }
+      if (mine.isPresent()) {
+        published++;
+        messages += mine.get().messages();
+        bytes += mine.get().bytes();
+      }
+    }
+  }
+
+  /** The records of the next segment, checked to follow each other; empty if all are covered. */
+  private List<Link> next(Optional<SegmentHeader> before) throws IOException {
+    long number = before.map(SegmentHeader::lastRecord).orElse(0L) + 1;
+    String digest = before.map(SegmentHeader::lastDigest).orElse("");
+    Optional<Link> tip = chain.freshTip();
+    var records = new ArrayList<Link>();
+    long bytes = 0;
+    long buckets = 0;
+    while (tip.isPresent()
+        && number <= tip.get().record().number()
+        && records.size() < limits.records()) {
+      Link link = chain.read(number);
+      if (!link.record().previous().equals(digest)) {
+        throw new DamagedException(
+            log.layout().record(number), 0, "\"previous\" " + digest, link.record().previous());
+      }
+      bytes += feed.bytes(link.record());
+      buckets += link.record().buckets().size();
+      if (!records.isEmpty() && (bytes > limits.bytes() || buckets > Limits.BUCKETS)) {
+        break;
+      }
+      records.add(link);
+      digest = link.digest();
+      number++;
+    }
+    return records;
+  }
+
+  private SegmentHeader header(long number, List<Link> records) {
+    Link first = records.get(0);
+    Link last = records.get(records.size() - 1);
+    return new SegmentHeader(
+        log.store().identity().id(),
+        log.id(),
+        number,
+        first.record().number(),
+        last.record().number(),
+        first.record().from(),
+        last.record().to(),
+        last.digest(),
+        log.bucketWidth());
+  }
+
+  /**
+   * Writes, forces and links a segment, then reads back what stands there. Empty if somebody
+   * published another range under the number first.
+   */
+  private Optional<Published> publish(long number, List<Link> records) throws IOException {
+    SegmentHeader header = header(number, records);
+    Path name = log.layout().segment(number);
+    StoreFs fs = log.store().fs();
+    Path temporary = log.store().fresh().temporary(log.layout().segments());
+    try {
+      SegmentOutput written;
+      long messages;
+      try (StoreFile file = fs.create(temporary, log.store().fileMode())) {
+        written = new SegmentOutput(file);
+        var encoder = new SegmentEncoder(header, written);
+        for (Link link : records) {
+          feed.feed(link.record(), encoder);
+        }
+        encoder.end();
+        written.force();
+        messages = encoder.messages();
+      }
+      fs.chmod(temporary, log.store().settings().closedFileMode());
+      try {
+        fs.link(temporary, name);
+      } catch (FileAlreadyExistsException | NoSuchFileException e) {
+        // Lost, or a retransmitted LINK of our own, or the temporary file was swept: the truth is
+        // what the name holds.
+        LOG.debug("{}: {}", name, e.toString());
+      }
+      fs.forceDirectory(log.layout().segments());
+      SegmentHeader there = segments.header(number);
+      if (!there.equals(header)) {
+        boolean sameRecords =
+            there.firstRecord() == header.firstRecord()
+                && there.lastRecord() == header.lastRecord();
+        if (sameRecords && chain.readUnlessRetired(header.lastRecord()).isPresent()) {
+          throw new SegmentsDifferException(name, there.toString(), header.toString());
+        }
+        return Optional.empty();
+      }
+      compare(name, written.fingerprint());
+      return Optional.of(new Published(header, messages, written.length()));
+    } finally {
+      log.store().fresh().removeQuietly(temporary);
+    }
+  }
+
+  private void compare(Path name, String computed) throws IOException {
+    String published;
+    try (StoreFile in = log.store().fresh().read(name)) {
+      published = SegmentOutput.fingerprint(in);
+    }
+    if (!published.equals(computed)) {
+      try (StoreFile in = log.store().fs().readUncached(name)) { // rule N5
+        published = SegmentOutput.fingerprint(in);
+      }
+    }
+    if (!published.equals(computed)) {
+      throw new SegmentsDifferException(name, published, computed);
+    }
+  }
+}

@@ -1,0 +1,281 @@
+package dev.cinch.view;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Retires buckets and records that a segment covers and whose retention time is over (rules R1 to
+ * R3). Any number may run at once; what a crash leaves, the next run finishes. Thread-safe.
+ *
+ * <p>Whole segments are retired. Time is the filesystem's.
+ */
+@CheckReturnValue
+public final class Retention {
+  private static final Logger LOG = LoggerFactory.getLogger(Retention.class);
+
+  /** A temporary file that is older was left by a crash. */
+  private static final long STALE_NANOS = Duration.ofDays(1).toNanos();
+
+  private final LogContext log;
+  private final StoreFs fs;
+  private final long retentionNanos;
+  private final HorizonChain chain;
+  private final Segments segments;
+
+  /**
+   * @param retention how long after its end a bucket stays at least; not negative
+   */
+  public Retention(Log log, Duration retention) {
+    if (retention.isNegative()) {
+      throw new IllegalArgumentException("a retention time is not negative: " + retention);
+    }
+    this.log = log.context();
+    this.fs = this.log.store().fs();
+    this.retentionNanos = retention.toNanos();
+    this.chain = new HorizonChain(this.log);
+    this.segments = new Segments(this.log);
+  }
+
+  /**
+   * What goes, or went.
+   *
+   * @param checkpoint behind which everything goes; empty: nothing was ever retired, and nothing is
+   *     due
+   * @param publishes whether the checkpoint is a new one
+   * @param buckets directories
+   * @param records files of the horizon
+   * @param temporaries files that crashes left in {@code segments} and {@code checkpoints}
+   */
+  public record Plan(
+      Optional<Checkpoint> checkpoint,
+      boolean publishes,
+      long buckets,
+      long records,
+      long temporaries) {}
+
+  /** What {@link #run} would do now; changes nothing. */
+  public Plan plan() throws IOException {
+    return plan(path -> {});
+  }
+
+  /**
+   * As {@link #plan()}.
+   *
+   * @param each told of every bucket directory, record and temporary file that would go
+   */
+  public Plan plan(Consumer<Path> each) throws IOException {
+    Optional<Checkpoint> due = due();
+    Optional<Checkpoint> checkpoint = due.isPresent() ? due : chain.checkpoint();
+    var counter = new Counter(each);
+    if (checkpoint.isPresent()) {
+      new RetiredTree(log).walk(checkpoint.get(), counter);
+    }
+    List<Path> stale = staleTemporaries();
+    stale.forEach(each);
+    return new Plan(checkpoint, due.isPresent(), counter.buckets, counter.records, stale.size());
+  }
+
+  /**
+   * Publishes a checkpoint if one is due, then deletes what stands behind the last one.
+   *
+   * @throws DamagedException if a segment lacks anything that it is to be kept for; nothing was
+   *     deleted then that was not behind an earlier checkpoint
+   */
+  @CanIgnoreReturnValue
+  public Plan run() throws IOException {
+    Optional<Checkpoint> due = due();
+    if (due.isPresent()) {
+      publish(due.get());
+    }
+    Optional<Checkpoint> checkpoint = chain.checkpoint();
+    var remover = new Remover();
+    if (checkpoint.isPresent()) {
+      new RetiredTree(log).walk(checkpoint.get(), remover);
+    }
+    List<Path> stale = staleTemporaries();
+    for (Path file : stale) {
+      log.store().fresh().removeQuietly(file);
+    }
+    return new Plan(checkpoint, due.isPresent(), remover.buckets, remover.records, stale.size());
+  }
+
+  /** The checkpoint to publish; empty if no further segment's retention time is over. */
+  private Optional<Checkpoint> due() throws IOException {
+    long cutoff = log.store().fsClock().now() - retentionNanos;
+    OptionalLong last = segments.last(true);
+    long behind = chain.checkpoint().map(Checkpoint::segment).orElse(0L);
+    long low = behind; // the last segment known to be over
+    long high = last.orElse(0);
+    while (low < high) {
+      long middle = (low + high + 1) >>> 1;
+      if (segments.header(middle).to() <= cutoff) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    if (low <= behind) {
+      return Optional.empty();
+    }
+    SegmentHeader h = segments.header(low);
+    return Optional.of(new Checkpoint(log.id(), h.lastRecord(), h.to(), h.lastDigest(), low));
+  }
+
+  /** Rule R1, then R2: looks whether everything is kept, then draws the line. */
+  private void publish(Checkpoint due) throws IOException {
+    Optional<Checkpoint> before = chain.checkpoint();
+    long verified = before.map(Checkpoint::segment).orElse(0L);
+    try {
+      var audit = new SegmentAudit(log);
+      for (long n = verified + 1; n <= due.segment(); n++) {
+        audit.check(n);
+      }
+    } catch (IOException e) {
+      if (chain.checkpoint().equals(before)) {
+        throw e;
+      }
+      LOG.debug("{}: {}; somebody else retires", log.layout().name(), e.toString());
+      return;
+    }
+    log.store()
+        .fresh()
+        .publish(log.layout().checkpoint(due.number()), due.encode(), log.store().fileMode());
+    Checkpoint there = chain.readCheckpoint(due.number());
+    if (!there.equals(due)) {
+      throw new DamagedException(
+          log.layout().checkpoint(due.number()), 0, due.toString(), there.toString());
+    }
+  }
+
+  private List<Path> staleTemporaries() throws IOException {
+    long cutoff = log.store().fsClock().now() - STALE_NANOS;
+    var stale = new java.util.ArrayList<Path>();
+    for (Path directory : List.of(log.layout().segments(), log.layout().checkpoints())) {
+      for (String name : fs.list(directory)) {
+        Path file = directory.resolve(name);
+        if (LogLayout.isTemporary(name) && changedBefore(file, cutoff)) {
+          stale.add(file);
+        }
+      }
+    }
+    return stale;
+  }
+
+  private boolean changedBefore(Path file, long time) throws IOException {
+    try {
+      return fs.status(file).changeTime() < time;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  private static final class Counter implements RetiredTree.Visitor {
+    private final Consumer<Path> each;
+    private long buckets;
+    private long records;
+
+    Counter(Consumer<Path> each) {
+      this.each = each;
+    }
+
+    @Override
+    public void bucket(Path directory) {
+      buckets++;
+      each.accept(directory);
+    }
+
+    @Override
+    public void record(Path file) {
+      records++;
+      each.accept(file);
+    }
+
+    @Override
+    public void parent(Path directory) {}
+  }
+
+  private final class Remover implements RetiredTree.Visitor {
+    private long buckets;
+    private long records;
+
+    /**
+     * Rule R3: data files first, then the prelock, the lock last. A late writer may come back at
+     * any time; what it makes again goes in the next run.
+     */
+    @Override
+    public void bucket(Path directory) throws IOException {
+      try {
+        makeWritable(directory);
+        for (String name : fs.list(directory)) {
+          Path file = directory.resolve(name);
+          if (!file.equals(LogLayout.prelock(directory))
+              && !file.equals(LogLayout.lock(directory))) {
+            remove(file);
+          }
+        }
+        remove(LogLayout.prelock(directory));
+        remove(LogLayout.lock(directory));
+        fs.rmdir(directory);
+        buckets++;
+      } catch (NoSuchFileException e) {
+        LOG.debug("{}: somebody else retired it", directory);
+      } catch (DirectoryNotEmptyException e) {
+        LOG.info("{}: a late writer came back; the next run retires it", directory);
+      }
+    }
+
+    /** Whoever may not change its mode may still be allowed to write to it. */
+    private void makeWritable(Path directory) throws IOException {
+      try {
+        fs.chmod(directory, log.store().directoryMode());
+      } catch (NoSuchFileException e) {
+        throw e;
+      } catch (IOException e) {
+        LOG.debug("{}: mode left: {}", directory, e.toString());
+      }
+    }
+
+    private void remove(Path file) throws IOException {
+      try {
+        fs.unlink(file);
+      } catch (NoSuchFileException e) {
+        // Another run, or an earlier one that a crash stopped, was here.
+      }
+    }
+
+    @Override
+    public void record(Path file) throws IOException {
+      remove(file);
+      records++;
+    }
+
+    @Override
+    public void parent(Path directory) {
+      try {
+        fs.rmdir(directory);
+      } catch (IOException e) {
+        LOG.debug("{}: stays: {}", directory, e.toString());
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package dev.cinch.view;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * Walks what a checkpoint retires and what still stands: bucket directories that end at or before
+ * it, records below it. That includes what late writers and closers made again. One directory's
+ * names are held at a time. Thread-safe.
+ */
+@CheckReturnValue
+final class RetiredTree {
+  private final LogContext log;
+
+  RetiredTree(LogContext log) {
+    this.log = log;
+  }
+
+  /** Told of everything found, children before the directories that hold them. */
+  interface Visitor {
+    void bucket(Path directory) throws IOException;
+
+    void record(Path file) throws IOException;
+
+    /** A directory all of whose range is retired, and that is empty unless somebody is late. */
+    void parent(Path directory) throws IOException;
+  }
+
+  void walk(Checkpoint checkpoint, Visitor visitor) throws IOException {
+    walkBuckets(checkpoint.to(), visitor);
+    walkRecords(checkpoint.number(), visitor);
+  }
+
+  private void walkBuckets(long to, Visitor visitor) throws IOException {
+    long width = log.bucketWidth();
+    long groupWidth = LogLayout.groupWidth(width);
+    long eraWidth = LogLayout.eraWidth(width);
+    Path buckets = log.layout().buckets();
+    for (long era : starts(buckets, to, eraWidth)) {
+      Path eraPath = buckets.resolve(TimeName.of(era));
+      for (long group : starts(eraPath, to, groupWidth)) {
+        Path groupPath = eraPath.resolve(TimeName.of(group));
+        for (long start : starts(groupPath, to, width)) {
+          if (start + width <= to) {
+            visitor.bucket(log.layout().bucket(new Bucket(start, width)));
+          }
+        }
+        if (group + groupWidth <= to) {
+          visitor.parent(groupPath);
+        }
+      }
+      if (era + eraWidth <= to) {
+        visitor.parent(eraPath);
+      }
+    }
+  }
+
+  private List<Long> starts(Path directory, long to, long width) throws IOException {
+    return names(directory).stream()
+        .map(TimeName::parse)
+        .flatMapToLong(OptionalLong::stream)
+        .filter(start -> Math.floorMod(start, width) == 0 && start < to)
+        .sorted()
+        .boxed()
+        .toList();
+  }
+
+  /** Another gc may have removed a directory since its parent was listed. */
+  private List<String> names(Path directory) throws IOException {
+    try {
+      return log.store().fs().list(directory);
+    } catch (NoSuchFileException e) {
+      return List.of();
+    }
+  }
+
+  private void walkRecords(long number, Visitor visitor) throws IOException {
+    long stays = LogLayout.groupOfRecord(number);
+    List<Long> groups =
+        names(log.layout().records()).stream()
+            .filter(name -> name.matches("\\d{7}"))
+            .map(Long::valueOf)
+            .filter(group -> group <= stays)
+            .sorted()
+            .toList();
+    for (long group : groups) {
+      Path directory = log.layout().recordGroup(group);
+      for (String name : names(directory)) {
+        OptionalLong parsed = Numbered.parse(name);
+        boolean retired =
+            parsed.isPresent()
+                ? parsed.getAsLong() < number
+                : group < stays && LogLayout.isTemporary(name);
+        if (retired) {
+          visitor.record(directory.resolve(name));
+        }
+      }
+      if (group < stays) {
+        visitor.parent(directory);
+      }
+    }
+  }
+}

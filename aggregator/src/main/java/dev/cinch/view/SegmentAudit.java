@@ -1,0 +1,98 @@
+package dev.cinch.view;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.read.SegmentFeed;
+import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.read.SegmentVerifier;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * Checks a whole segment against the records and locks that it covers, before they are retired:
+ * from then on the segment is all there is (rule R1). Thread-safe.
+ */
+@CheckReturnValue
+final class SegmentAudit {
+  private final LogContext log;
+  private final HorizonChain chain;
+  private final SegmentFeed feed;
+
+  SegmentAudit(LogContext log) {
+    this.log = log;
+    this.chain = new HorizonChain(log);
+    this.feed = new SegmentFeed(log);
+  }
+
+  private record Listed(ClosedBucket bucket, int trustedKeys) {}
+
+  /**
+   * @throws DamagedException if the segment lacks anything that its records and their locks name,
+   *     or has anything else
+   */
+  void check(long number) throws IOException {
+    try (SegmentReader segment = SegmentReader.open(log, number)) {
+      var expected = new Expected(segment);
+      new SegmentVerifier(segment).verify(expected::compare);
+      expected.end();
+    }
+  }
+
+  /** The buckets that the segment must have, read record by record. */
+  private final class Expected {
+    private final SegmentReader segment;
+    private final SegmentHeader header;
+    private final Deque<Listed> buckets = new ArrayDeque<>();
+    private long next;
+
+    Expected(SegmentReader segment) {
+      this.segment = segment;
+      this.header = segment.header();
+      this.next = header.firstRecord();
+    }
+
+    private void fill() throws IOException {
+      while (buckets.isEmpty() && next <= header.lastRecord()) {
+        Link link = chain.read(next);
+        if (next == header.lastRecord() && !link.digest().equals(header.lastDigest())) {
+          throw wrong("records up to SHA-256 " + link.digest(), header.lastDigest());
+        }
+        for (ClosedBucket b : link.record().buckets()) {
+          buckets.add(new Listed(b, link.record().trustedKeys()));
+        }
+        next++;
+      }
+    }
+
+    void compare(SegmentBucket found) throws IOException {
+      fill();
+      Listed listed = buckets.poll();
+      if (listed == null) {
+        throw wrong("no further bucket", "the bucket " + found.start());
+      }
+      BucketCloser.Closed closed = feed.lock(listed.bucket());
+      if (!SegmentBucket.of(closed.lock(), listed.trustedKeys()).equals(found)) {
+        throw wrong("what the lock of " + listed.bucket().start() + " says", "" + found.start());
+      }
+    }
+
+    void end() throws IOException {
+      fill();
+      if (!buckets.isEmpty()) {
+        throw wrong("the bucket " + buckets.element().bucket().start(), "the end");
+      }
+    }
+
+    private DamagedException wrong(String expected, String actual) {
+      return new DamagedException(segment.path(), 0, expected, actual);
+    }
+  }
+}

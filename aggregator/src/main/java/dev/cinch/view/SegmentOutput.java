@@ -1,0 +1,80 @@
+package dev.cinch.view;
+
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.fs.StoreFile;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/** Writes a segment's bytes to a file in large pieces, and their digest. Not thread-safe. */
+final class SegmentOutput implements SegmentEncoder.Output {
+  private static final int PIECE = 1 << 20;
+
+  private final StoreFile out;
+  private final ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
+  private final MessageDigest digest = sha256();
+  private long length;
+
+  SegmentOutput(StoreFile out) {
+    this.out = out;
+  }
+
+  @Override
+  public void write(ByteBuffer bytes) throws IOException {
+    digest.update(bytes.duplicate());
+    length += bytes.remaining();
+    if (bytes.remaining() > piece.remaining()) {
+      flush();
+    }
+    if (bytes.remaining() > PIECE) {
+      out.write(bytes);
+    } else {
+      piece.put(bytes);
+    }
+  }
+
+  private void flush() throws IOException {
+    out.write(piece.flip());
+    piece.clear();
+  }
+
+  /** Forces everything. */
+  void force() throws IOException {
+    flush();
+    out.force();
+  }
+
+  long length() {
+    return length;
+  }
+
+  /** What was written, or what a file holds: its length and SHA-256. */
+  String fingerprint() {
+    return fingerprint(length, digest);
+  }
+
+  static String fingerprint(StoreFile in) throws IOException {
+    MessageDigest digest = sha256();
+    ByteBuffer buffer = ByteBuffer.allocate(PIECE);
+    long length = 0;
+    while (in.read(buffer.clear(), length) > 0) {
+      length += buffer.flip().remaining();
+      digest.update(buffer);
+    }
+    return fingerprint(length, digest);
+  }
+
+  private static String fingerprint(long length, MessageDigest digest) {
+    return length + " bytes with SHA-256 " + HexFormat.of().formatHex(digest.digest());
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+}

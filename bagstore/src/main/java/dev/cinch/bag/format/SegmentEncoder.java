@@ -1,0 +1,175 @@
+package dev.cinch.bag.format;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Turns the messages of some records into the bytes of a segment, as a stream: header, blocks,
+ * index, trailer. What comes out depends only on what is put in.
+ *
+ * <p>Memory: one block, the witnesses of one bucket, and 24 bytes for each block. Not thread-safe;
+ * after an exception it is of no more use.
+ */
+@CheckReturnValue
+public final class SegmentEncoder {
+  private final Output out;
+  private final int seed;
+  private final SegmentIndex index = new SegmentIndex();
+  private final Map<ByteBuffer, Integer> witnesses = new HashMap<>();
+  private final Map<List<Integer>, Integer> sets = new HashMap<>();
+  private ByteBuffer messages = block(SegmentBlock.TARGET);
+  private ByteBuffer leases = block(1 << 12);
+  private long offset;
+  private long blockTime;
+  private long count;
+  private long buckets;
+
+  /** Takes the bytes of a segment. */
+  @FunctionalInterface
+  public interface Output {
+    /** Takes all that remains in the buffer, which is used again afterwards. */
+    void write(ByteBuffer bytes) throws IOException;
+  }
+
+  /** Begins a segment. */
+  public SegmentEncoder(SegmentHeader header, Output out) throws IOException {
+    this.out = out;
+    ByteBuffer bytes = header.encode();
+    this.seed = SegmentHeader.checksumOf(bytes);
+    offset = bytes.remaining();
+    out.write(bytes);
+  }
+
+  private static ByteBuffer block(int body) {
+    return ByteBuffer.allocate(SegmentBlock.HEAD + body)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .position(SegmentBlock.HEAD);
+  }
+
+  /** Begins the next bucket; buckets come in the order of their starts. */
+  public void bucket(SegmentBucket bucket) throws IOException {
+    flush();
+    witnesses.clear();
+    sets.clear();
+    ByteBuffer block = block(bucket.bodyLength());
+    bucket.encode(block);
+    emit(block, SegmentBlock.BUCKET, bucket.start());
+    buckets++;
+  }
+
+  /**
+   * The number of a lease set in the current bucket.
+   *
+   * @param signed the witnesses as they stood in the data file, valid or not
+   */
+  public int leaseSet(List<byte[]> signed) {
+    var numbers = new ArrayList<Integer>(signed.size());
+    for (byte[] bytes : signed) {
+      Integer number = witnesses.get(ByteBuffer.wrap(bytes));
+      if (number == null) {
+        number = witnesses.size() + 1;
+        witnesses.put(ByteBuffer.wrap(bytes), number);
+        leases = reserve(leases, 4 + bytes.length);
+        leases.putInt(Frame.entry(Frame.KIND_WITNESS, bytes.length)).put(bytes);
+      }
+      numbers.add(number);
+    }
+    Integer set = sets.get(numbers);
+    if (set == null) {
+      set = sets.size() + 1;
+      sets.put(numbers, set);
+      leases = reserve(leases, 4 + 4 * numbers.size());
+      leases.putInt(Frame.entry(Frame.KIND_LEASE_SET, 4 * numbers.size()));
+      for (int n : numbers) {
+        leases.putInt(n);
+      }
+    }
+    return set;
+  }
+
+  /**
+   * Adds the next message, in the total order.
+   *
+   * @param file place in the bucket's file table
+   * @param position in the data file
+   * @param leaseSet from {@link #leaseSet}, 0 for none
+   * @param bytes holds the payload at {@code at}, {@code length} bytes
+   */
+  public void message(
+      int file, long position, int leaseSet, long timestamp, byte[] bytes, int at, int length)
+      throws IOException {
+    int needed = SegmentBlock.MESSAGE_OVERHEAD + length;
+    if (messages.position() > SegmentBlock.HEAD
+        && messages.position() - SegmentBlock.HEAD + needed > SegmentBlock.TARGET) {
+      flushMessages();
+    }
+    if (messages.position() == SegmentBlock.HEAD) {
+      blockTime = timestamp;
+    }
+    messages = reserve(messages, needed);
+    messages.putInt(length).putInt(file).putInt(leaseSet).putLong(timestamp).putLong(position);
+    messages.put(bytes, at, length);
+    count++;
+  }
+
+  /** Ends the segment. */
+  public void end() throws IOException {
+    flush();
+    ByteBuffer body = index.body();
+    ByteBuffer block = block(body.remaining()).put(body);
+    long indexOffset = offset;
+    int length = block.position();
+    SegmentBlock.seal(block, SegmentBlock.INDEX, seed, offset);
+    out.write(block.flip());
+    out.write(new SegmentTrailer(indexOffset, length, count, buckets).encode(seed));
+  }
+
+  /** Messages so far. */
+  public long messages() {
+    return count;
+  }
+
+  private void flush() throws IOException {
+    if (messages.position() > SegmentBlock.HEAD) {
+      flushMessages();
+    }
+  }
+
+  /**
+   * The leases first used in a block stand before it. Those of a message that is still to come may
+   * be among them: earlier than needed is early enough.
+   */
+  private void flushMessages() throws IOException {
+    if (leases.position() > SegmentBlock.HEAD) {
+      emit(leases, SegmentBlock.LEASES, blockTime);
+      leases = block(1 << 12);
+    }
+    emit(messages, SegmentBlock.MESSAGES, blockTime);
+    messages =
+        messages.capacity() > 4 * SegmentBlock.TARGET
+            ? block(SegmentBlock.TARGET)
+            : messages.clear().position(SegmentBlock.HEAD);
+  }
+
+  private void emit(ByteBuffer block, int kind, long time) throws IOException {
+    int length = block.position();
+    SegmentBlock.seal(block, kind, seed, offset);
+    index.add(kind, length, offset, time);
+    offset += length;
+    out.write(block.flip());
+  }
+
+  private static ByteBuffer reserve(ByteBuffer buffer, int bytes) {
+    if (buffer.remaining() >= bytes) {
+      return buffer;
+    }
+    int capacity = Math.max(Math.multiplyExact(buffer.capacity(), 2), buffer.position() + bytes);
+    return ByteBuffer.allocate(capacity).order(ByteOrder.LITTLE_ENDIAN).put(buffer.flip());
+  }
+}

@@ -1,0 +1,75 @@
+package dev.cinch.bag.format;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.zip.CRC32;
+
+/**
+ * The last bytes of a segment: where its index stands.
+ *
+ * <pre>
+ *  0  8  magic "CINCHEND"
+ *  8  8  offset of the index block
+ * 16  8  length of the index block with its head
+ * 24  8  messages in the segment
+ * 32  8  buckets in the segment
+ * 40  4  CRC-32 of: the header's checksum (4), bytes 0 to 39
+ * </pre>
+ *
+ * Numbers are little-endian. The index block ends where the trailer begins.
+ *
+ * @param indexOffset bytes from the start of the file
+ * @param indexLength bytes
+ * @param messages in all buckets
+ * @param buckets covered that exist
+ */
+public record SegmentTrailer(long indexOffset, long indexLength, long messages, long buckets) {
+  /** Bytes of a trailer. */
+  public static final int BYTES = 44;
+
+  private static final long MAGIC =
+      ByteBuffer.wrap("CINCHEND".getBytes(StandardCharsets.US_ASCII))
+          .order(ByteOrder.LITTLE_ENDIAN)
+          .getLong();
+  private static final int CRC_AT = 40;
+
+  ByteBuffer encode(int seed) {
+    ByteBuffer out = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    out.putLong(MAGIC).putLong(indexOffset).putLong(indexLength).putLong(messages);
+    out.putLong(buckets).putInt(checksum(seed, out.array()));
+    return out.flip();
+  }
+
+  /**
+   * @param in 44 bytes, little-endian, from index 0
+   * @param seed the header's checksum
+   * @param offset of the trailer
+   * @param path for error messages
+   * @throws DamagedException if it is none, or does not belong to this header
+   */
+  public static SegmentTrailer decode(ByteBuffer in, int seed, long offset, Path path)
+      throws DamagedException {
+    if (in.limit() < BYTES
+        || in.getLong(0) != MAGIC
+        || in.getInt(CRC_AT) != checksum(seed, in.array())) {
+      throw new DamagedException(path, offset, "a segment's trailer", "none");
+    }
+    var trailer = new SegmentTrailer(in.getLong(8), in.getLong(16), in.getLong(24), in.getLong(32));
+    if (trailer.indexOffset < SegmentHeader.BYTES
+        || trailer.indexOffset + trailer.indexLength != offset
+        || trailer.indexLength < SegmentBlock.HEAD
+        || trailer.indexLength > Integer.MAX_VALUE - 8) {
+      throw new DamagedException(path, offset, "the place of the index", "" + trailer);
+    }
+    return trailer;
+  }
+
+  private static int checksum(int seed, byte[] bytes) {
+    var crc = new CRC32();
+    crc.update(ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(seed).array(), 0, 4);
+    crc.update(bytes, 0, CRC_AT);
+    return (int) crc.getValue();
+  }
+}

@@ -1,0 +1,78 @@
+package dev.cinch.bag.read;
+
+import dev.cinch.bag.read.LogReader.Objection;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreSettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Hands messages in a time range to a sink, with rule F3 applied, and knows how far it came, so
+ * that a bucket that is retired while it is read is gone on with from its segment. Not thread-safe.
+ */
+final class Delivery {
+  private final long from;
+  private final long to;
+  private final MessageSink sink;
+  private final Objection objection;
+  private final boolean required;
+  private long done;
+  private long skip;
+  private boolean sinkFailed;
+
+  Delivery(LogContext log, long from, long to, MessageSink sink, Objection objection) {
+    this.from = from;
+    this.to = to;
+    this.sink = sink;
+    this.objection = objection;
+    this.required = log.store().settings().leases() == StoreSettings.Leases.REQUIRED;
+  }
+
+  /** A bucket begins: from now on messages are counted anew. */
+  void begin() {
+    done = 0;
+    skip = 0;
+  }
+
+  /** The same bucket begins again from another source, in the same order. */
+  void again() {
+    skip = done;
+  }
+
+  /** Whether the exception on its way came from the sink, and not from the store. */
+  boolean sinkFailed() {
+    return sinkFailed;
+  }
+
+  /** Whether the range ends at or before a time. */
+  boolean endsBy(long time) {
+    return to <= time;
+  }
+
+  /** False if the sink wants no more. */
+  boolean accept(Message m, @Nullable LeaseSet set, Path path) throws IOException {
+    long timestamp = m.timestamp();
+    if (timestamp < from || timestamp >= to) {
+      return true;
+    }
+    if (skip > 0) {
+      skip--;
+      return true;
+    }
+    done++;
+    String why = null;
+    if (required) {
+      why = set == null ? "it names no lease" : set.objection(timestamp);
+    }
+    sinkFailed = true;
+    boolean more = true;
+    if (why != null) {
+      objection.ignored(m, path, why);
+    } else {
+      more = sink.accept(m);
+    }
+    sinkFailed = false;
+    return more;
+  }
+}

@@ -1,0 +1,108 @@
+package dev.cinch.bag.read;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the buckets of a record for whoever builds a segment: all messages that the locks cover, in
+ * the total order, whether rule F3 lets them exist or not. Memory is bounded by the data files of
+ * one bucket. Thread-safe.
+ */
+@CheckReturnValue
+public final class SegmentFeed {
+  private final LogContext log;
+  private final LogReader reader;
+  private final BucketCloser locks;
+
+  public SegmentFeed(LogContext log) {
+    this.log = log;
+    this.reader = new LogReader(log);
+    this.locks = new BucketCloser(log);
+  }
+
+  /**
+   * A listed bucket's lock.
+   *
+   * @throws DamagedException if there is none, or not the one that the record lists
+   */
+  public BucketCloser.Closed lock(ClosedBucket listed) throws IOException {
+    var bucket = new Bucket(listed.start(), log.bucketWidth());
+    var path = LogLayout.lock(log.layout().bucket(bucket));
+    BucketCloser.Closed closed =
+        locks.read(bucket).orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
+    if (!closed.digest().equals(listed.lockDigest())) {
+      throw new DamagedException(path, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
+    }
+    return closed;
+  }
+
+  /** Bytes of data files that the record's locks cover. */
+  public long bytes(HorizonRecord record) throws IOException {
+    long bytes = 0;
+    for (ClosedBucket b : record.buckets()) {
+      for (LockedFile f : lock(b).lock().files()) {
+        bytes += f.validLength();
+      }
+    }
+    return bytes;
+  }
+
+  /** Puts the record's buckets, in order, into a segment. */
+  public void feed(HorizonRecord record, SegmentEncoder out) throws IOException {
+    for (ClosedBucket listed : record.buckets()) {
+      feed(lock(listed), record.trustedKeys(), out);
+    }
+  }
+
+  private void feed(BucketCloser.Closed closed, int trustedKeys, SegmentEncoder out)
+      throws IOException {
+    out.bucket(SegmentBucket.of(closed.lock(), trustedKeys));
+    var cursors = new ArrayList<DataFileCursor>();
+    try {
+      List<LockedFile> files = closed.lock().files();
+      for (int i = 0; i < files.size(); i++) {
+        if (files.get(i).validLength() > 0) {
+          DataFileCursor c = reader.open(closed.lock().bucket(), files.get(i), trustedKeys);
+          c.tag = i;
+          cursors.add(c);
+        }
+      }
+      var merge = new Merge(cursors);
+      var known = new LeaseSet[files.size()];
+      var numbers = new int[files.size()];
+      for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
+        int i = m.tag;
+        LeaseSet set = m.leaseSet();
+        if (set == null) {
+          numbers[i] = 0;
+        } else if (!same(set, known[i])) { // sets are made anew in every batch
+          numbers[i] = out.leaseSet(m.signedLeases());
+        }
+        known[i] = set;
+        m.feed(out, numbers[i]);
+      }
+    } finally {
+      for (DataFileCursor c : cursors) {
+        c.close();
+      }
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // the same object, or ask the encoder
+  private static boolean same(LeaseSet a, @Nullable LeaseSet b) {
+    return a == b;
+  }
+}
