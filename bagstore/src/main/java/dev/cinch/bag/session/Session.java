@@ -52,6 +52,9 @@ import org.slf4j.LoggerFactory;
 public final class Session implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Session.class);
 
+  /** How long to wait for a fence without looking after the lease. */
+  private static final long FENCE_SLICE_NANOS = 500_000_000;
+
   private final Store store;
   private final LeaseService service;
   private final String holder;
@@ -223,8 +226,15 @@ public final class Session implements AutoCloseable {
         log.horizon().advance(to, OptionalLong.of(opinion(holding)));
         return;
       } catch (TooEarlyException e) {
-        LOG.info("fencing {}: {}", log.name(), e.getMessage());
-        time.sleepNanos(e.waitNanos());
+        LOG.debug("fencing {}: {}", log.name(), e.getMessage());
+        // In slices, renewing meanwhile: a fence may take longer than a lease.
+        time.sleepNanos(Math.min(e.waitNanos(), FENCE_SLICE_NANOS));
+        long unused = holding.lease().doWork(time.monotonicNanos());
+        if (holding.lease().remainingNanos() <= 0) {
+          throw new SessionRefusedException(
+              "a lease was lost while its fence was waited for: " + holding.lease().lostWhy(),
+              null);
+        }
       }
     }
   }

@@ -1,0 +1,71 @@
+package dev.cinch.bag.session;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import java.util.List;
+import java.util.Optional;
+
+/** A lease service behind a network that a test can cut, or lead to another service. */
+final class Cut implements LeaseService {
+  volatile LeaseService service;
+  volatile boolean cut;
+
+  Cut(LeaseService service) {
+    this.service = service;
+  }
+
+  private LeaseService reach() throws LeaseUnavailableException {
+    if (cut) {
+      throw new LeaseUnavailableException("the network is cut", null);
+    }
+    return service;
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return reach().acquire(request);
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return reach().renew(id, durationMs, addLogs, report);
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return reach().upgrade(id, durationMs);
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    reach().release(id, report);
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    return reach().show(name);
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    return reach().list(prefix, after, limit);
+  }
+
+  @Override
+  public long now() throws LeaseUnavailableException {
+    return reach().now();
+  }
+}

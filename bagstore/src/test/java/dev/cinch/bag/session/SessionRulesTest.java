@@ -1,0 +1,385 @@
+package dev.cinch.bag.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.bag.write.PendingReceipt;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Sections 6 and 7 where leases meet storage: F1, F2, F4, and what L2, L3, L8 and L9 ask of a
+ * session.
+ */
+class SessionRulesTest {
+  private static final LeaseName NAME = new LeaseName("tenant-7");
+  private static final List<LeaseName> NAMES = List.of(NAME);
+  private static final Duration LEASE = Duration.ofSeconds(10);
+  private static final long MS = 1_000_000;
+
+  private Rig rig;
+  private SigningKey key;
+  private MemoryLeaseService service;
+
+  @BeforeEach
+  void start() throws Exception {
+    begin();
+  }
+
+  private void begin() throws Exception {
+    rig = Rig.memory(7);
+    key = SigningKey.ofSeed(new byte[32]);
+    Store store = store(rig.disk.view(Rig.ALICE), rig.time, "head");
+    assertEquals(1, TrustedKeyFiles.add(store.context(), key.publicKey()));
+    service = serve(key, rig.time, store);
+  }
+
+  private static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store)
+      throws IOException {
+    return MemoryLeaseService.builder(new WitnessSigner(key), time)
+        .registry(new StoreInstances(store.context()))
+        .random(new Random(3))
+        .start();
+  }
+
+  private Store store(StoreFs fs, TimeSource time, String machine) throws IOException {
+    return Store.open(
+        rig.root,
+        new Store.Environment(fs, new MachineName(machine), time, new Random(machine.hashCode())));
+  }
+
+  private Store store(String machine) throws IOException {
+    return store(rig.disk.view(Rig.ALICE), rig.time, machine);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static Receipt.Committed committed(Receipt receipt) {
+    return assertInstanceOf(Receipt.Committed.class, receipt);
+  }
+
+  private TreeMap<Long, String> settled(Log log) throws IOException {
+    var all = new TreeMap<Long, String>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            true,
+            m -> all.put(m.timestamp(), new String(m.payload(), StandardCharsets.UTF_8)) == null,
+            (m, f, why) -> {});
+    return all;
+  }
+
+  @Test
+  void f1_messagesOfTheNextHolderAreLaterEvenIfItsClockIsBehind() throws Exception {
+    Store a = store("a");
+    Store b = store(rig.disk.view(Rig.ALICE), rig.time.skewed(-400 * MS), "b");
+    long last;
+    try (Session session = Session.open(a, service, "a")) {
+      session.acquire(NAMES, LEASE);
+      last = committed(session.append(a.log(Rig.JOBS), bytes("a"))).timestamp();
+    }
+    try (Session session = Session.open(b, service, "b")) {
+      Grant grant = session.acquire(NAMES, LEASE);
+      assertEquals(Ending.RELEASED, grant.witnesses().get(0).witness().previousEnding());
+      assertTrue(session.fence(NAME).isNone());
+      long first = committed(session.append(b.log(Rig.JOBS), bytes("b"))).timestamp();
+      assertTrue(first > last, first + " after " + last);
+    }
+  }
+
+  @Test
+  void f1_afterALossNothingOfTheEarlierHolderAppearsAnyMore() throws Exception {
+    // A is paused at each file operation of an append in turn, for longer than its lease; meanwhile
+    // B takes the lease over.
+    assertTrue(pauseAtEach(false) >= 12, "operations of an append that enters a bucket");
+    assertTrue(pauseAtEach(true) >= 4, "operations of a later append");
+  }
+
+  private int pauseAtEach(boolean sameBucket) throws Exception {
+    int operations = 0;
+    while (takeOverAt(operations + 1, sameBucket)) {
+      operations++;
+      begin();
+    }
+    begin();
+    return operations;
+  }
+
+  /** False if the append has fewer operations than that. */
+  private boolean takeOverAt(int pauseAt, boolean sameBucket) throws Exception {
+    var countdown = new AtomicInteger(Integer.MAX_VALUE);
+    var seenByB = new ArrayList<TreeMap<Long, String>>();
+    var firstOfB = new ArrayList<Long>();
+    FaultyFs.Before pause =
+        op -> {
+          if (countdown.decrementAndGet() == 0) {
+            try {
+              rig.time.advanceNanos(LEASE.toNanos() + 1);
+              takeOver(seenByB, firstOfB);
+            } catch (Exception e) {
+              throw new IllegalStateException(e);
+            }
+          }
+        };
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    fs.before(pause);
+    Store a = store(fs, rig.time, "a");
+    Log log = a.log(Rig.JOBS);
+    Grant grant = acquire("a");
+    Witness w = grant.witnesses().get(0).witness();
+    var stamp =
+        new LeaseStamp(grant.witnesses(), w.lowerBound(), w.expiry() - LEASE.toNanos() / 20);
+    LogWriter writer = log.writer(Durability.SYNC);
+    committed(writer.append(stamp, bytes("a before")));
+    if (!sameBucket) {
+      rig.time.advanceMs(1100);
+    }
+    countdown.set(pauseAt);
+    Receipt late = writer.append(stamp, bytes("a late"));
+    if (seenByB.isEmpty()) {
+      committed(late);
+      return false;
+    }
+    rig.settle(store("reader").log(Rig.JOBS));
+    TreeMap<Long, String> all = settled(store("reader").log(Rig.JOBS));
+    assertEquals(
+        late instanceof Receipt.Committed, all.containsValue("a late"), "operation " + pauseAt);
+    for (var m : all.headMap(Long.MAX_VALUE).entrySet()) {
+      if (m.getValue().startsWith("a ")) {
+        assertTrue(m.getKey() < firstOfB.get(0), "A before B, operation " + pauseAt);
+        assertTrue(
+            seenByB.get(0).containsKey(m.getKey()),
+            m.getValue() + " came into existence after B's first read, operation " + pauseAt);
+      }
+    }
+    return true;
+  }
+
+  private Grant acquire(String holder) throws Exception {
+    var request =
+        new dev.cinch.lease.AcquireRequest(
+            dev.cinch.lease.Id.random(new Random(holder.hashCode())),
+            NAMES,
+            holder,
+            LEASE.toMillis(),
+            dev.cinch.lease.LogSet.of(List.of(store("x").log(Rig.JOBS).id())),
+            false);
+    return service.acquire(request);
+  }
+
+  private void takeOver(List<TreeMap<Long, String>> seen, List<Long> first) throws Exception {
+    Store b = store("b");
+    try (Session session = Session.open(b, service, "b")) {
+      session.acquire(NAMES, LEASE);
+      Log log = b.log(Rig.JOBS);
+      seen.add(settled(log));
+      first.add(committed(session.append(log, bytes("b"))).timestamp());
+    }
+  }
+
+  @Test
+  void f2_aHolderWhoseLeaseRanOutIsRefusedByItsOwnMonotonicClock() throws Exception {
+    Store a = store("a");
+    var down = new Cut(service);
+    try (Session session = Session.open(a, down, "a")) {
+      session.acquire(NAMES, LEASE);
+      down.cut = true; // its renewals get no answer any more
+      rig.time.advanceNanos(LEASE.toNanos());
+      assertThrows(
+          MessageRefusedException.class, () -> session.append(a.log(Rig.JOBS), bytes("late")));
+    }
+  }
+
+  @Test
+  void f4_onlyThoseWhoWantTheUnreleasedNameWait() throws Exception {
+    acquire("a"); // never released
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    Store c = store("c");
+    try (Session session = Session.open(c, service, "c")) {
+      long before = rig.time.monotonicNanos();
+      session.acquire(List.of(new LeaseName("another")), LEASE);
+      assertTrue(rig.time.monotonicNanos() - before < 100 * MS, "no wait for another name");
+      committed(session.append(c.log(Rig.JOBS), bytes("c")));
+    }
+    try (Session session = Session.open(c, service, "c")) {
+      long before = rig.time.monotonicNanos();
+      session.acquire(NAMES, LEASE);
+      assertTrue(rig.time.monotonicNanos() - before > 1000 * MS, "the fence has to be waited for");
+      assertFalse(session.fence(NAME).isNone());
+    }
+  }
+
+  @Test
+  void f1_aSessionFencesBeforeItsFirstWrite() throws Exception {
+    Grant lost = acquire("a");
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    Store b = store("b");
+    try (Session session = Session.open(b, service, "b")) {
+      session.acquire(NAMES, LEASE);
+      Fence fence = session.fence(NAME);
+      assertTrue(fence.upTo() >= lost.expiry());
+      long settled = b.log(Rig.JOBS).horizon().chain().freshTip().orElseThrow().record().to();
+      assertTrue(settled >= fence.upTo(), "the horizon has passed the fence");
+    }
+    try (Session session = Session.open(b, service, "c")) {
+      session.acquire(NAMES, LEASE);
+      assertTrue(session.fence(NAME).isNone(), "it was reported as done (rule L8)");
+    }
+  }
+
+  @Test
+  void l2_releaseStatesAWatermarkThatCoversAllThatWasWritten() throws Exception {
+    Store a = store("a");
+    long last = 0;
+    try (Session session = Session.open(a, service, "a", Durability.CLOSE)) {
+      session.acquire(NAMES, LEASE);
+      for (int i = 0; i < 100; i++) {
+        byte[] m = bytes("m" + i);
+        last = session.submit(a.log(Rig.JOBS), m, 0, m.length).timestamp();
+      }
+    }
+    Witness next = acquire("b").witnesses().get(0).witness();
+    assertEquals(last, next.watermark().timestamp());
+  }
+
+  @Test
+  void l2_releaseWaitsForEveryVerdict() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Store a = store(fs, rig.time, "a");
+    try (Session session = Session.open(a, service, "a")) {
+      session.acquire(NAMES, Duration.ofSeconds(50));
+      committed(session.append(a.log(Rig.JOBS), bytes("fine")));
+      fs.arm(1, FaultyFs.Fault.ERROR_AFTER, op -> op.kind() == FaultyFs.Kind.FORCE);
+      byte[] m = bytes("who knows");
+      PendingReceipt pending = session.submit(a.log(Rig.JOBS), m, 0, m.length);
+      assertTrue(session.release());
+      assertTrue(pending.isDone(), "released before the verdict was in");
+      committed(pending.await()); // forced after all
+    }
+  }
+
+  @Test
+  void l3_afterARestartThatForgotEverythingTheEarlierCeilingIsFenced() throws Exception {
+    Grant lost = acquire("a");
+    service = serve(key, rig.time, store("head2"));
+    assertEquals(
+        LeaseRefusedException.Reason.NOT_YET,
+        assertThrows(LeaseRefusedException.class, () -> acquire("b")).reason());
+    rig.time.advanceMs(120_000);
+    Store b = store("b");
+    try (Session session = Session.open(b, service, "b")) {
+      Witness w = session.acquire(NAMES, LEASE).witnesses().get(0).witness();
+      assertEquals(2, w.instance());
+      assertTrue(session.fence(NAME).upTo() >= lost.expiry());
+      assertTrue(w.lowerBound() >= lost.expiry());
+      committed(session.append(b.log(Rig.JOBS), bytes("b")));
+    }
+  }
+
+  @Test
+  void l3_l9_anInstanceThatHasASuccessorStopsForGood() throws Exception {
+    MemoryLeaseService successor = serve(key, rig.time, store("head2"));
+    rig.time.advanceMs(120_000); // long enough that it must look, or publish, before it signs
+    assertEquals(
+        LeaseRefusedException.Reason.SUPERSEDED,
+        assertThrows(LeaseRefusedException.class, () -> acquire("a")).reason());
+    assertEquals(2, successor.info().instance());
+  }
+
+  @Test
+  void l8_aWitnessFromAServerWithAWrongClockIsRefused() throws Exception {
+    var wrong =
+        MemoryLeaseService.builder(new WitnessSigner(key), rig.time.skewed(600_000 * MS))
+            .fresh(true)
+            .random(new Random(3))
+            .start();
+    try (Session session = Session.open(store("a"), wrong, "a")) {
+      assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+    }
+  }
+
+  @Test
+  void l9_aLowerInstanceThanOneMetBeforeIsRefused() throws Exception {
+    // With a registry instances count from 1; without one they are numbered by their start time,
+    // which is higher.
+    var unregistered =
+        MemoryLeaseService.builder(new WitnessSigner(key), rig.time)
+            .fresh(true)
+            .random(new Random(3))
+            .start();
+    var either = new Cut(unregistered);
+    try (Session session = Session.open(store("a"), either, "a")) {
+      session.acquire(List.of(new LeaseName("one")), LEASE);
+      either.service = service;
+      assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+    }
+  }
+
+  @Test
+  void aServerWhoseKeyTheStoreDoesNotTrustIsRefused() throws Exception {
+    var foreign =
+        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), rig.time)
+            .fresh(true)
+            .start();
+    try (Session session = Session.open(store("a"), foreign, "a")) {
+      var e = assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+      assertTrue(String.valueOf(e.getMessage()).contains("not one that this store trusts"));
+    }
+  }
+
+  @Test
+  void aLogMadeAfterTheGrantIsGainedByARenewal() throws Exception {
+    Store a = store("a");
+    try (Session session = Session.open(a, service, "a")) {
+      session.acquire(NAMES, LEASE);
+      Log late = a.createLog(new LogName("late"));
+      committed(session.append(late, bytes("m")));
+    }
+  }
+
+  @Test
+  void tooShortALeaseIsRefusedBeforeItIsAskedFor() throws Exception {
+    try (Session session = Session.open(store("a"), service, "a")) {
+      assertThrows(
+          IllegalArgumentException.class, () -> session.acquire(NAMES, Duration.ofSeconds(3)));
+    }
+  }
+}
