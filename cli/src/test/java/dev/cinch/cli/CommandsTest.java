@@ -1,0 +1,261 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+/** Every command, doing what it is for. */
+class CommandsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @TempDir Path temp;
+
+  @Test
+  void versionIsTheBuilds() {
+    Cinch.Ran ran = new Cinch().run("--version").ended(0);
+    assertTrue(ran.out().matches("cinch \\d+\\.\\d+\\.\\d+\\S*\n"), ran.out());
+    assertEquals(ran.out(), new Cinch().run("-V").ended(0).out());
+  }
+
+  @Test
+  void everyCommandHasHelpWithAnExample() {
+    helped(Commands.all(Io.ofProcess()), List.of());
+  }
+
+  private static void helped(CommandLine line, List<String> path) {
+    var args = new java.util.ArrayList<>(path);
+    args.add("--help");
+    Cinch.Ran ran = new Cinch().run(args.toArray(String[]::new)).ended(0);
+    assertTrue(ran.out().contains("Example"), () -> args + ": " + ran.out());
+    assertTrue(ran.out().startsWith("Usage: cinch"), ran.out());
+    line.getSubcommands()
+        .forEach(
+            (name, sub) -> {
+              var deeper = new java.util.ArrayList<>(path);
+              deeper.add(name);
+              helped(sub, deeper);
+            });
+  }
+
+  @Test
+  void helpListsTheExitCodes() {
+    String help = new Cinch().run("--help").ended(0).out();
+    for (int code = 0; code <= 4; code++) {
+      assertTrue(help.matches("(?s).*\n +" + code + " +\\S.*"), help);
+    }
+  }
+
+  @Test
+  void completionIsAScriptThatNamesEveryCommand() throws Exception {
+    Path script = temp.resolve("completion");
+    Files.write(script, new Cinch().run("completion").ended(0).bytes());
+    Process bash = new ProcessBuilder("bash", "-n", script.toString()).start();
+    assertEquals(0, bash.waitFor());
+    String text = Files.readString(script);
+    for (String name : Commands.all(Io.ofProcess()).getSubcommands().keySet()) {
+      assertTrue(text.contains(name), name);
+    }
+  }
+
+  @Test
+  void initWritesEverySetting() throws IOException {
+    Path store =
+        Cinch.store(
+            temp,
+            "--bucket-width=2s",
+            "--grace=5s",
+            "--clock-ahead=1s",
+            "--clock-behind=900ms",
+            "--timestamp-distance=800ms",
+            "--slow-append=700ms",
+            "--longest-lease=1m",
+            "--lease-margin=600ms",
+            "--file-mode=0660",
+            "--directory-mode=02770",
+            "--message-limit=1000",
+            "--confirm=always",
+            "--leases=required");
+    JsonNode json = JSON.readTree(store.resolve("store.json").toFile());
+    assertEquals(2_000, json.get("bucketWidthMs").longValue());
+    assertEquals(5_000, json.get("graceMs").longValue());
+    assertEquals(1_000, json.get("clockAheadMs").longValue());
+    assertEquals(900, json.get("clockBehindMs").longValue());
+    assertEquals(800, json.get("timestampDistanceMs").longValue());
+    assertEquals(700, json.get("slowAppendMs").longValue());
+    assertEquals(60_000, json.get("longestLeaseMs").longValue());
+    assertEquals(600, json.get("leaseMarginMs").longValue());
+    assertEquals("660", json.get("fileMode").textValue());
+    assertEquals("2770", json.get("directoryMode").textValue());
+    assertEquals(1_000, json.get("messageLimit").longValue());
+    assertEquals("always", json.get("confirm").textValue());
+    assertEquals("required", json.get("leases").textValue());
+  }
+
+  @Test
+  void initTakesItsDirectoryFromTheEnvironmentToo() {
+    Path store = temp.resolve("store");
+    Cinch.on(store).run("init").ended(0);
+    assertTrue(Files.exists(store.resolve("store.json")));
+  }
+
+  @Test
+  void appendedLinesComeBackInOrderLiveAndSettled() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    var text = new StringBuilder();
+    for (int i = 0; i < 20_000; i++) {
+      text.append("line ").append(i).append('\n');
+    }
+    assertEquals("", cinch.feed(text.toString(), "append", "--log", "jobs").ended(0).out());
+    assertEquals("", cinch.run("cat", "--log", "jobs").ended(0).out());
+    assertEquals(text.toString(), cinch.run("cat", "--log", "jobs", "--live").ended(0).out());
+    cinch.settle("jobs");
+    assertEquals(text.toString(), cinch.run("cat", "--log", "jobs").ended(0).out());
+    Cinch.Ran verified = cinch.run("verify").ended(0);
+    assertTrue(verified.out().startsWith("intact: "), verified.out());
+    assertTrue(verified.out().contains(" 20000 messages"), verified.out());
+    Cinch.Ran audited = cinch.run("audit").ended(0);
+    assertTrue(audited.out().startsWith("exclusive: 20000 messages"), audited.out());
+  }
+
+  @Test
+  void receiptsNameLineAndPlace() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    Cinch.Ran ran =
+        cinch.feed("a\nb\nc", "append", "--log", "jobs", "--json", "--machine", "m7").ended(0);
+    List<String> receipts = ran.out().lines().toList();
+    List<String> messages =
+        cinch.run("cat", "--log", "jobs", "--live", "--format", "json").out().lines().toList();
+    assertEquals(3, receipts.size());
+    for (int i = 0; i < 3; i++) {
+      JsonNode receipt = JSON.readTree(receipts.get(i));
+      JsonNode message = JSON.readTree(messages.get(i));
+      assertEquals(i + 1, receipt.get("line").intValue());
+      assertEquals("committed", receipt.get("state").textValue());
+      assertTrue(receipt.get("file").textValue().startsWith("m7-"));
+      assertEquals(receipt.get("timestamp"), message.get("timestamp"));
+      assertEquals(receipt.get("file"), message.get("file"));
+      assertEquals(receipt.get("position"), message.get("position"));
+      assertFalse(message.get("settled").booleanValue());
+    }
+  }
+
+  @Test
+  void catTakesARangeAsInstantsOrNanoseconds() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    String receipts = cinch.feed("a\nb\nc\n", "append", "--log", "jobs", "--json").ended(0).out();
+    long second = JSON.readTree(receipts.lines().toList().get(1)).get("timestamp").longValue();
+    String nanos = Long.toString(second);
+    String instant = Converters.Moment.text(second);
+    for (String time : List.of(nanos, instant)) {
+      assertEquals("b\nc\n", cinch.run("cat", "--log=jobs", "--live", "--from", time).out());
+      assertEquals("a\n", cinch.run("cat", "--log=jobs", "--live", "--to", time).out());
+    }
+  }
+
+  @Test
+  void followEndsOnceItsEndIsSettled() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    String receipt = cinch.feed("a\nb\n", "append", "--log", "jobs", "--json").ended(0).out();
+    long first = JSON.readTree(receipt.lines().toList().get(0)).get("timestamp").longValue();
+    var closer =
+        new Thread(
+            () -> {
+              try {
+                cinch.settle("jobs");
+              } catch (Exception e) {
+                throw new IllegalStateException(e);
+              }
+            });
+    closer.start();
+    String to = Long.toString(first + 1);
+    assertEquals("a\n", cinch.run("cat", "--log=jobs", "--follow", "--to", to).ended(0).out());
+    closer.join();
+  }
+
+  @Test
+  void closeSettlesWhatIsDueAndIsNoErrorWhenNothingIs() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.feed("a\n", "append", "--log", "jobs").ended(0);
+    Cinch.Ran first = cinch.run("close").ended(0);
+    assertTrue(
+        first.out().matches("jobs: settled through \\S+ \\(record 1, 0 buckets closed\\)\n"));
+    cinch.settle("jobs");
+    String through = Converters.Moment.text(0);
+    assertEquals("", cinch.run("close", "--log=jobs", "--through", through).ended(0).out());
+    cinch
+        .run("close", "--log=jobs", "--through", "2100-01-01T00:00:00Z")
+        .failed(3, "too early to settle");
+    assertEquals("a\n", cinch.run("cat", "--log", "jobs").out());
+  }
+
+  @Test
+  void keygenMakesAPrivateKeyOnceAndStoresTrustIt() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Path key = temp.resolve("key");
+    String first = new Cinch().run("keygen", "--key", key.toString()).ended(0).out();
+    assertTrue(first.matches("[0-9a-f]{64}\n"), first);
+    assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
+    for (int i = 0; i < 2; i++) {
+      assertEquals(first, Cinch.on(store).run("keygen", "--key", key.toString()).ended(0).out());
+    }
+    try (var keys = Files.list(store.resolve("keys"))) {
+      assertEquals(List.of(first), keys.map(CommandsTest::read).toList());
+    }
+    Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-r--r--"));
+    Cinch.Ran warned = new Cinch().run("keygen", "--key", key.toString()).ended(0);
+    assertTrue(warned.err().contains("others can read this key"), warned.err());
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void doctorJudgesAStoreAndAPlainDirectoryAndLeavesNothingBehind() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch.on(store).feed("a\n", "append", "--log", "jobs").ended(0);
+    for (Path place : List.of(store, Files.createDirectory(temp.resolve("plain")))) {
+      List<Path> before = everything(place);
+      Cinch.Ran ran = Cinch.on(place).run("doctor").ended(0);
+      assertEquals(before, everything(place));
+      assertTrue(ran.out().lines().allMatch(l -> l.matches("(ok  |warn) .+ — .+")), ran.out());
+      for (String what : List.of("create exclusively", "link, the first", "clock", "mount ")) {
+        assertTrue(ran.out().contains(what), () -> what + " in " + ran.out());
+      }
+    }
+    Cinch.Ran off = Cinch.on(store).run("doctor", "--clock-offset", "-10m").ended(1);
+    assertTrue(off.out().matches("(?s).*FAIL filesystem's clock \\+(599|600)\\..*"), off.out());
+  }
+
+  private static List<Path> everything(Path place) throws IOException {
+    try (var all = Files.walk(place)) {
+      return all.sorted().toList();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0s", "-300ms", "300ms"})
+  void aClockWithinTheBoundWorks(String offset) throws Exception {
+    Cinch cinch = Cinch.on(Cinch.store(temp));
+    cinch.feed("a\n", "append", "--log", "jobs", "--clock-offset", offset).ended(0);
+    assertEquals("a\n", cinch.run("cat", "--log", "jobs", "--live").out());
+  }
+}

@@ -1,0 +1,150 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The real launcher and the real jar; runs after packaging. */
+class LauncherTest {
+  private static final Path LAUNCHER = Path.of("bin/cinch").toAbsolutePath();
+
+  @TempDir Path temp;
+
+  @BeforeEach
+  void othersMayLookInside() throws IOException {
+    Files.setPosixFilePermissions(temp, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+
+  private record Ran(int code, byte[] out, String err) {}
+
+  private Ran run(List<String> command) throws Exception {
+    Path out = Files.createTempFile(temp, "out", "");
+    Path err = Files.createTempFile(temp, "err", "");
+    Process process =
+        new ProcessBuilder(command)
+            .redirectOutput(out.toFile())
+            .redirectError(err.toFile())
+            .redirectInput(new java.io.File("/dev/null"))
+            .start();
+    int code = process.waitFor();
+    return new Ran(code, Files.readAllBytes(out), Files.readString(err));
+  }
+
+  private Ran cinch(String... args) throws Exception {
+    var command = new ArrayList<>(List.of(LAUNCHER.toString()));
+    command.addAll(List.of(args));
+    return run(command);
+  }
+
+  private Ran bash(String script) throws Exception {
+    return run(List.of("bash", "-c", script));
+  }
+
+  @Test
+  void runsFromAnywhereAndThroughLinks() throws Exception {
+    Path link = Files.createSymbolicLink(temp.resolve("cinch"), LAUNCHER);
+    Ran ran = run(List.of(link.toString(), "--version"));
+    Files.delete(link);
+    assertEquals(0, ran.code(), ran.err());
+    assertEquals(Main.versionLine() + "\n", new String(ran.out(), StandardCharsets.UTF_8));
+    assertEquals("", ran.err());
+    assertEquals(2, cinch("nonsense").code());
+  }
+
+  @Test
+  void pipesKeepEveryByteAndEndQuietlyWhenTheReaderLeaves() throws Exception {
+    Path store = Cinch.store(temp);
+    Path input = temp.resolve("input");
+    byte[] bytes = "a\0b\n\nlast\n".repeat(100_000).getBytes(StandardCharsets.UTF_8);
+    Files.write(input, bytes);
+    String cinch = "CINCH_STORE='" + store + "' '" + LAUNCHER + "' ";
+    Ran both =
+        bash(
+            "set -o pipefail; cat '%s' | %s append --log=jobs --durability=close && %s cat --log=jobs --live | cat"
+                .formatted(input, cinch, cinch));
+    assertEquals(0, both.code(), both.err());
+    assertArrayEquals(bytes, both.out());
+    assertEquals("", both.err());
+    Ran head = bash("set -o pipefail; %s cat --log=jobs --live | head -n 1".formatted(cinch));
+    assertEquals(0, head.code());
+    assertEquals("", head.err());
+    assertArrayEquals("a\0b\n".getBytes(StandardCharsets.UTF_8), head.out());
+    Ran full = bash(cinch + "cat --log=jobs --live > /dev/full");
+    assertEquals(4, full.code());
+    assertEquals(1, full.err().lines().count(), full.err());
+  }
+
+  @Test
+  void aUserWithoutPermissionIsToldSo() throws Exception {
+    Path store = Cinch.store(temp, "--file-mode=0644", "--directory-mode=0755");
+    assertEquals(
+        0, bash("echo a | '%s' append --store='%s' --log=jobs".formatted(LAUNCHER, store)).code());
+    boolean root = "root".equals(System.getProperty("user.name"));
+    assumeTrue(root, "only root can become another user; RefusalsTest covers the rest");
+    List<String> nobody =
+        List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", LAUNCHER.toString());
+    var version = new ArrayList<>(nobody);
+    version.add("--version");
+    assumeTrue(run(version).code() == 0, "user 65534 can't read this checkout");
+    var append = new ArrayList<>(nobody);
+    append.addAll(List.of("append", "--log=jobs", "--store=" + store));
+    Ran refused = run(append);
+    assertEquals(4, refused.code(), refused.err());
+    assertEquals(1, refused.err().lines().count(), refused.err());
+    assertTrue(refused.err().contains("permission denied"), refused.err());
+    var doctor = new ArrayList<>(nobody);
+    doctor.addAll(List.of("doctor", "--store=" + store));
+    Ran ill = run(doctor);
+    assertEquals(1, ill.code(), ill.err());
+    assertTrue(new String(ill.out(), StandardCharsets.UTF_8).contains("FAIL not writable: "));
+  }
+
+  @Test
+  void servesUntilToldToStopAndRemembersItsNumberInTheStore() throws Exception {
+    Path store = Cinch.store(temp);
+    Path key = temp.resolve("key");
+    for (int instance = 1; instance <= 2; instance++) {
+      Process server =
+          new ProcessBuilder(
+                  LAUNCHER.toString(),
+                  "serve",
+                  "--port=0",
+                  "--longest-lease=5s",
+                  "--key=" + key,
+                  "--store=" + store)
+              .redirectError(temp.resolve("err").toFile())
+              .start();
+      try (BufferedReader out = server.inputReader(StandardCharsets.UTF_8)) {
+        String line = String.valueOf(out.readLine());
+        assertTrue(line.matches("listening on http://127\\.0\\.0\\.1:\\d+"), line);
+        Cinch cinch = new Cinch().with("CINCH_SERVER", line.substring("listening on ".length()));
+        if (instance == 1) {
+          cinch.run("lease", "acquire", "--for=5s", "jobs/1").ended(0);
+        } else {
+          cinch.run("lease", "acquire", "--for=5s", "jobs/1").failed(3, "grants in");
+        }
+        cinch.run("lease", "list").ended(0);
+      } finally {
+        server.destroy(); // SIGTERM
+      }
+      assertEquals(0, server.waitFor());
+    }
+    try (var instances = Files.list(store.resolve("service/instances"))) {
+      assertEquals(2, instances.count());
+    }
+    assertEquals("", Files.readString(temp.resolve("err")));
+  }
+}

@@ -1,0 +1,291 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Bad input: one clear line and the right exit code, and nothing is changed. */
+class RefusalsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @TempDir Path temp;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"append", "cat", "close", "audit", "verify"})
+  void aDirectoryThatIsNoStore(String command) {
+    String[] args =
+        command.equals("append") || command.equals("cat")
+            ? new String[] {command, "--log", "jobs"}
+            : new String[] {command};
+    Cinch.on(temp).run(args).failed(4, "is not a Cinch store");
+    Cinch.on(temp.resolve("nowhere")).run(args).failed(4, "is not a Cinch store");
+  }
+
+  @Test
+  void aStoreOfANewerFormat() throws IOException {
+    Path store = Cinch.store(temp);
+    Path settings = store.resolve("store.json");
+    Files.writeString(
+        settings, Files.readString(settings).replaceFirst("\"format\" ?: ?1", "\"format\" : 2"));
+    Cinch.on(store)
+        .run("cat", "--log", "jobs")
+        .failed(4, "expected store format 1, found 2 (use the Cinch that made it, or a newer one)");
+  }
+
+  @Test
+  void aDamagedStoreFile() throws IOException {
+    Path store = Cinch.store(temp);
+    Path settings = store.resolve("store.json");
+    Files.writeString(settings, Files.readString(settings).replace("2000", "2001"));
+    Cinch.on(store).run("cat", "--log", "jobs").failed(1, "store.json: damaged");
+    Files.writeString(settings, "{");
+    Cinch.on(store).run("cat", "--log", "jobs").failed(1, "expected a JSON object");
+    assertTrue(Cinch.on(store).run("verify").ended(1).out().contains("store.json"));
+  }
+
+  @Test
+  void anInitThatWasCutShort() throws IOException {
+    Path store = Cinch.store(temp);
+    Files.delete(store.resolve("store.json"));
+    Cinch.on(store).run("cat", "--log", "jobs").failed(4, "is not a Cinch store");
+    new Cinch().run("init", store.toString()).ended(0); // and can be finished
+  }
+
+  @Test
+  void aSecondInit() throws IOException {
+    Path store = Cinch.store(temp);
+    byte[] before = Files.readAllBytes(store.resolve("store.json"));
+    new Cinch().run("init", store.toString()).failed(3, "is a store already");
+    assertArrayEquals(before, Files.readAllBytes(store.resolve("store.json")));
+    Path other = Files.createDirectory(temp.resolve("other"));
+    Files.writeString(other.resolve("letter"), "x");
+    new Cinch().run("init", other.toString()).failed(3, "holds other files");
+  }
+
+  @Test
+  void settingsThatCannotWork() {
+    Path store = temp.resolve("store");
+    for (String option :
+        List.of(
+            "--grace=1s",
+            "--bucket-width=1ms",
+            "--message-limit=0",
+            "--message-limit=x",
+            "--file-mode=9",
+            "--confirm=never",
+            "--longest-lease=1s",
+            "--grace=soon")) {
+      new Cinch().run("init", option, store.toString()).failed(2, "(see cinch init --help)");
+    }
+    assertFalse(Files.exists(store));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"..", ".", "a/b", "../a", "", "A", "a b", "-a", "a\nb", "ü", ".hidden"})
+  void aLogNameThatIsNone(String name) {
+    Path store = Cinch.store(temp);
+    Cinch.on(store).run("append", "--log=" + name).failed(2, "not a log name");
+    Cinch.on(store).run("cat", "--log=" + name).failed(2, "not a log name");
+    Cinch.on(store).run("close", "--log=" + name).failed(2, "not a log name");
+  }
+
+  @Test
+  void aLogNameOf10000Characters() {
+    Path store = Cinch.store(temp);
+    Cinch.Ran ran = Cinch.on(store).run("append", "--log=" + "a".repeat(10_000));
+    ran.failed(2, "(10000 characters)");
+    assertTrue(ran.err().length() < 300, ran.err());
+  }
+
+  @Test
+  void aLogThatDoesNotExist() {
+    Path store = Cinch.store(temp);
+    Cinch.on(store).run("cat", "--log", "jobs").failed(4, "there is no log \"jobs\"");
+    Cinch.on(store).run("close", "--log", "jobs").failed(4, "there is no log \"jobs\"");
+    Cinch.on(store).feed("a\n", "append", "--log", "jobs", "--no-create").failed(4, "no log");
+    Cinch.on(store).feed("a\n", "append", "--log", "jobs").ended(0);
+    Cinch.on(store).feed("b\n", "append", "--log", "jobs", "--no-create").ended(0);
+  }
+
+  @Test
+  void aMessageOverTheLimitIsRefusedAndTheOthersStay() throws Exception {
+    Path store = Cinch.store(temp, "--message-limit=10");
+    String input = "0123456789\n01234567890\nok\n" + "x".repeat(1_000_000) + "\nend\n";
+    Cinch.Ran ran = Cinch.on(store).feed(input, "append", "--log", "jobs", "--json");
+    ran.failed(3, "2 of 5 messages not appended (lines 2, 4): the message has 11 bytes");
+    List<String> receipts = ran.out().lines().toList();
+    assertEquals(5, receipts.size());
+    JsonNode refused = JSON.readTree(receipts.get(3));
+    assertEquals("refused", refused.get("state").textValue());
+    assertTrue(refused.get("reason").textValue().contains("1000000 bytes"));
+    assertEquals(
+        "0123456789\nok\nend\n", Cinch.on(store).run("cat", "--log", "jobs", "--live").out());
+  }
+
+  @Test
+  void emptyMessagesAndNoMessages() {
+    Path store = Cinch.store(temp);
+    Cinch.on(store).feed("", "append", "--log", "none").ended(0);
+    assertEquals("", Cinch.on(store).run("cat", "--log", "none", "--live").ended(0).out());
+    Cinch.on(store).feed("\n\na\n\n", "append", "--log", "some").ended(0);
+    assertEquals("\n\na\n\n", Cinch.on(store).run("cat", "--log", "some", "--live").out());
+  }
+
+  @Test
+  void anyBytesSurviveJson() throws Exception {
+    Path store = Cinch.store(temp);
+    var all = new ByteArrayOutputStream();
+    for (int i = 0; i < 256; i++) {
+      if (i != '\n') {
+        all.write(i);
+      }
+    }
+    byte[] text =
+        "tab\t nul\0 quote\" back\\slash ünï 🙂 \u007f \r\u001b".getBytes(StandardCharsets.UTF_8);
+    var input = new ByteArrayOutputStream();
+    input.write(all.toByteArray());
+    input.write('\n');
+    input.write(text);
+    Cinch.on(store).feed(input.toByteArray(), "append", "--log", "jobs").ended(0);
+    byte[] out =
+        Cinch.on(store).run("cat", "--log=jobs", "--live", "--format=json").ended(0).bytes();
+    List<String> lines = new String(out, StandardCharsets.UTF_8).lines().toList();
+    assertEquals(2, lines.size());
+    assertArrayEquals(
+        all.toByteArray(),
+        Base64.getDecoder().decode(JSON.readTree(lines.get(0)).get("payloadBase64").textValue()));
+    assertArrayEquals(
+        text,
+        JSON.readTree(lines.get(1)).get("payload").textValue().getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void aTruncatedAFlippedAndAForeignFile() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.feed("a message\n".repeat(10_000), "append", "--log", "jobs", "--machine=m1").ended(0);
+    cinch.settle("jobs");
+    Path data = dataFile(store);
+    Path foreign = data.resolveSibling("letter.txt");
+    writable(data);
+    Files.writeString(foreign, "x");
+    cinch.run("cat", "--log", "jobs").ended(0);
+    Cinch.Ran noted = cinch.run("verify", "--notes").ended(0);
+    assertTrue(noted.out().contains("letter.txt"), noted.out());
+    byte[] good = Files.readAllBytes(data);
+    byte[] flipped = good.clone();
+    flipped[good.length / 2] ^= 4;
+    Files.write(data, flipped);
+    cinch.run("cat", "--log", "jobs").failed(1, data + ": damaged at byte ");
+    assertTrue(cinch.run("verify").ended(1).out().contains("damage " + data));
+    assertTrue(cinch.run("audit").ended(1).out().contains("violation: " + data));
+    Files.write(data, java.util.Arrays.copyOf(good, good.length / 2));
+    cinch.run("cat", "--log", "jobs").failed(1, data + ": damaged at byte ");
+    Files.delete(data);
+    cinch.run("cat", "--log", "jobs").failed(1, "the data file that the lock lists");
+  }
+
+  private static Path dataFile(Path store) throws IOException {
+    try (var all = Files.walk(store.resolve("logs/jobs/buckets"))) {
+      return all.filter(p -> p.toString().endsWith(".log")).findFirst().orElseThrow();
+    }
+  }
+
+  private static void writable(Path data) {
+    assertTrue(java.util.Objects.requireNonNull(data.getParent()).toFile().setWritable(true));
+    assertTrue(data.toFile().setWritable(true));
+  }
+
+  @Test
+  void aStoreThatCannotBeWritten() throws IOException {
+    Path store = Cinch.store(temp);
+    boolean superuser = "root".equals(System.getProperty("user.name"));
+    assumeTrue(!superuser, "a superuser writes everywhere; LauncherTest does this as another user");
+    assertTrue(store.resolve("logs").toFile().setWritable(false));
+    Cinch.on(store).feed("a\n", "append", "--log", "jobs").failed(4, "permission denied");
+  }
+
+  @Test
+  void aClockThatIsTenMinutesOff() {
+    Path store = Cinch.store(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.feed("a\n", "append", "--log", "jobs").ended(0);
+    for (String offset : List.of("10m", "-10m")) {
+      String side = offset.startsWith("-") ? " s behind " : " s ahead of ";
+      cinch
+          .feed("b\n", "append", "--log", "jobs", "--clock-offset", offset)
+          .failed(3, "this machine's clock is ");
+      Cinch.Ran closing = cinch.run("close", "--clock-offset", offset);
+      closing.failed(3, side);
+    }
+    assertEquals("a\n", cinch.run("cat", "--log", "jobs", "--live").out());
+  }
+
+  @Test
+  void aLeaseServiceThatIsNotThere() {
+    Path store = Cinch.store(temp);
+    String nowhere = "http://127.0.0.1:1";
+    Cinch cinch = Cinch.on(store).with("CINCH_SERVER", nowhere);
+    for (String[] args :
+        List.of(
+            new String[] {"lease", "acquire", "a"},
+            new String[] {"lease", "list"},
+            new String[] {"lease", "show", "a"},
+            new String[] {"lease", "release", "0".repeat(32)},
+            new String[] {"lease", "renew", "0".repeat(32)})) {
+      cinch.run(args).failed(4, nowhere);
+    }
+    cinch.feed("a\n", "append", "--log", "jobs", "--lease", "x").failed(4, nowhere);
+    assertEquals("", cinch.run("cat", "--log", "jobs", "--live").out());
+  }
+
+  @Test
+  void commandLinesThatMakeNoSense() {
+    Path store = Cinch.store(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.run().failed(2, "name a command");
+    cinch.run("frobnicate").failed(2, "frobnicate");
+    cinch.run("cat").failed(2, "--log");
+    new Cinch().run("cat", "--log", "jobs").failed(2, "--store");
+    cinch.run("cat", "--log", "jobs", "--bogus").failed(2, "--bogus");
+    cinch.run("cat", "--log=jobs", "--live", "--follow").failed(2, "--follow");
+    cinch.run("cat", "--log=jobs", "--from=yesterday").failed(2, "not a time");
+    cinch.run("cat", "--log=jobs", "--format=xml").failed(2, "--format");
+    cinch.run("append", "--log=jobs", "--machine=a/b").failed(2, "not a machine name");
+    cinch.run("append", "--log=jobs", "--lease=x").failed(2, "--lease needs a lease service");
+    cinch.run("append", "--log=jobs", "--lease= ", "--server=x").failed(2, "not a lease name");
+    cinch.run("append", "--log=jobs", "--clock-offset=1y").failed(2, "not a duration");
+    cinch.run("close", "--every=9999999999d").failed(2, "not a duration");
+    cinch.run("lease").failed(2, "name one of");
+    cinch.run("lease", "list").failed(2, "--server");
+    cinch.run("lease", "list", "--server=ftp://x").failed(2, "not the address");
+    cinch.run("lease", "release", "xyz", "--server=http://x").failed(2, "32 hexadecimal digits");
+    cinch.run("serve", "--port=70000").failed(2, "a port is 0 to 65535");
+    cinch.run("append", "--log=jobs", temp.resolve("missing").toString()).failed(4, "no such file");
+    cinch.run("append", "--log=jobs", temp.toString()).failed(4, "irectory");
+    cinch.run("keygen", "--key", store.resolve("store.json").toString()).failed(4, "signing key");
+  }
+
+  @Test
+  void debugShowsTheStackTraceAndNothingElseDoes() {
+    Cinch.Ran ran = Cinch.on(temp).run("cat", "--log", "jobs", "--debug");
+    ran.ended(4);
+    assertTrue(ran.err().contains("\tat dev.cinch."), ran.err());
+  }
+}
