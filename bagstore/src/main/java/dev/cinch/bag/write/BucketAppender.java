@@ -51,6 +51,9 @@ final class BucketAppender {
   private Id incarnation;
   private @Nullable BucketFile current;
   private @Nullable Long clockCheckedAt;
+
+  /** The group directory whose own name this writer has forced. */
+  private @Nullable Path forcedGroup;
   private boolean serverTimeKnown;
   private long serverTime;
   private long serverTimeAt;
@@ -175,15 +178,20 @@ final class BucketAppender {
       makeDirectory(log.layout().group(bucket), mode);
       makeDirectory(directory, mode);
     }
+    if (durability == Durability.SYNC) {
+      // Also what somebody else made: whether it was forced, nobody but us can know.
+      Path group = log.layout().group(bucket);
+      if (!group.equals(forcedGroup)) {
+        fs.forceDirectory(log.layout().buckets());
+        fs.forceDirectory(log.layout().era(bucket));
+        forcedGroup = group;
+      }
+      fs.forceDirectory(group);
+    }
   }
 
   private void makeDirectory(Path directory, int mode) throws IOException {
-    if (log.store().fresh().ensureDirectory(directory, mode) && durability == Durability.SYNC) {
-      Path parent = directory.getParent();
-      if (parent != null) {
-        fs.forceDirectory(parent);
-      }
-    }
+    boolean unused = log.store().fresh().ensureDirectory(directory, mode);
   }
 
   private FileStatus enterPrelock(Path prelock) throws IOException {
