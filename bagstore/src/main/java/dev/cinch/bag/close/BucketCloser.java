@@ -73,6 +73,7 @@ public final class BucketCloser {
     while (true) {
       Optional<Closed> before = readIfKnown(bucket);
       if (before.isPresent()) {
+        fs.forceDirectory(directory); // its closer may have stopped before it did
         makeReadOnly(directory, settings.closedDirectoryMode());
         return before.get();
       }
@@ -84,6 +85,7 @@ public final class BucketCloser {
         fs.list(log.layout().group(bucket));
         Optional<Closed> now = read(bucket);
         if (now.isPresent()) {
+          fs.forceDirectory(directory);
           return now.get();
         }
         if (log.store().time().monotonicNanos() - deadline >= 0) {

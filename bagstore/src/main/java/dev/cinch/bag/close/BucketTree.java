@@ -38,7 +38,9 @@ final class BucketTree {
   }
 
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    return log.store().fresh().list(directory, log.store().fileMode()).stream()
+    List<String> names = log.store().fresh().list(directory, log.store().fileMode());
+    log.store().fs().forceDirectory(directory); // a record must not outlive what it lists
+    return names.stream()
         .map(TimeName::parse)
         .flatMapToLong(OptionalLong::stream)
         .filter(start -> Math.floorMod(start, width) == 0 && start < to && start + width > from)

@@ -70,7 +70,7 @@ public final class HorizonAdvance {
     long to = Bucket.ceiling(time, log.bucketWidth());
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
-      return tip.orElseThrow();
+      return durable(tip.orElseThrow());
     }
     long now = log.store().fsClock().now(); // step 1: look at the clock before leaving a mark
     long reachable = now - log.store().settings().graceNanos();
@@ -89,6 +89,16 @@ public final class HorizonAdvance {
     } finally {
       log.store().fresh().removeQuietly(intent); // step 5
     }
+  }
+
+  /**
+   * A record that is acted on must not vanish with the power: who linked it may not have forced.
+   */
+  private Link durable(Link link) throws IOException {
+    log.store().fs().forceDirectory(log.layout().records());
+    long group = LogLayout.groupOfRecord(link.record().number());
+    log.store().fs().forceDirectory(log.layout().recordGroup(group));
+    return link;
   }
 
   private static boolean reaches(Optional<Link> tip, long to) {
@@ -124,7 +134,7 @@ public final class HorizonAdvance {
   private Link settle(long to, Id me, long now) throws IOException, InterruptedException {
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
-      return tip.orElseThrow();
+      return durable(tip.orElseThrow());
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     int keys = countKeys();
@@ -173,7 +183,7 @@ public final class HorizonAdvance {
             .ensureDirectory(
                 log.layout().recordGroup(LogLayout.groupOfRecord(number)),
                 log.store().directoryMode());
-    if (newGroup) {
+    if (newGroup || number % LogLayout.RECORDS_PER_GROUP == 1) {
       log.store().fs().forceDirectory(log.layout().records());
     }
     log.store()
