@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 
 /**
@@ -53,7 +54,13 @@ public final class FaultyFs implements StoreFs {
   }
 
   /** One operation. */
-  public record Op(Kind kind, Path path) {}
+  public record Op(Kind kind, Path path) {
+    /** Whether it is of the kind and concerns a path whose name begins or ends so. */
+    public boolean is(Kind wanted, String name) {
+      String last = String.valueOf(path.getFileName());
+      return kind == wanted && (last.startsWith(name) || last.endsWith(name));
+    }
+  }
 
   /** The process ended; nothing may catch this but the test. */
   public static final class Crash extends Error {
@@ -103,6 +110,29 @@ public final class FaultyFs implements StoreFs {
 
   public void before(Before hook) {
     before = hook;
+  }
+
+  /** What a test does in the middle of an operation of another process. */
+  @FunctionalInterface
+  public interface Interruption {
+    void run() throws Exception;
+  }
+
+  /** Does something just before the first operation that matches. */
+  public void beforeFirst(Predicate<Op> which, Interruption what) {
+    var done = new AtomicBoolean();
+    before(
+        op -> {
+          if (which.test(op) && done.compareAndSet(false, true)) {
+            try {
+              what.run();
+            } catch (IOException | RuntimeException e) {
+              throw e;
+            } catch (Exception e) {
+              throw new IllegalStateException(e);
+            }
+          }
+        });
   }
 
   /** Ends the process at its next operation. */
@@ -172,7 +202,13 @@ public final class FaultyFs implements StoreFs {
   private <T> T run(Kind kind, Path path, Action<T> action) throws IOException {
     var op = new Op(kind, path);
     boolean hit = enter(op);
-    T result = action.run();
+    T result;
+    try {
+      result = action.run();
+    } catch (IOException e) {
+      leave(hit, op); // it failed by itself, and that is no reason to go on
+      throw e;
+    }
     leave(hit, op);
     return result;
   }
@@ -182,10 +218,17 @@ public final class FaultyFs implements StoreFs {
   }
 
   private void act(Kind kind, Path path, Effect effect) throws IOException {
-    var op = new Op(kind, path);
-    boolean hit = enter(op);
-    effect.run();
-    leave(hit, op);
+    boolean done =
+        run(
+            kind,
+            path,
+            () -> {
+              effect.run();
+              return true;
+            });
+    if (!done) {
+      throw new IllegalStateException();
+    }
   }
 
   @Override

@@ -12,6 +12,7 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.TreeMap;
@@ -60,6 +61,24 @@ public final class MemoryFs {
   /** Makes everything durable, as after a long while. */
   public synchronized void forceAll() {
     root.forceAll();
+  }
+
+  /** Cuts a file short, as a server that lost power might, however durable it was. */
+  public synchronized void truncate(Path file, int length) throws IOException {
+    MemoryNode node = ((View) view(0)).node(file);
+    node.length = Math.min(node.length, length);
+  }
+
+  /** Puts bytes into a file, however durable it was. */
+  public synchronized void put(Path file, int at, byte[] bytes) throws IOException {
+    MemoryNode node = ((View) view(0)).node(file);
+    node.write(at, bytes, bytes.length);
+  }
+
+  /** What a file holds. */
+  public synchronized byte[] content(Path file) throws IOException {
+    MemoryNode node = ((View) view(0)).node(file);
+    return Arrays.copyOf(node.bytes, node.length);
   }
 
   /** Loses everything that was not forced. */

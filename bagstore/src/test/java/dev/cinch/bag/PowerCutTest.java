@@ -1,0 +1,141 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Power cuts at every operation, with SYNC durability: entries and bytes that nobody forced are
+ * lost, or some of them; what was COMMITTED and what was settled is as it was.
+ */
+class PowerCutTest {
+  private static void cut(Rig rig, int percent, long seed) {
+    var random = new Random(seed);
+    rig.disk.powerCut(() -> random.nextInt(100) < percent);
+  }
+
+  private static void finish(Rig rig, Ledger ledger) throws Exception {
+    Log other = rig.open(rig.disk.view(Rig.BOB));
+    rig.settle(other);
+    ledger.check(Ledger.settled(other));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 50, 90})
+  void committedMessagesSurviveACutAtEveryOperation(int percent) throws Exception {
+    boolean more = true;
+    for (int k = 1; more; k++) {
+      Rig rig = Rig.memory(k);
+      var ledger = new Ledger();
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      LogWriter writer = rig.open(faulty).writer(Durability.SYNC);
+      faulty.arm(k, Fault.CRASH_AFTER);
+      byte[] large = Ledger.payload("large", 40_000);
+      more =
+          !(ledger.tryAppend(writer, "first", new byte[] {'f', 'i', 'r', 's', 't'})
+              && ledger.tryAppend(writer, "large", large)
+              && ledger.tryAppend(writer, "last", new byte[] {'l', 'a', 's', 't'}));
+      cut(rig, percent, k);
+      finish(rig, ledger);
+    }
+  }
+
+  /** What a writer without SYNC made counts for nobody's durability. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 50})
+  void aBucketMadeBySomebodyElseIsDurableToo(int percent) throws Exception {
+    for (int seed = 0; seed < 20; seed++) {
+      Rig rig = Rig.memory(seed);
+      var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+      LogWriter other = rig.open(stopped).writer(Durability.CLOSE);
+      stopped.arm(1, Fault.CRASH_BEFORE, op -> op.kind() == FaultyFs.Kind.WRITE);
+      var ledger = new Ledger();
+      assertTrue(!ledger.tryAppend(other, "unknown", new byte[] {'u'}));
+      LogWriter writer = rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC);
+      ledger.append(writer, "kept");
+      cut(rig, percent, seed);
+      finish(rig, ledger);
+    }
+  }
+
+  /** A closer stops at its k-th operation and the power fails; whoever has a verdict keeps it. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 50, 90})
+  void settledReadsSurviveACutAtEveryOperationOfAnAdvance(int percent) throws Exception {
+    boolean more = true;
+    for (int k = 1; more; k++) {
+      Rig rig = Rig.memory(k);
+      var ledger = new Ledger();
+      LogWriter writer = rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC);
+      ledger.append(writer, "one");
+      rig.time.advanceMs(1_000);
+      ledger.append(writer, "two", Ledger.payload("two", 40_000));
+      long to = Bucket.ceiling(rig.time.wallNanos(), 1_000_000_000);
+      rig.time.advanceMs(10_000);
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      Log closer = rig.open(faulty);
+      faulty.arm(k, Fault.CRASH_AFTER);
+      try {
+        closer.horizon().advance(to, OptionalLong.empty());
+      } catch (FaultyFs.Crash e) {
+        // The other one finishes.
+      }
+      more = faulty.fired();
+      // Another one finds what the first left, relies on it, and tells somebody.
+      Log second = rig.open(rig.disk.view(Rig.ALICE));
+      second.horizon().advance(to, OptionalLong.empty());
+      var found = Ledger.settled(second);
+      ledger.check(found);
+      cut(rig, percent, k);
+      Log third = rig.open(rig.disk.view(Rig.BOB));
+      third.horizon().advance(to, OptionalLong.empty());
+      assertEquals(found, Ledger.settled(third), "cut after operation " + k);
+    }
+  }
+
+  /** A verdict read from a record whose closer stopped before it forced the record's name. */
+  @Test
+  void aRejectedMessageDoesNotComeBackWithTheRecordLost() throws Exception {
+    Rig rig = Rig.memory(1);
+    var late = new FaultyFs(rig.disk.view(Rig.ALICE));
+    var writer = rig.open(late).writer(Durability.SYNC);
+    var ledger = new Ledger();
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(stopped);
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(FaultyFs.Kind.LINK, "0000000001"));
+    late.beforeFirst(
+        op -> op.kind() == FaultyFs.Kind.MKDIR && op.path().toString().contains("buckets"),
+        () -> assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer)));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late"));
+    rig.disk.powerCut();
+    finish(rig, ledger);
+  }
+
+  /** Without SYNC a message may be lost; what was settled is readable all the same. */
+  @Test
+  void aRecordDoesNotOutliveTheBucketsThatItLists() throws Exception {
+    Rig rig = Rig.memory(1);
+    var ledger = new Ledger();
+    var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(stopped).writer(Durability.CLOSE);
+    stopped.arm(1, Fault.CRASH_BEFORE, op -> op.kind() == FaultyFs.Kind.WRITE);
+    assertTrue(!ledger.tryAppend(writer, "unknown", new byte[] {'u'}));
+    Log closer = rig.open(rig.disk.view(Rig.BOB));
+    rig.settle(closer);
+    rig.disk.powerCut();
+    assertEquals(List.of(), Ledger.settled(rig.open(rig.disk.view(Rig.BOB))));
+  }
+}
