@@ -69,12 +69,21 @@ final class CatCommand implements Callable<Integer> {
       description = "raw: payload and newline. json: an object a line. raw.")
   Format format;
 
-  private long ignored;
-
   /** How messages are printed. */
   enum Format {
     RAW,
-    JSON
+    JSON;
+
+    /** Prints messages so. */
+    MessageSink sink(Output out) {
+      return this == JSON
+          ? new MessageJson(out)
+          : message -> {
+            message.writeTo(out);
+            out.write('\n');
+            return true;
+          };
+    }
   }
 
   CatCommand(Io io) {
@@ -92,31 +101,36 @@ final class CatCommand implements Callable<Integer> {
     LogReader reader = target.reader();
     long start = from == null ? Long.MIN_VALUE : from.nanos();
     long end = to == null ? Long.MAX_VALUE : to.nanos();
+    var ignored = new IgnoredMessages(io, "cinch cat");
     try (Output out = io.output()) {
       MessageSink sink = sink(out, target.context().bucketWidth());
       if (live) {
-        reader.live(start, end, sink, this::ignored);
+        reader.live(start, end, sink, ignored);
       } else if (follow) {
-        follow(opened, reader, start, end, sink, out);
+        follow(opened, reader, start, end, sink, ignored, out);
       } else {
-        reader.settled(start, end, true, sink, this::ignored);
+        reader.settled(start, end, true, sink, ignored);
       }
     }
-    if (ignored > 1) {
-      Commands.say(io, "cinch cat", ignored + " messages without a valid lease in all");
-    }
+    ignored.end();
     return ExitCode.GOOD;
   }
 
   /** The next record is waited for by listing, never by asking for its name (rule N3). */
   private void follow(
-      Store opened, LogReader reader, long start, long end, MessageSink sink, Output out)
+      Store opened,
+      LogReader reader,
+      long start,
+      long end,
+      MessageSink sink,
+      LogReader.Objection ignored,
+      Output out)
       throws IOException, InterruptedException {
     long width = opened.settings().bucketWidthNanos();
     long pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
     long next = start;
     while (true) {
-      long settled = reader.settled(next, end, true, sink, this::ignored);
+      long settled = reader.settled(next, end, true, sink, ignored);
       out.flush();
       next = Math.max(next, settled);
       if (next >= end) {
@@ -126,22 +140,8 @@ final class CatCommand implements Callable<Integer> {
     }
   }
 
-  private void ignored(Message message, java.nio.file.Path path, String why) {
-    if (ignored++ == 0) { // one line, not a million
-      Commands.say(
-          io, "cinch cat", "ignored message %d of %s: %s".formatted(message.position(), path, why));
-    }
-  }
-
   private MessageSink sink(Output out, long width) {
-    MessageSink print =
-        format == Format.JSON
-            ? new MessageJson(out)
-            : message -> {
-              message.writeTo(out);
-              out.write('\n');
-              return true;
-            };
+    MessageSink print = format.sink(out);
     if (!follow) {
       return print;
     }

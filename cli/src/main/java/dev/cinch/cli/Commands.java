@@ -53,6 +53,8 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("lease", LeaseCommand::new);
     BY_NAME.put("verify", VerifyCommand::new);
     BY_NAME.put("audit", AuditCommand::new);
+    BY_NAME.put("view", ViewCommand::new);
+    BY_NAME.put("gc", GcCommand::new);
     BY_NAME.put("doctor", DoctorCommand::new);
     BY_NAME.put("keygen", KeygenCommand::new);
     BY_NAME.put("completion", CompletionCommand::new);

@@ -11,6 +11,7 @@ import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
@@ -38,15 +39,6 @@ record Failure(int code, String line) {
     }
   }
 
-  /** Damage or a violation that a command itself found and has printed. */
-  static final class Found extends IOException {
-    private static final long serialVersionUID = 1;
-
-    Found(String message) {
-      super(message);
-    }
-  }
-
   static Failure of(Throwable t) {
     if (t instanceof Output.ClosedException e && e.brokenPipe()) {
       return new Failure(ExitCode.GOOD, "");
@@ -58,7 +50,7 @@ record Failure(int code, String line) {
     if (t instanceof DamagedException d) {
       return isOtherFormat(d) ? ExitCode.UNAVAILABLE : ExitCode.DAMAGE;
     }
-    if (t instanceof Found) {
+    if (t instanceof SegmentsDifferException) {
       return ExitCode.DAMAGE;
     }
     if (t instanceof StoreExistsException

@@ -1,0 +1,88 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.view.Retention;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Retires buckets and records (section 10). */
+@Command(
+    name = "gc",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Delete buckets and records that a segment covers and whose retention time is over.",
+      "Messages stay: cat reads them from the segments. See cinch view build."
+    },
+    footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 30d --dry-run"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class GcCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Spec CommandSpec spec;
+  @Mixin StoreOptions store;
+  @Mixin LogsOption logs;
+
+  @Option(
+      names = "--retention",
+      required = true,
+      paramLabel = "DURATION",
+      description = "How long after its end a bucket stays at least, like 30d.")
+  Duration retention;
+
+  @Option(names = "--dry-run", description = "Print what would be deleted, and delete nothing.")
+  boolean dryRun;
+
+  GcCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    if (retention.isNegative()) {
+      throw new ParameterException(spec.commandLine(), "a retention time is not negative");
+    }
+    Store opened = store.open();
+    long unused = opened.context().checkedNow();
+    try (Output out = io.output()) {
+      for (Log log : logs.open(opened)) {
+        retire(log, out);
+      }
+    }
+    return ExitCode.GOOD;
+  }
+
+  private void retire(Log log, Output out) throws IOException {
+    var keeper = new Retention(log, retention);
+    Retention.Plan plan;
+    if (dryRun) {
+      List<Path> paths = new ArrayList<>();
+      plan = keeper.plan(paths::add);
+      for (Path path : paths) {
+        out.line("would delete " + path);
+      }
+    } else {
+      plan = keeper.run();
+    }
+    if (plan.buckets() + plan.records() + plan.temporaries() > 0) {
+      out.line(
+          "%s: %s %d buckets, %d records, %d temporary files"
+              .formatted(
+                  log.name(),
+                  dryRun ? "would delete" : "deleted",
+                  plan.buckets(),
+                  plan.records(),
+                  plan.temporaries()));
+    }
+  }
+}

@@ -1,0 +1,142 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.cli.Converters.Moment;
+import dev.cinch.view.Aggregator;
+import dev.cinch.view.ViewReader;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Merged, immutable views of logs (section 10). */
+@Command(
+    name = "view",
+    mixinStandardHelpOptions = true,
+    synopsisSubcommandLabel = "COMMAND",
+    description = "Build and read segments: what is settled, merged into few files.",
+    footer = {"", "Example:", "  cinch view build --store /mnt/shared/store"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class ViewCommand implements Callable<Integer>, Commands.Group {
+  private final Io io;
+
+  @Spec CommandSpec spec;
+
+  ViewCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public CommandLine line() {
+    return new CommandLine(this)
+        .addSubcommand("build", new Build(io))
+        .addSubcommand("cat", new Cat(io));
+  }
+
+  @Override
+  public Integer call() {
+    throw new ParameterException(spec.commandLine(), "name one of build, cat");
+  }
+
+  @Command(
+      name = "build",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Build segments until they cover all that is settled. Any number may run at once.",
+        "Exit code 1 if a published segment differs from what its records give."
+      },
+      footer = {"", "Example:", "  cinch view build --log jobs"})
+  @SuppressWarnings("NullAway.Init")
+  static final class Build implements Callable<Integer> {
+    private final Io io;
+
+    @Mixin StoreOptions store;
+    @Mixin LogsOption logs;
+
+    Build(Io io) {
+      this.io = io;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      Store opened = store.open();
+      try (Output out = io.output()) {
+        for (Log log : logs.open(opened)) {
+          Aggregator.Result r = new Aggregator(log).run();
+          if (r.published() > 0) {
+            out.line(
+                "%s: %d segment%s up to number %d through %s (%d messages, %d bytes)"
+                    .formatted(
+                        log.name(),
+                        r.published(),
+                        r.published() == 1 ? "" : "s",
+                        r.lastSegment(),
+                        Moment.text(r.to()),
+                        r.messages(),
+                        r.bytes()));
+          }
+        }
+      }
+      return ExitCode.GOOD;
+    }
+  }
+
+  @Command(
+      name = "cat",
+      mixinStandardHelpOptions = true,
+      description = {
+        "Print a log's settled messages in order, from segments as far as these go and from buckets",
+        "after that: the same bytes as cinch cat."
+      },
+      footer = {"", "Example:", "  cinch view cat --log jobs --format json"})
+  @SuppressWarnings("NullAway.Init")
+  static final class Cat implements Callable<Integer> {
+    private final Io io;
+
+    @Mixin StoreOptions store;
+
+    @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
+    LogName log;
+
+    @Option(names = "--from", paramLabel = "TIME", description = "From this time on.")
+    @Nullable Moment from;
+
+    @Option(names = "--to", paramLabel = "TIME", description = "Before this time.")
+    @Nullable Moment to;
+
+    @Option(
+        names = "--format",
+        paramLabel = "HOW",
+        defaultValue = "RAW",
+        description = "raw: payload and newline. json: an object a line. raw.")
+    CatCommand.Format format;
+
+    Cat(Io io) {
+      this.io = io;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      Log opened = store.open().log(log);
+      var ignored = new IgnoredMessages(io, "cinch view cat");
+      try (Output out = io.output()) {
+        new ViewReader(opened)
+            .read(
+                from == null ? Long.MIN_VALUE : from.nanos(),
+                to == null ? Long.MAX_VALUE : to.nanos(),
+                format.sink(out),
+                ignored);
+      }
+      ignored.end();
+      return ExitCode.GOOD;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Views and retention on the command line. */
+@SuppressWarnings("NullAway.Init")
+class ViewCommandsTest {
+  private static final String INPUT = "a message\0 that is kept\n\n".repeat(5_000);
+
+  @TempDir Path temp;
+
+  private Path store;
+  private Cinch cinch;
+
+  @BeforeEach
+  void settle() throws Exception {
+    store = Cinch.quickStore(temp);
+    cinch = Cinch.on(store);
+    cinch.feed(INPUT, "append", "--log", "jobs").ended(0);
+    cinch.settle("jobs");
+  }
+
+  private List<Path> files(String part) throws IOException {
+    try (var all = Files.walk(store.resolve("logs/jobs").resolve(part))) {
+      return all.filter(Files::isRegularFile).sorted().toList();
+    }
+  }
+
+  @Test
+  void segmentsHoldTheSameBytesAndAreBuiltOnce() throws Exception {
+    String built = cinch.run("view", "build").ended(0).out();
+    assertTrue(
+        built.matches("jobs: 1 segment up to number 1 .* \\(10000 messages, \\d+ bytes\\)\n"),
+        built);
+    assertEquals("", cinch.run("view", "build", "--log=jobs").ended(0).out());
+    assertEquals(1, files("segments").size());
+    for (String format : List.of("raw", "json")) {
+      assertArrayEquals(
+          cinch.run("cat", "--log=jobs", "--format", format).ended(0).bytes(),
+          cinch.run("view", "cat", "--log=jobs", "--format", format).ended(0).bytes());
+    }
+    assertEquals(INPUT, cinch.run("view", "cat", "--log=jobs").out());
+    assertTrue(cinch.run("verify").ended(0).out().contains(" 1 segments; 0 damaged"));
+  }
+
+  @Test
+  void whatIsRetiredIsReadFromSegments() throws Exception {
+    assertEquals("", cinch.run("gc", "--retention=0s").ended(0).out()); // no segment covers it
+    cinch.run("view", "build").ended(0);
+    assertEquals("", cinch.run("gc", "--retention=1h").ended(0).out());
+    List<Path> before = files("");
+    Cinch.Ran dry = cinch.run("gc", "--retention=0s", "--dry-run").ended(0);
+    assertTrue(dry.out().contains("would delete " + store), dry.out());
+    assertEquals(before, files(""));
+    assertFalse(files("buckets").isEmpty());
+    String gone = cinch.run("gc", "--retention=0s").ended(0).out();
+    assertTrue(
+        gone.matches("jobs: deleted [1-9]\\d* buckets, \\d+ records, 0 temporary files\n"), gone);
+    assertTrue(files("buckets").isEmpty());
+    assertEquals(INPUT, cinch.run("cat", "--log=jobs").ended(0).out());
+    assertEquals(INPUT, cinch.run("view", "cat", "--log=jobs").ended(0).out());
+    cinch.run("verify").ended(0);
+  }
+
+  @Test
+  void aDamagedSegmentIsFound() throws Exception {
+    cinch.run("view", "build").ended(0);
+    Path segment = files("segments").get(0);
+    assertTrue(segment.toFile().setWritable(true));
+    byte[] bytes = Files.readAllBytes(segment);
+    bytes[bytes.length / 2] ^= 1;
+    Files.write(segment, bytes);
+    Cinch.Ran found = cinch.run("verify").ended(1);
+    assertTrue(found.out().contains("damage " + segment + ": damaged at byte "), found.out());
+    cinch.run("view", "cat", "--log=jobs").failed(1, segment.toString());
+    cinch.run("gc", "--retention=0s").failed(1, segment.toString());
+    assertFalse(files("buckets").isEmpty()); // nothing goes that is not kept
+  }
+
+  @Test
+  void misuse() {
+    cinch.run("view").failed(2, "name one of");
+    cinch.run("gc").failed(2, "--retention");
+    cinch.run("gc", "--retention=-1s").failed(2, "not negative");
+    cinch.run("view", "cat", "--log=none").failed(4, "there is no log");
+  }
+}
