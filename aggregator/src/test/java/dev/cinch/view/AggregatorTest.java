@@ -1,0 +1,203 @@
+package dev.cinch.view;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.read.Segments;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Any number of aggregators, stopped anywhere, publish each segment once. */
+class AggregatorTest {
+  private static Rig rig(long seed, int records) throws Exception {
+    Rig rig = Rig.memory(seed);
+    for (int i = 0; i < records; i++) {
+      Lines.write(rig, 7, 5);
+    }
+    return rig;
+  }
+
+  private static Log open(Rig rig) throws IOException {
+    return rig.open(rig.disk.view(Rig.BOB));
+  }
+
+  private static boolean isSegmentLink(Log log, FaultyFs.Op op) {
+    return op.kind() == Kind.LINK && op.path().startsWith(log.context().layout().segments());
+  }
+
+  /** Runs something once, just before this log's first segment is linked. */
+  private static Log interrupted(Rig rig, FaultyFs.Before meanwhile) throws IOException {
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    boolean[] done = {false};
+    faulty.before(
+        op -> {
+          if (!done[0] && isSegmentLink(log, op)) {
+            done[0] = true;
+            meanwhile.operation(op);
+          }
+        });
+    return log;
+  }
+
+  @Test
+  void aSecondRunFindsNothingToDo() throws Exception {
+    Rig rig = rig(1, 3);
+    assertEquals(1, new Aggregator(open(rig)).run().published());
+    Aggregator.Result again = new Aggregator(open(rig)).run();
+    assertEquals(0, again.published());
+    assertEquals(1, again.lastSegment());
+    assertEquals(Lines.settled(open(rig)), Lines.segments(open(rig)));
+  }
+
+  @Test
+  void anEmptyLogHasNoSegment() throws Exception {
+    Rig rig = Rig.memory(1);
+    assertEquals(0, new Aggregator(open(rig)).run().lastSegment());
+    assertEquals(List.of(), Lines.view(open(rig)));
+  }
+
+  @Test
+  void segmentsGoOnWhereTheLastOneEnds() throws Exception {
+    Rig rig = rig(2, 5);
+    Log log = open(rig);
+    assertEquals(
+        3, new Aggregator(log, new Aggregator.Limits(2, Long.MAX_VALUE)).run().published());
+    Lines.write(rig, 4, 5);
+    assertEquals(1, new Aggregator(log).run().published());
+    var segments = new Segments(log.context());
+    long next = 1;
+    long from = Long.MIN_VALUE;
+    for (long n = 1; n <= 4; n++) {
+      SegmentHeader h = segments.header(n);
+      assertEquals(next, h.firstRecord());
+      assertEquals(from, h.from());
+      next = h.lastRecord() + 1;
+      from = h.to();
+    }
+    assertEquals(Lines.settled(log), Lines.segments(log));
+    Lines.write(rig, 4, 5);
+    assertEquals(Lines.settled(log), Lines.view(log)); // the rest from buckets
+  }
+
+  @Test
+  void aLimitOfBytesEndsASegmentBeforeTheRecordThatPassesIt() throws Exception {
+    Rig rig = rig(3, 4);
+    assertEquals(4, new Aggregator(open(rig), new Aggregator.Limits(1_000, 1)).run().published());
+    assertEquals(Lines.settled(open(rig)), Lines.segments(open(rig)));
+  }
+
+  @Test
+  void whoLosesFindsTheSameBytes() throws Exception {
+    Rig rig = rig(4, 3);
+    Log slow = interrupted(rig, op -> assertEquals(1, new Aggregator(open(rig)).run().published()));
+    assertEquals(1, new Aggregator(slow).run().published());
+    assertEquals(Lines.settled(slow), Lines.segments(slow));
+  }
+
+  @Test
+  void whoLosesToAnotherRangeGoesOnAfterIt() throws Exception {
+    Rig rig = rig(5, 5);
+    Log slow =
+        interrupted(
+            rig,
+            op -> {
+              var limits = new Aggregator.Limits(2, Long.MAX_VALUE);
+              assertEquals(3, new Aggregator(open(rig), limits).run().published());
+            });
+    assertEquals(0, new Aggregator(slow).run().published());
+    assertEquals(Lines.settled(slow), Lines.segments(slow));
+  }
+
+  @Test
+  void otherBytesForTheSameRecordsAreReportedLoudly() throws Exception {
+    Rig rig = rig(6, 2);
+    Log other = open(rig);
+    assertEquals(1, new Aggregator(other).run().published());
+    SegmentHeader header;
+    SegmentBucket bucket;
+    try (SegmentReader segment = SegmentReader.open(other.context(), 1)) {
+      header = segment.header();
+      bucket = segment.bucket(segment.index().time(0)).orElseThrow();
+    }
+    Path name = other.context().layout().segment(1);
+    other.context().store().fs().unlink(name);
+    // Whole by its checksums, and without the messages.
+    var bytes = new ByteArrayOutputStream();
+    var encoder =
+        new SegmentEncoder(
+            header,
+            b -> {
+              var piece = new byte[b.remaining()];
+              b.get(piece);
+              bytes.writeBytes(piece);
+            });
+    encoder.bucket(bucket);
+    encoder.end();
+    Log slow =
+        interrupted(
+            rig, op -> other.context().store().fresh().publish(name, bytes.toByteArray(), 0444));
+    var e = assertThrows(SegmentsDifferException.class, () -> new Aggregator(slow).run());
+    assertTrue(String.valueOf(e.getMessage()).contains(name.toString()), e.getMessage());
+  }
+
+  @ParameterizedTest
+  @EnumSource(Fault.class)
+  void aFaultAtAnyOperationLosesNothing(Fault fault) throws Exception {
+    int k = 1;
+    while (true) {
+      Rig rig = rig(7, 3);
+      List<String> expected = Lines.settled(open(rig));
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log log = rig.open(faulty);
+      faulty.arm(k, fault);
+      try {
+        assertEquals(
+            1, new Aggregator(log, new Aggregator.Limits(3, 1L << 30)).run().lastSegment());
+      } catch (IOException | FaultyFs.Crash e) {
+        // What the process did not survive, the next one finishes.
+      }
+      if (!faulty.fired()) {
+        break;
+      }
+      if (fault.crashes()) {
+        rig.disk.powerCut();
+      }
+      assertEquals(expected, Lines.view(open(rig)), "after a fault at operation " + k);
+      assertEquals(1, new Aggregator(open(rig)).run().lastSegment());
+      assertEquals(expected, Lines.segments(open(rig)), "after a fault at operation " + k);
+      k++;
+    }
+    assertTrue(k > 30, "operations: " + k);
+  }
+
+  @Test
+  void nothingIsWrittenInBuckets() throws Exception {
+    Rig rig = rig(8, 2);
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    assertEquals(1, new Aggregator(log).run().published());
+    var reading =
+        List.of(Kind.READ, Kind.READ_UNCACHED, Kind.GET, Kind.CLOSE, Kind.STATUS, Kind.LIST);
+    LogLayout layout = log.context().layout();
+    for (FaultyFs.Op op : faulty.trace()) {
+      assertTrue(!op.path().startsWith(layout.buckets()) || reading.contains(op.kind()), "" + op);
+    }
+  }
+}

@@ -1,0 +1,405 @@
+package dev.cinch.view;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.FaultyFs.Op;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.SegmentReader;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Rules R1 to R3. */
+class RetentionTest {
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  /** Some records, one segment each. */
+  private static Rig rig(long seed, int records) throws Exception {
+    Rig rig = Rig.memory(seed);
+    for (int i = 0; i < records; i++) {
+      Lines.write(rig, 5, 5);
+    }
+    return rig;
+  }
+
+  private static Log open(Rig rig) throws IOException {
+    return rig.open(rig.disk.view(Rig.ALICE));
+  }
+
+  private static void aggregate(Rig rig) throws IOException {
+    var limits = new Aggregator.Limits(1, Long.MAX_VALUE);
+    assertTrue(new Aggregator(open(rig), limits).run().published() > 0);
+    rig.disk.forceAll();
+  }
+
+  private static List<Path> files(Log log, Path directory) throws IOException {
+    var found = new ArrayList<Path>();
+    for (String name : log.context().store().fs().list(directory)) {
+      Path path = directory.resolve(name);
+      try {
+        found.addAll(files(log, path));
+      } catch (java.nio.file.NotDirectoryException e) {
+        found.add(path);
+      }
+    }
+    return found;
+  }
+
+  private static List<Path> inBuckets(Log log) throws IOException {
+    return files(log, log.context().layout().buckets());
+  }
+
+  @Test
+  void r1_nothingGoesBeforeASegmentCoversIt() throws Exception {
+    Rig rig = rig(1, 3);
+    Log log = open(rig);
+    List<Path> before = inBuckets(log);
+    rig.time.advanceMs(7_200_000);
+    assertEquals(0, new Retention(log, HOUR).run().buckets());
+    assertEquals(before, inBuckets(log));
+    aggregate(rig);
+    Lines.write(rig, 3, 3); // settled, old, and not in a segment
+    rig.time.advanceMs(7_200_000);
+    assertEquals(3, new Retention(log, HOUR).run().buckets());
+    assertFalse(inBuckets(log).isEmpty());
+    assertEquals(18, Lines.settled(log).size());
+  }
+
+  @Test
+  void r1_nothingGoesBeforeItsTime() throws Exception {
+    Rig rig = rig(2, 2);
+    aggregate(rig);
+    Log log = open(rig);
+    List<Path> before = inBuckets(log);
+    assertFalse(new Retention(log, HOUR).plan().publishes());
+    assertEquals(0, new Retention(log, HOUR).run().buckets());
+    assertEquals(before, inBuckets(log));
+    rig.time.advanceMs(3_599_000 - 10_000);
+    assertEquals(0, new Retention(log, HOUR).run().buckets());
+    rig.time.advanceMs(20_000);
+    assertEquals(2, new Retention(log, HOUR).run().buckets());
+    assertEquals(List.of(), inBuckets(log));
+  }
+
+  @Test
+  void aPlanNamesWhatGoesAndChangesNothing() throws Exception {
+    Rig rig = rig(3, 3);
+    aggregate(rig);
+    Log log = open(rig);
+    List<Path> before = files(log, log.context().layout().root());
+    rig.time.advanceMs(7_200_000);
+    var named = new ArrayList<Path>();
+    Retention.Plan plan = new Retention(log, HOUR).plan(named::add);
+    assertTrue(plan.publishes());
+    assertEquals(3, plan.buckets());
+    assertEquals(2, plan.records());
+    assertEquals(5, named.size());
+    assertEquals(before, files(log, log.context().layout().root()));
+    assertEquals(plan, new Retention(log, HOUR).run());
+    assertEquals(0, new Retention(log, HOUR).run().buckets());
+  }
+
+  @Test
+  void r1_aDamagedSegmentStopsIt() throws Exception {
+    Rig rig = rig(4, 2);
+    aggregate(rig);
+    Log log = open(rig);
+    Path segment = log.context().layout().segment(2);
+    byte[] bytes = log.context().store().fresh().readAll(segment, 1 << 20);
+    bytes[bytes.length / 2] ^= 4;
+    try (StoreFile out = rig.disk.view(0).overwrite(segment)) {
+      out.write(ByteBuffer.wrap(bytes));
+    }
+    rig.time.advanceMs(7_200_000);
+    List<Path> before = inBuckets(log);
+    assertThrows(DamagedException.class, () -> new Retention(log, HOUR).run());
+    assertEquals(before, inBuckets(log));
+    assertTrue(new HorizonChain(log.context()).checkpoint().isEmpty());
+  }
+
+  @Test
+  void r1_aSegmentThatLacksABucketStopsIt() throws Exception {
+    Rig rig = rig(5, 1);
+    aggregate(rig);
+    Log log = open(rig);
+    Path name = log.context().layout().segment(1);
+    SegmentHeader header;
+    try (SegmentReader segment = SegmentReader.open(log.context(), 1)) {
+      header = segment.header();
+    }
+    rig.disk.view(0).unlink(name);
+    var bytes = new ByteArrayOutputStream();
+    new SegmentEncoder(
+            header,
+            b -> {
+              var piece = new byte[b.remaining()];
+              b.get(piece);
+              bytes.writeBytes(piece);
+            })
+        .end();
+    log.context().store().fresh().publish(name, bytes.toByteArray(), 0444);
+    rig.time.advanceMs(7_200_000);
+    assertThrows(DamagedException.class, () -> new Retention(log, HOUR).run());
+    assertEquals(5, Lines.settled(log).size());
+  }
+
+  @Test
+  void readersSeeTheSameBeforeAndAfter() throws Exception {
+    Rig rig = rig(6, 4);
+    Log log = open(rig);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    Lines.write(rig, 6, 5);
+    var times = new ArrayList<Long>();
+    log.reader()
+        .settled(Lines.MIN, Lines.MAX, true, m -> times.add(m.timestamp()), (m, f, w) -> {});
+    List<String> before = Lines.settled(log);
+    List<String> part = Lines.settled(log, times.get(3), times.get(22));
+    assertEquals(4, new Retention(log, HOUR).run().buckets());
+    assertEquals(before, Lines.settled(log));
+    assertEquals(before, Lines.view(log));
+    assertEquals(part, Lines.settled(log, times.get(3), times.get(22)));
+    var live = new ArrayList<String>();
+    log.reader().live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, f, w) -> {});
+    assertEquals(before, live);
+  }
+
+  @Test
+  void aReaderUnderWhoseHandsBucketsGoReadsTheSame() throws Exception {
+    for (int at = 0; at < 15; at++) {
+      Rig rig = rig(7, 3);
+      aggregate(rig);
+      rig.time.advanceMs(7_200_000);
+      Log log = open(rig);
+      List<String> expected = Lines.settled(log);
+      var seen = new ArrayList<String>();
+      int when = at;
+      log.reader()
+          .settled(
+              Lines.MIN,
+              Lines.MAX,
+              true,
+              m -> {
+                if (seen.size() == when) {
+                  assertEquals(3, new Retention(open(rig), HOUR).run().buckets());
+                }
+                return seen.add(Lines.line(m));
+              },
+              (m, f, w) -> {});
+      assertEquals(expected, seen);
+    }
+  }
+
+  @Test
+  void r2_theCheckpointStandsBeforeAnythingGoes() throws Exception {
+    Rig rig = rig(8, 4);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    LogLayout layout = log.context().layout();
+    boolean[] published = {false};
+    faulty.before(
+        op -> {
+          boolean removes = op.kind() == Kind.UNLINK || op.kind() == Kind.RMDIR;
+          boolean matters =
+              op.path().startsWith(layout.buckets())
+                  || op.path().startsWith(layout.records()) && !LogLayout.isTemporary(name(op));
+          if (removes && matters) {
+            assertTrue(published[0], "" + op);
+          }
+          if (op.kind() == Kind.FORCE_DIRECTORY && op.path().equals(layout.checkpoints())) {
+            published[0] = true; // forced, and not only linked
+          }
+        });
+    assertEquals(3, new Retention(log, HOUR).run().records());
+    Checkpoint c = new HorizonChain(log.context()).checkpoint().orElseThrow();
+    assertEquals(4, c.number());
+    assertEquals(4, c.segment());
+    assertEquals(List.of(layout.record(4)), files(log, layout.records())); // it and later ones stay
+  }
+
+  private static String name(Op op) {
+    return op.path().getFileName().toString();
+  }
+
+  @Test
+  void r2_aRecordThatASleeperLinksDoesNotCount() throws Exception {
+    Rig rig = rig(9, 2);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log sleeper = rig.open(faulty);
+    LogLayout layout = sleeper.context().layout();
+    var expected = new ArrayList<String>();
+    boolean[] slept = {false};
+    faulty.before(
+        op -> {
+          if (!slept[0] && op.kind() == Kind.LINK && op.path().equals(layout.record(3))) {
+            slept[0] = true;
+            try {
+              Lines.write(rig, 5, 5);
+              Lines.write(rig, 5, 5);
+              expected.addAll(Lines.settled(open(rig)));
+              aggregate(rig);
+              rig.time.advanceMs(7_200_000);
+              assertEquals(3, new Retention(open(rig), HOUR).run().records());
+            } catch (Exception e) {
+              throw new AssertionError(e);
+            }
+          }
+        });
+    rig.settle(sleeper);
+    assertTrue(slept[0]);
+    Log log = open(rig);
+    // It did link a record of its own, of which nobody takes notice.
+    assertTrue(files(log, layout.records()).contains(layout.record(3)));
+    assertEquals(20, expected.size());
+    assertEquals(expected, Lines.settled(log));
+    assertEquals(4, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
+    assertTrue(new HorizonChain(log.context()).readUnlessRetired(3).isEmpty());
+    assertEquals(4, new HorizonChain(log.context()).firstNumber().orElseThrow());
+    assertEquals(1, new Retention(log, HOUR).run().records());
+    assertEquals(List.of(layout.record(4)), files(log, layout.records()));
+    rig.settle(log);
+    assertEquals(5, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
+  }
+
+  @Test
+  void r3_dataFilesGoFirstAndTheLockLast() throws Exception {
+    Rig rig = rig(10, 2);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    List<Path> buckets = new ArrayList<>();
+    for (Path p : inBuckets(log)) {
+      if (name(new Op(Kind.UNLINK, p)).equals("lock")) {
+        buckets.add(p.getParent());
+      }
+    }
+    faulty.clearTrace();
+    assertEquals(2, new Retention(log, HOUR).run().buckets());
+    for (Path bucket : buckets) {
+      var order = new ArrayList<String>();
+      for (Op op : faulty.trace()) {
+        boolean removed = op.kind() == Kind.UNLINK && bucket.equals(op.path().getParent());
+        if (removed) {
+          order.add(name(op).endsWith(".log") ? "data" : name(op));
+        } else if (op.kind() == Kind.RMDIR && op.path().equals(bucket)) {
+          order.add("rmdir");
+        }
+      }
+      assertEquals(List.of("data", "data", "prelock", "lock", "rmdir"), order);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Fault.class)
+  void r3_afterAFaultAtAnyOperationReadersSeeTheSameAndTheNextRunFinishes(Fault fault)
+      throws Exception {
+    int k = 1;
+    while (true) {
+      Rig rig = rig(11, 3);
+      aggregate(rig);
+      List<String> expected = Lines.settled(open(rig));
+      rig.time.advanceMs(7_200_000);
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log log = rig.open(faulty);
+      faulty.arm(k, fault);
+      try {
+        new Retention(log, HOUR).run();
+      } catch (IOException | FaultyFs.Crash e) {
+        // What the process did not survive, the next one finishes.
+      }
+      if (!faulty.fired()) {
+        break;
+      }
+      if (fault.crashes() && k % 2 == 0) {
+        rig.disk.powerCut();
+      }
+      assertEquals(expected, Lines.settled(open(rig)), "after a fault at operation " + k);
+      new Retention(open(rig), HOUR).run();
+      assertEquals(List.of(), inBuckets(open(rig)), "after a fault at operation " + k);
+      assertEquals(expected, Lines.settled(open(rig)), "after a fault at operation " + k);
+      k++;
+    }
+    assertTrue(k > 60, "operations: " + k);
+  }
+
+  @Test
+  void twoRunsAtOnceFinish() throws Exception {
+    Rig rig = rig(12, 3);
+    aggregate(rig);
+    List<String> expected = Lines.settled(open(rig));
+    rig.time.advanceMs(7_200_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    for (Kind kind : List.of(Kind.LINK, Kind.CHMOD, Kind.UNLINK, Kind.RMDIR)) {
+      boolean[] done = {false};
+      faulty.before(
+          op -> {
+            if (!done[0] && op.kind() == kind) {
+              done[0] = true;
+              new Retention(open(rig), HOUR).run();
+            }
+          });
+      new Retention(slow, HOUR).run();
+      assertEquals(List.of(), inBuckets(slow));
+      assertEquals(expected, Lines.settled(slow));
+      faulty.before(op -> {});
+      Lines.write(rig, 3, 3);
+      aggregate(rig);
+      expected = Lines.settled(slow);
+      rig.time.advanceMs(7_200_000);
+    }
+  }
+
+  @Test
+  void staleTemporaryFilesGo() throws Exception {
+    Rig rig = rig(13, 1);
+    Log log = open(rig);
+    Path left = log.context().layout().segments().resolve("tmp-left");
+    log.context().store().fs().create(left, 0644).close();
+    assertEquals(0, new Retention(log, HOUR).run().temporaries());
+    rig.time.advanceMs(Duration.ofDays(2).toMillis());
+    assertEquals(1, new Retention(log, HOUR).run().temporaries());
+    assertThrows(NoSuchFileException.class, () -> log.context().store().fs().status(left));
+  }
+
+  @Test
+  void theHorizonGoesOnBehindACheckpoint() throws Exception {
+    Rig rig = rig(14, 2);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    Log log = open(rig);
+    new Retention(log, HOUR).run();
+    long to = new HorizonChain(log.context()).freshTip().orElseThrow().record().to();
+    log.horizon().advance(to, OptionalLong.empty());
+    Lines.write(rig, 4, 4);
+    assertEquals(14, Lines.settled(log).size());
+    aggregate(rig);
+    assertEquals(Lines.settled(log), Lines.segments(log));
+  }
+}
