@@ -113,7 +113,9 @@ final class AppendCommand implements Callable<Integer> {
   private int append(Log target, InputStream in) throws IOException, InterruptedException {
     try (LogWriter writer = target.writer(durability)) {
       return run(
-          target, in, (bytes, offset, n) -> writer.submit(LeaseStamp.NONE, bytes, offset, n));
+          target,
+          in,
+          (bytes, offset, n) -> writer.submit(LeaseStamp.NONE, bytes, offset, n)::await);
     }
   }
 
@@ -126,7 +128,7 @@ final class AppendCommand implements Callable<Integer> {
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       }
-      return run(target, in, (bytes, offset, n) -> session.submit(target, bytes, offset, n));
+      return run(target, in, (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await);
     }
   }
 

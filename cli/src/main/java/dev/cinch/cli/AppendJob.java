@@ -3,7 +3,6 @@ package dev.cinch.cli;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.write.MessageRefusedException;
-import dev.cinch.bag.write.PendingReceipt;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
@@ -36,16 +35,23 @@ final class AppendJob {
   private @Nullable DataFileName lastFile;
   private String lastFileText = "";
 
-  /** Where messages go. */
+  /** A message on its way. */
+  @FunctionalInterface
+  interface Pending {
+    /** Waits for its definite fate. */
+    Receipt await();
+  }
+
+  /** Where messages go; what it gives waits for the receipt. */
   @FunctionalInterface
   interface Submitter {
-    PendingReceipt submit(byte[] bytes, int offset, int length) throws MessageRefusedException;
+    Pending submit(byte[] bytes, int offset, int length) throws MessageRefusedException;
   }
 
   /** Lines of one read and what was said when they were handed over. */
-  private record Sent(LineReader.Lines lines, @Nullable PendingReceipt[] pending, String[] why) {
+  private record Sent(LineReader.Lines lines, @Nullable Pending[] pending, String[] why) {
     static final Sent END =
-        new Sent(new LineReader.Lines(new byte[0], 0), new PendingReceipt[0], new String[0]);
+        new Sent(new LineReader.Lines(new byte[0], 0), new Pending[0], new String[0]);
   }
 
   /**
@@ -83,7 +89,7 @@ final class AppendJob {
   }
 
   private Sent submit(LineReader.Lines lines) {
-    var sent = new Sent(lines, new PendingReceipt[lines.count()], new String[lines.count()]);
+    var sent = new Sent(lines, new Pending[lines.count()], new String[lines.count()]);
     for (int i = 0; i < lines.count(); i++) {
       submit(sent, i);
     }
@@ -129,7 +135,7 @@ final class AppendJob {
     for (int round = 0; round <= RESENDS; round++) {
       boolean rejected = false;
       for (int i = 0; i < n; i++) {
-        PendingReceipt pending = sent.pending()[i];
+        Pending pending = sent.pending()[i];
         if (pending != null && !(fates[i] instanceof Receipt.Committed)) {
           fates[i] = pending.await();
           rejected |= fates[i] instanceof Receipt.Rejected;

@@ -6,7 +6,6 @@ import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.layout.LogName;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseUnavailableException;
 import java.io.IOException;
@@ -36,8 +35,7 @@ final class CloseCommand implements Callable<Integer> {
   @Mixin StoreOptions store;
   @Mixin ServerOptions server;
 
-  @Option(names = "--log", paramLabel = "NAME", description = "This log; all unless set.")
-  @Nullable LogName log;
+  @Mixin LogsOption logs;
 
   @Option(
       names = "--every",
@@ -66,9 +64,7 @@ final class CloseCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException, LeaseUnavailableException {
     Store opened = store.open();
-    if (log != null) {
-      Log unused = opened.log(log); // a name that is wrong is told at once, also with --every
-    }
+    List<Log> unused = logs.open(opened); // a wrong name is told at once, also with --every
     try (Output out = io.output()) {
       while (true) {
         try {
@@ -93,9 +89,8 @@ final class CloseCommand implements Callable<Integer> {
   private void closeAll(Store opened, Output out)
       throws IOException, InterruptedException, LeaseUnavailableException {
     long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
-    List<LogName> names = log != null ? List.of(log) : opened.freshLogs();
-    for (LogName name : names) {
-      close(opened.log(name), out);
+    for (Log log : logs.open(opened)) { // anew each time: there may be new ones
+      close(log, out);
     }
   }
 

@@ -1,0 +1,170 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.Id;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What becomes of messages that are rejected, and of receipts while the input goes on. */
+@Timeout(60)
+class AppendJobTest {
+  private static final DataFileName FILE = new DataFileName(new MachineName("m"), new Id(1, 2));
+
+  private final List<String> submitted = new ArrayList<>();
+  private final List<String> committed = new ArrayList<>();
+  private final Map<String, Integer> rejections = new HashMap<>();
+  private long clock;
+
+  /** Rejects each message as often as {@link #rejections} says. */
+  private synchronized AppendJob.Pending submit(byte[] bytes, int offset, int length)
+      throws MessageRefusedException {
+    String text = new String(bytes, offset, length, StandardCharsets.UTF_8);
+    if (text.equals("never")) {
+      throw new MessageRefusedException("a lease was lost");
+    }
+    submitted.add(text);
+    long timestamp = ++clock;
+    int left = rejections.merge(text, -1, Integer::sum);
+    if (left >= 0) {
+      return () -> new Receipt.Rejected(timestamp, "the bucket was closed");
+    }
+    committed.add(text);
+    return () ->
+        new Receipt.Committed(timestamp, Bucket.of(timestamp, 10), FILE, committed.indexOf(text));
+  }
+
+  private static InputStream lines(String... lines) {
+    return new ByteArrayInputStream(
+        (String.join("\n", lines) + "\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void nothingRejectedKeepsTheOrder() throws Exception {
+    var job = new AppendJob(this::submit, 100, null);
+    job.run(lines("a", "b", "c"));
+    assertEquals(List.of("a", "b", "c"), committed);
+    assertEquals(committed, submitted);
+    assertEquals(3, job.committed());
+    assertEquals(0, job.failed());
+  }
+
+  @Test
+  void rejectedMessagesAreSentAgainThreeTimesAtMost() throws Exception {
+    rejections.put("b", 1);
+    rejections.put("c", AppendJob.RESENDS);
+    rejections.put("d", AppendJob.RESENDS + 1);
+    var bytes = new ByteArrayOutputStream();
+    var job = new AppendJob(this::submit, 100, new Output(bytes));
+    job.run(lines("a", "b", "c", "d", "e", "never"));
+    assertEquals(List.of("a", "e", "b", "c"), committed);
+    assertEquals(4, job.committed());
+    assertEquals(2, job.failed());
+    assertEquals(1 + AppendJob.RESENDS, submitted.stream().filter("d"::equals).count());
+    assertEquals(
+        "2 of 6 messages not appended (lines 4, 6): the bucket was closed", job.failures());
+    List<String> receipts = bytes.toString(StandardCharsets.UTF_8).lines().toList();
+    assertTrue(receipts.get(1).startsWith("{\"line\":2,\"state\":\"committed\",\"timestamp\":6,"));
+    assertEquals(
+        "{\"line\":4,\"state\":\"rejected\",\"reason\":\"the bucket was closed\"}",
+        receipts.get(3));
+    assertEquals(
+        "{\"line\":6,\"state\":\"refused\",\"reason\":\"a lease was lost\"}", receipts.get(5));
+  }
+
+  @Test
+  void aSlowProducerGetsItsReceiptsBeforeItGoesOn() throws Exception {
+    var told = new CountDownLatch(1);
+    OutputStream out =
+        new OutputStream() {
+          @Override
+          public void write(int b) {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public void write(byte[] b, int offset, int length) {
+            if (length > 0) {
+              told.countDown();
+            }
+          }
+        };
+    InputStream in =
+        new InputStream() {
+          private int reads;
+
+          @Override
+          public int read() {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) throws IOException {
+            if (reads++ == 0) {
+              b[offset] = 'a';
+              b[offset + 1] = '\n';
+              return 2;
+            }
+            try {
+              assertTrue(told.await(30, TimeUnit.SECONDS), "the receipt of the first line");
+            } catch (InterruptedException e) {
+              throw new IOException(e);
+            }
+            return -1;
+          }
+        };
+    new AppendJob(this::submit, 100, new Output(out)).run(in);
+    assertEquals(List.of("a"), committed);
+  }
+
+  @Test
+  void receiptsThatNobodyReadsEndTheJob() {
+    OutputStream full =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("Broken pipe");
+          }
+
+          @Override
+          public void write(byte[] b, int offset, int length) throws IOException {
+            throw new IOException("Broken pipe");
+          }
+        };
+    InputStream endless =
+        new InputStream() {
+          @Override
+          public int read() {
+            return '\n';
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) {
+            b[offset] = '\n';
+            return 1;
+          }
+        };
+    var job = new AppendJob(this::submit, 100, new Output(full));
+    var e = assertThrows(Output.ClosedException.class, () -> job.run(endless));
+    assertTrue(e.brokenPipe());
+  }
+}
