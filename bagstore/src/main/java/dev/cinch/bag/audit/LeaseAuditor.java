@@ -118,7 +118,10 @@ public final class LeaseAuditor {
     }
     long last = tip.get().record().number();
     for (long n = chain.firstNumber().orElse(last); n <= last; n++) {
-      scan(log.context(), n == last ? tip.get().record() : chain.read(n).record());
+      Optional<Link> link = n == last ? tip : chain.readUnlessRetired(n);
+      if (link.isPresent()) {
+        scan(log.context(), link.get().record());
+      }
     }
   }
 

@@ -29,6 +29,7 @@ final class LogVerifier {
   private final TrustedKeys keys;
   private final Tally tally;
   private final BucketVerifier buckets;
+  private final SegmentsVerifier segments;
 
   /** The chain so far: what the next record must follow. */
   private long settled = Long.MIN_VALUE;
@@ -42,19 +43,20 @@ final class LogVerifier {
     this.keys = keys;
     this.tally = tally;
     this.buckets = new BucketVerifier(log, tally);
+    this.segments = new SegmentsVerifier(log, tally);
   }
 
   void verify() throws IOException {
     names(log.layout().root(), Set.of("identity", "buckets", "horizon", "segments"));
     names(log.layout().horizon(), Set.of("records", "intents", "checkpoints"));
     intents();
-    long checkpoint = highest(log.layout().checkpoints());
+    segments.verify();
     List<Long> groups = groups();
     long next = 1;
     for (long group : groups) {
       for (long number : numbers(log.layout().recordGroup(group))) {
         if (number > next) {
-          missing(next, number, checkpoint);
+          missing(next, number);
         }
         record(number);
         next = number + 1;
@@ -89,14 +91,6 @@ final class LogVerifier {
     }
   }
 
-  private long highest(Path directory) throws IOException {
-    return list(directory).stream()
-        .map(Numbered::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .max()
-        .orElse(0);
-  }
-
   private List<Long> groups() throws IOException {
     var groups = new ArrayList<Long>();
     for (String name : list(log.layout().records())) {
@@ -123,13 +117,9 @@ final class LogVerifier {
     return numbers;
   }
 
-  private void missing(long from, long number, long checkpoint) {
+  private void missing(long from, long number) {
     Path path = log.layout().record(from);
-    if (from == 1 && checkpoint >= number - 1) {
-      tally.found(
-          Finding.note(
-              path, 0, "a record", "retired, as all up to " + (number - 1) + " (rule R2)"));
-    } else {
+    if (number > segments.firstKept()) { // those below were retired (rule R2)
       tally.found(
           Finding.damage(path, 0, "records without a gap (rule H2)", "none up to " + (number - 1)));
     }
@@ -191,7 +181,9 @@ final class LogVerifier {
   /** The buckets of records that can't be read: their own locks are all there is to go by. */
   private void unknownRange(long to) {
     for (Bucket bucket : findOrTell(settled, to)) {
-      buckets.open(bucket, new WitnessVerifier(keys));
+      if (!segments.retired(bucket.end())) {
+        buckets.open(bucket, new WitnessVerifier(keys));
+      }
     }
   }
 
@@ -201,6 +193,9 @@ final class LogVerifier {
     for (ClosedBucket b : record.buckets()) {
       listed.add(b.start());
       tally.buckets++;
+      if (segments.retired(b.start() + log.bucketWidth())) {
+        continue;
+      }
       if (Math.floorMod(b.start(), log.bucketWidth()) == 0) {
         buckets.closed(new Bucket(b.start(), log.bucketWidth()), b.lockDigest(), applying);
       } else {
@@ -208,7 +203,7 @@ final class LogVerifier {
       }
     }
     for (Bucket bucket : findOrTell(record.from(), record.to())) {
-      if (!listed.contains(bucket.start())) {
+      if (!listed.contains(bucket.start()) && !segments.retired(bucket.end())) {
         tally.found(
             Finding.note(
                 log.layout().bucket(bucket),

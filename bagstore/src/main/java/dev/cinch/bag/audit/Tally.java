@@ -19,10 +19,6 @@ final class Tally {
     this.listener = listener;
   }
 
-  VerifyListener listener() {
-    return listener;
-  }
-
   void found(Finding f) {
     switch (f.severity()) {
       case DAMAGE -> damage++;

@@ -1,6 +1,5 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.layout.LogName;
 import java.nio.file.Path;
 
 /** Told how a {@link StoreVerifier} gets on. Called on the verifier's thread. */
@@ -16,14 +15,4 @@ public interface VerifyListener {
    * @param soFar what was read so far, this file included
    */
   default void progress(Path file, VerifySummary soFar) {}
-
-  /**
-   * Whether a bucket that a record lists may be missing, since a published segment covers it (rule
-   * R1).
-   *
-   * @param bucketStart nanoseconds since the Unix epoch
-   */
-  default boolean retired(LogName log, long bucketStart) {
-    return false;
-  }
 }

@@ -1,6 +1,6 @@
 /**
  * Checks afterwards that a store holds what it must: every byte ({@code verify}), and that nobody
- * wrote under a lease that was somebody else's ({@code audit}, section 8). Reads only.
+ * wrote under a lease that was somebody else's ({@code audit}, section 8). Changes nothing.
  */
 @NullMarked
 package dev.cinch.bag.audit;
