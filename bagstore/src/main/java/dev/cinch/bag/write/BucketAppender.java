@@ -54,6 +54,7 @@ final class BucketAppender {
 
   /** The group directory whose own name this writer has forced. */
   private @Nullable Path forcedGroup;
+
   private boolean serverTimeKnown;
   private long serverTime;
   private long serverTimeAt;
