@@ -3,18 +3,16 @@ package dev.cinch.bag.fs;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 
 /**
  * A real filesystem whose clock a test owns: the directories made to read its clock have the test's
  * time; everything else is as it is.
  */
-public final class ClockedFs implements StoreFs {
-  private final StoreFs inner;
+public final class ClockedFs extends FilterFs {
   private final TimeSource time;
 
   public ClockedFs(StoreFs inner, TimeSource time) {
-    this.inner = inner;
+    super(inner);
     this.time = time;
   }
 
@@ -25,65 +23,5 @@ public final class ClockedFs implements StoreFs {
     return parent != null && parent.endsWith("clock")
         ? new FileStatus(s.device(), s.inode(), s.size(), time.wallNanos(), s.mode(), s.uid())
         : s;
-  }
-
-  @Override
-  public void mkdir(Path directory, int mode) throws IOException {
-    inner.mkdir(directory, mode);
-  }
-
-  @Override
-  public void rmdir(Path directory) throws IOException {
-    inner.rmdir(directory);
-  }
-
-  @Override
-  public StoreFile create(Path file, int mode) throws IOException {
-    return inner.create(file, mode);
-  }
-
-  @Override
-  public StoreFile append(Path file) throws IOException {
-    return inner.append(file);
-  }
-
-  @Override
-  public StoreFile overwrite(Path file) throws IOException {
-    return inner.overwrite(file);
-  }
-
-  @Override
-  public StoreFile read(Path file) throws IOException {
-    return inner.read(file);
-  }
-
-  @Override
-  public StoreFile readUncached(Path file) throws IOException {
-    return inner.readUncached(file);
-  }
-
-  @Override
-  public List<String> list(Path directory) throws IOException {
-    return inner.list(directory);
-  }
-
-  @Override
-  public void link(Path existing, Path name) throws IOException {
-    inner.link(existing, name);
-  }
-
-  @Override
-  public void chmod(Path path, int mode) throws IOException {
-    inner.chmod(path, mode);
-  }
-
-  @Override
-  public void unlink(Path file) throws IOException {
-    inner.unlink(file);
-  }
-
-  @Override
-  public void forceDirectory(Path directory) throws IOException {
-    inner.forceDirectory(directory);
   }
 }

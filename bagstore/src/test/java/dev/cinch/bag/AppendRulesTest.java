@@ -1,0 +1,272 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.FaultyFs.Op;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.MessageRefusedException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Rules A1 to A4 and A6; each test is named after its rule. */
+class AppendRulesTest {
+  private final Rig rig = rig();
+  private final FaultyFs fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+  private final Ledger ledger = new Ledger();
+
+  private static Rig rig() {
+    try {
+      return Rig.memory(7);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private LogWriter writer() throws IOException {
+    return rig.open(fs).writer(Durability.SYNC);
+  }
+
+  private void finish() throws Exception {
+    Log other = rig.open(rig.disk.view(Rig.BOB));
+    rig.settle(other);
+    ledger.check(Ledger.settled(other));
+  }
+
+  private static Path path(Log log, Receipt receipt) {
+    var c = assertInstanceOf(Receipt.Committed.class, receipt);
+    return LogLayout.dataFile(log.context().layout().bucket(c.bucket()), c.file());
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Kind.class,
+      names = {"WRITE", "FORCE", "CLOSE"})
+  void a1_anErrorOfWriteForceOrCloseIsResolvedFromTheRecord(Kind kind) throws Exception {
+    LogWriter writer = writer();
+    fs.arm(1, Fault.ERROR_AFTER, op -> op.is(kind, ".log"));
+    // The bytes are there, whole, and forced or soon will be: so the record says COMMITTED.
+    assertInstanceOf(Receipt.Committed.class, ledger.append(writer, "after"));
+    assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.LINK, "0000000001")));
+    fs.arm(1, Fault.ERROR_BEFORE, op -> op.is(Kind.WRITE, ".log"));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "before"));
+    finish();
+  }
+
+  @Test
+  void a1_anErrorBeforeTheFirstByteMeansRejectedAtOnce() throws Exception {
+    LogWriter writer = writer();
+    fs.arm(1, Fault.ERROR_AFTER, op -> op.is(Kind.CREATE, ".log"));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "early"));
+    assertFalse(fs.trace().stream().anyMatch(op -> op.kind() == Kind.LINK));
+    finish();
+  }
+
+  @Test
+  void a1_anAppendStaysPendingWhileTheStoreCannotBeReached() throws Exception {
+    LogWriter writer = writer();
+    var failures = new int[1];
+    var reachable = new boolean[] {true};
+    fs.before(
+        op -> {
+          if (op.is(Kind.CLOSE, ".log") && failures[0] == 0) {
+            reachable[0] = false;
+          }
+          if (!reachable[0]) {
+            if (++failures[0] > 100) {
+              reachable[0] = true;
+              return;
+            }
+            throw new IOException("server not responding");
+          }
+        });
+    assertInstanceOf(Receipt.Committed.class, ledger.append(writer, "patient"));
+    assertTrue(failures[0] > 100);
+    finish();
+  }
+
+  @Test
+  void a2_afterAFailedWriteTheFileIsNeverAppendedToAgain() throws Exception {
+    LogWriter writer = writer();
+    Log log = rig.open(fs);
+    Path first = path(log, ledger.append(writer, "one"));
+    fs.arm(1, Fault.ERROR_PARTIAL, op -> op.is(Kind.WRITE, ".log"));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "torn"));
+    int size = rig.disk.content(first).length;
+    for (int i = 0; i < 3; i++) {
+      assertNotEquals(first.getFileName(), path(log, ledger.append(writer, "n" + i)).getFileName());
+    }
+    assertEquals(size, rig.disk.content(first).length);
+    finish();
+  }
+
+  @Test
+  void a3_aRejectedMessageCanBeSentAgainAndExistsOnce() throws Exception {
+    LogWriter writer = writer();
+    ledger.append(writer, "first");
+    Log closer = rig.open(rig.disk.view(Rig.BOB));
+    // Closed between the opening of the file and the write, which succeeds all the same.
+    fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(closer));
+    byte[] again = {'a', 'g', 'a', 'i', 'n'};
+    var rejected = assertInstanceOf(Receipt.Rejected.class, writer.append(again));
+    Receipt second = ledger.append(writer, "again", again);
+    assertTrue(second.timestamp() > rejected.timestamp());
+    assertInstanceOf(Receipt.Committed.class, second);
+    finish();
+  }
+
+  @Test
+  void a4_withoutTheHeaderOfThisFileNothingIsValid() throws Exception {
+    LogWriter writer = writer();
+    Log log = rig.open(fs);
+    Path file = path(log, ledger.append(writer, "one"));
+    byte[] content = rig.disk.content(file);
+    Path twin = file.resolveSibling("m9" + file.getFileName().toString().substring(2));
+    fs.create(twin, 0664).close(); // another machine's name, every checksum right
+    rig.disk.put(twin, 0, content);
+    rig.time.advanceMs(1_000);
+    Path later = path(log, ledger.append(writer, "two"));
+    Path moved = later.resolveSibling(file.getFileName());
+    fs.create(moved, 0664).close(); // the right name in another bucket
+    rig.disk.put(moved, 0, content);
+    finish();
+  }
+
+  @Test
+  void a4_aFrameCopiedToAnotherPlaceIsNotTakenForOne() throws Exception {
+    LogWriter writer = writer();
+    LogWriter other = writer();
+    Log log = rig.open(fs);
+    byte[] large = Ledger.payload("large", 40_000);
+    Path a = path(log, ledger.append(writer, "large", large));
+    byte[] content = rig.disk.content(a);
+    Path b = path(log, ledger.append(other, "small"));
+    // The trailer of a batch written in two steps proves what is before it: at its own place only.
+    byte[] trailer = Arrays.copyOfRange(content, content.length - 48, content.length);
+    rig.disk.put(a, content.length, trailer);
+    // The same trailer at its own offset in a file of the same shape, by another incarnation.
+    byte[] head = rig.disk.content(b);
+    rig.disk.put(b, head.length, new byte[content.length - head.length - 48]);
+    rig.disk.put(b, content.length - 48, trailer);
+    Log closer = rig.open(rig.disk.view(Rig.BOB));
+    rig.settle(closer);
+    ledger.check(Ledger.settled(closer));
+  }
+
+  @Test
+  void a4_aFrameInAPayloadIsNotTakenForOne() throws Exception {
+    LogWriter writer = writer();
+    Log log = rig.open(fs);
+    Path file = path(log, ledger.append(writer, "one", Ledger.payload("one", 20_000)));
+    byte[] content = rig.disk.content(file);
+    int size = content.length;
+    ledger.append(writer, "two", content); // never found under that name: checked below
+    // Cut so that the file ends exactly with the copied trailer.
+    int end = size + 20 + 16 + content.length;
+    rig.disk.truncate(file, end);
+    Log closer = rig.open(rig.disk.view(Rig.BOB));
+    rig.settle(closer);
+    assertEquals(List.of("one"), Ledger.settled(closer).stream().map(Ledger.Found::text).toList());
+  }
+
+  @Test
+  void a4_aMessageOverTheLimitIsRefusedBeforeAnythingIsWritten() throws Exception {
+    LogWriter writer = writer();
+    fs.clearTrace();
+    int limit = rig.open(rig.disk.view(Rig.BOB)).context().store().settings().messageLimit();
+    assertThrows(MessageRefusedException.class, () -> writer.append(new byte[limit + 1]));
+    assertEquals(List.of(), fs.trace());
+    assertInstanceOf(
+        Receipt.Committed.class, ledger.append(writer, "max", Ledger.payload("max", limit)));
+    finish();
+  }
+
+  private int last(List<Op> trace, Kind kind, String name) {
+    for (int i = trace.size() - 1; i >= 0; i--) {
+      if (trace.get(i).is(kind, name)) {
+        return i;
+      }
+    }
+    throw new AssertionError("no " + kind + " of " + name + " in " + trace);
+  }
+
+  @Test
+  void a6_thePrelockIsLookedAtAfterEveryBatchIsVisible() throws Exception {
+    LogWriter writer = writer();
+    for (int i = 0; i < 3; i++) {
+      fs.clearTrace();
+      ledger.append(writer, "m" + i);
+      List<Op> trace = fs.trace();
+      assertTrue(last(trace, Kind.STATUS, "prelock") > last(trace, Kind.CLOSE, ".log"));
+    }
+    // And what it sees decides: a mark set between write and look.
+    Log closer = rig.open(rig.disk.view(Rig.BOB));
+    fs.beforeFirst(op -> op.is(Kind.READ, "prelock"), () -> rig.settle(closer));
+    ledger.append(writer, "marked");
+    assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.READ, "lock")), "not step 5");
+    finish();
+  }
+
+  @Test
+  void a6_anotherPrelockOfTheSameNameIsNoPrelock() throws Exception {
+    LogWriter writer = writer();
+    Log log = rig.open(fs);
+    Path file = path(log, ledger.append(writer, "one"));
+    Path prelock = file.resolveSibling("prelock");
+    fs.beforeFirst(
+        op -> op.is(Kind.READ, "prelock"),
+        () -> { // a bucket retired and made again; the inode number is used again, too
+          long before = rig.disk.view(0).status(prelock).inode();
+          rig.disk.view(0).unlink(prelock);
+          rig.disk.view(Rig.ALICE).create(prelock, 0664).close();
+          assertEquals(before, rig.disk.view(0).status(prelock).inode());
+        });
+    ledger.append(writer, "two");
+    assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.LINK, "lock")), "not step 5");
+    finish();
+  }
+
+  @Test
+  void a6_everyProcessLooksAtTheHorizonForItselfIntentsFirst() throws Exception {
+    for (int process = 0; process < 2; process++) {
+      LogWriter writer = writer();
+      fs.clearTrace();
+      ledger.append(writer, "p" + process);
+      List<Op> trace = fs.trace();
+      int intents = last(trace, Kind.LIST, "intents");
+      assertTrue(intents > last(trace, Kind.CLOSE, ".log"));
+      assertTrue(last(trace, Kind.LIST, "records") > intents);
+    }
+  }
+
+  @Test
+  void a6_whoSawAMarkKeepsNoMemoryOfHavingPassed() throws Exception {
+    LogWriter writer = writer();
+    ledger.append(writer, "one");
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(stopped);
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(Kind.WRITE, "prelock"));
+    fs.beforeFirst(
+        op -> op.is(Kind.READ, "prelock"),
+        () -> assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer)));
+    ledger.append(writer, "two");
+    fs.clearTrace();
+    ledger.append(writer, "three");
+    assertTrue(last(fs.trace(), Kind.LIST, "intents") > 0);
+    finish();
+  }
+}

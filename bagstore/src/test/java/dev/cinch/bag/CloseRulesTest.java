@@ -1,0 +1,247 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.close.CloseBlockedException;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.FaultyFs.Op;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Rules C1 to C6; each test is named after its rule. */
+class CloseRulesTest {
+  private final Rig rig = rig();
+  private final Ledger ledger = new Ledger();
+
+  private static Rig rig() {
+    try {
+      return Rig.memory(11);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private Log alice() throws IOException {
+    return rig.open(rig.disk.view(Rig.ALICE));
+  }
+
+  private Log bob() throws IOException {
+    return rig.open(rig.disk.view(Rig.BOB));
+  }
+
+  private Path append(LogWriter writer, String text, int length) throws Exception {
+    Receipt r = ledger.append(writer, text, Ledger.payload(text, length));
+    var c = assertInstanceOf(Receipt.Committed.class, r);
+    return LogLayout.dataFile(alice().context().layout().bucket(c.bucket()), c.file());
+  }
+
+  @Test
+  void c1_theCloserThatLostActsOnWhatTheLockSays() throws Exception {
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log loser = rig.open(slow);
+    LogWriter writer = alice().writer(Durability.SYNC);
+    Path file = append(writer, "one", 0);
+    Path lock = file.resolveSibling("lock");
+    var held = new ArrayList<byte[]>();
+    slow.beforeFirst(
+        op -> op.is(Kind.LINK, "lock"),
+        () -> {
+          // What the winner measures is not what the loser did: bytes came in between.
+          rig.disk.put(file, rig.disk.content(file).length, new byte[] {1, 2, 3});
+          rig.settle(alice());
+          held.add(rig.disk.content(lock));
+        });
+    rig.settle(loser);
+    assertArrayEquals(held.get(0), rig.disk.content(lock));
+    ledger.check(Ledger.settled(loser));
+    ledger.check(Ledger.settled(alice()));
+  }
+
+  @Test
+  void c1_aLockIsForcedBeforeItIsLinkedAndSoIsARecord() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    LogWriter writer = alice().writer(Durability.SYNC);
+    append(writer, "one", 0);
+    rig.settle(rig.open(fs));
+    List<Op> trace = fs.trace();
+    for (int i = 0; i < trace.size(); i++) {
+      if (trace.get(i).kind() == Kind.LINK) {
+        Kind before = null;
+        for (Op op : trace.subList(0, i)) {
+          if (op.path().startsWith(trace.get(i).path().resolveSibling(""))
+              && (op.kind() == Kind.WRITE || op.kind() == Kind.FORCE)) {
+            before = op.kind();
+          }
+        }
+        assertEquals(Kind.FORCE, before, "before " + trace.get(i));
+      }
+    }
+  }
+
+  @Test
+  void c2_bytesPastTheValidLengthDoNotExist() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(0)); // a superuser: no mode stops it
+    LogWriter writer = rig.open(fs).writer(Durability.SYNC);
+    Path file = append(writer, "one", 0);
+    int valid = rig.disk.content(file).length;
+    fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(bob()));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late"));
+    assertTrue(rig.disk.content(file).length > valid, "the late batch is whole and in the file");
+    ledger.check(Ledger.settled(bob()));
+    var live = new ArrayList<Long>();
+    bob()
+        .reader()
+        .live(Long.MIN_VALUE, Long.MAX_VALUE, m -> live.add(m.timestamp()), (m, f, why) -> {});
+    assertEquals(1, live.size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 20_000})
+  void c3_closingFallsBackToTheBatchBeforeOneThatIsNotWhole(int length) throws Exception {
+    for (int hole = 0; hole < 3; hole++) {
+      LogWriter writer = alice().writer(Durability.SYNC);
+      Path file = append(writer, "one" + hole + length, length);
+      int end = rig.disk.content(file).length;
+      byte[] payload = Ledger.payload("lost", 100);
+      assertInstanceOf(Receipt.Committed.class, writer.append(payload));
+      // Its pieces came out of order: the size covers a hole, in head, payload or trailer.
+      int at = hole == 0 ? end : hole == 1 ? end + 60 : rig.disk.content(file).length - 30;
+      rig.disk.put(file, at, new byte[16]);
+      rig.settle(bob());
+      ledger.check(Ledger.settled(bob()));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 5_000, 40_000})
+  void c3_readersTakeTheLocksCopyWhereTheFileLostWhatTheLockCovers(int length) throws Exception {
+    LogWriter writer = alice().writer(Durability.SYNC);
+    append(writer, "zero", 10);
+    Path file = append(writer, "one", length);
+    int size = rig.disk.content(file).length;
+    rig.settle(bob());
+    // All of a batch in one step, the last bytes of one in two.
+    rig.disk.truncate(file, length > 16_384 ? size - 48 : size - length - 48);
+    ledger.check(Ledger.settled(bob()));
+    rig.disk.put(file, size, new byte[0]);
+    ledger.check(Ledger.settled(alice()));
+  }
+
+  @Test
+  void c4_closingReadsNoMoreOfALongFileThanOfAShortOne() throws Exception {
+    var reads = new ArrayList<Long>();
+    for (int batches : List.of(2, 60)) {
+      LogWriter writer = alice().writer(Durability.SYNC);
+      for (int i = 0; i < batches; i++) {
+        append(writer, "b" + batches + "-" + i, 15_000);
+      }
+      var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+      rig.settle(rig.open(fs));
+      reads.add(fs.trace().stream().filter(op -> op.is(Kind.GET, ".log")).count());
+    }
+    assertEquals(reads.get(0), reads.get(1));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void c5_safetyDoesNotRestOnChmod() throws Exception {
+    // Neither the closer may chmod nor does any mode stop the writer.
+    for (int writerUid : List.of(0, Rig.ALICE)) {
+      var writerFs = new FaultyFs(rig.disk.view(writerUid));
+      LogWriter writer = rig.open(writerFs).writer(Durability.SYNC);
+      append(writer, "before " + writerUid, 0);
+      var closerFs = new FaultyFs(rig.disk.view(Rig.BOB));
+      closerFs.before(
+          op -> {
+            if (op.kind() == Kind.CHMOD) {
+              throw new AccessDeniedException("chmod");
+            }
+          });
+      Log closer = rig.open(closerFs);
+      writerFs.beforeFirst(op -> op.is(Kind.APPEND, ".log"), () -> rig.settle(closer));
+      assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late " + writerUid));
+      append(writer, "next " + writerUid, 0);
+      rig.settle(closer);
+      ledger.check(Ledger.settled(bob()));
+    }
+  }
+
+  @Test
+  void c5_anHonestToolCannotWriteToWhatItsOwnerClosed() throws Exception {
+    Path file = append(alice().writer(Durability.SYNC), "one", 0);
+    rig.settle(alice());
+    StoreFs fs = rig.disk.view(Rig.ALICE);
+    assertThrows(AccessDeniedException.class, () -> fs.append(file));
+    Path entry = file.resolveSibling("entry");
+    assertThrows(AccessDeniedException.class, () -> fs.create(entry, 0644));
+  }
+
+  @Test
+  void c6_modesAreThoseOfTheStoreAndNeverWidened() throws Exception {
+    append(alice().writer(Durability.SYNC), "one", 0);
+    rig.settle(bob());
+    append(bob().writer(Durability.SYNC), "two", 0);
+    StoreFs fs = rig.disk.view(0);
+    Deque<Path> todo = new ArrayDeque<>(List.of(rig.root));
+    int seen = 0;
+    while (!todo.isEmpty()) {
+      Path path = todo.pop();
+      int mode = fs.status(path).mode();
+      boolean directory = true;
+      try {
+        fs.list(path).forEach(name -> todo.add(path.resolve(name)));
+      } catch (IOException e) {
+        directory = false;
+      }
+      int open = directory ? 02775 : 0664;
+      assertTrue(mode == open || mode == (open & ~0222), path + " " + Integer.toOctalString(mode));
+      seen++;
+    }
+    assertTrue(seen > 20);
+  }
+
+  @Test
+  void c6_whatCannotBeReadStopsClosingAndNamesFileAndRemedy() throws Exception {
+    Path file = append(alice().writer(Durability.SYNC), "one", 0);
+    rig.disk.view(Rig.ALICE).chmod(file, 0600);
+    Log closer = bob();
+    var e = assertThrows(CloseBlockedException.class, () -> rig.settle(closer));
+    assertTrue(e.toString().contains(file.toString()), e.toString());
+    assertTrue(e.toString().contains("chmod g+rw"), e.toString());
+    assertEquals(List.of(), Ledger.settled(closer));
+    rig.disk.view(Rig.ALICE).chmod(file, 0660);
+    rig.settle(closer);
+    ledger.check(Ledger.settled(closer));
+  }
+
+  @Test
+  void c1_aLinkThatReportsAnErrorAndTookEffectIsNoLoss() throws Exception {
+    for (String name : List.of("lock", "0000000002")) {
+      append(alice().writer(Durability.SYNC), name, 0);
+      var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+      fs.arm(1, Fault.ERROR_AFTER, op -> op.is(Kind.LINK, name));
+      Log closer = rig.open(fs);
+      assertThrows(IOException.class, () -> rig.settle(closer));
+      rig.settle(closer);
+      ledger.check(Ledger.settled(closer));
+    }
+  }
+}

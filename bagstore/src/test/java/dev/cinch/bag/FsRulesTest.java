@@ -1,0 +1,244 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.fs.CorruptCacheFs;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.FaultyFs.Op;
+import dev.cinch.bag.fs.NegativeFs;
+import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Rules N1 to N5; each test is named after its rule. */
+class FsRulesTest {
+  private final Rig rig = rig();
+  private final Ledger ledger = new Ledger();
+
+  private static Rig rig() {
+    try {
+      return Rig.memory(17);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private Log alice() throws IOException {
+    return rig.open(rig.disk.view(Rig.ALICE));
+  }
+
+  private Log bob() throws IOException {
+    return rig.open(rig.disk.view(Rig.BOB));
+  }
+
+  private Path file(Receipt receipt) throws IOException {
+    var c = assertInstanceOf(Receipt.Committed.class, receipt);
+    return LogLayout.dataFile(alice().context().layout().bucket(c.bucket()), c.file());
+  }
+
+  @Test
+  void n1_onlyThePackageForTheFilesystemTouchesFiles() throws IOException {
+    Path sources = Path.of("src/main/java/dev/cinch/bag");
+    Pattern elsewhere =
+        Pattern.compile("nio\\.file\\.Files\\b|FileChannel|RandomAccessFile|java\\.io\\.File\\w*;");
+    Pattern nowhere =
+        Pattern.compile(
+            "Files\\.move|ATOMIC_MOVE|renameTo|MapMode|tryLock\\(\\)|FileLock|\\.lock\\(0");
+    int seen = 0;
+    try (Stream<Path> all = Files.walk(sources)) {
+      for (Path source : all.filter(p -> p.toString().endsWith(".java")).toList()) {
+        String text = Files.readString(source);
+        assertFalse(nowhere.matcher(text).find(), source + " renames, maps or locks");
+        if (!source.startsWith(sources.resolve("fs"))) {
+          assertFalse(elsewhere.matcher(text).find(), source + " goes past StoreFs");
+        }
+        seen++;
+      }
+    }
+    assertTrue(seen > 40);
+  }
+
+  @Test
+  void n1_attributesAreReadRightAfterAnOpenOrTheMakingOfTheSameName() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(fs).writer(Durability.CLOSE);
+    ledger.append(writer, "one");
+    ledger.append(writer, "two");
+    rig.settle(rig.open(fs));
+    List<Op> trace = fs.trace();
+    int seen = 0;
+    for (int i = 0; i < trace.size(); i++) {
+      if (trace.get(i).kind() == Kind.STATUS) {
+        Path path = trace.get(i).path();
+        List<Op> before = trace.subList(Math.max(0, i - 2), i);
+        assertTrue(
+            before.stream()
+                .anyMatch(
+                    op ->
+                        op.path().equals(path)
+                            && List.of(Kind.READ, Kind.CREATE, Kind.MKDIR).contains(op.kind())),
+            "attributes of " + path + " after " + before);
+        seen++;
+      }
+    }
+    assertTrue(seen > 5);
+  }
+
+  @Test
+  void n2_aCloserListsPastItsCache() throws Exception {
+    Log closer = rig.open(new StaleListFs(rig.disk.view(Rig.BOB)));
+    for (int i = 0; i < 3; i++) {
+      ledger.append(alice().writer(Durability.SYNC), "a" + i);
+      rig.settle(closer); // fills its cache with every directory on the way
+      ledger.append(alice().writer(Durability.SYNC), "b" + i);
+      rig.settle(bob());
+    }
+    rig.settle(closer);
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void n2_aBucketIsListedPastTheCacheAfterItsPrelockIsSet() throws Exception {
+    var stale = new StaleListFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(stale);
+    LogWriter a = alice().writer(Durability.SYNC);
+    Path one = file(ledger.append(a, "one"));
+    assertEquals(2, stale.list(one.resolveSibling("")).size());
+    ledger.append(alice().writer(Durability.SYNC), "two");
+    rig.settle(closer);
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void n2_aWriterLooksAtIntentsAndRecordsPastItsCache() throws Exception {
+    var stale = new StaleListFs(rig.disk.view(Rig.ALICE));
+    var fs = new FaultyFs(stale);
+    Log log = rig.open(fs);
+    LogWriter writer = log.writer(Durability.SYNC);
+    ledger.append(writer, "one"); // and now they are in the cache
+    rig.settle(bob());
+    rig.time.advanceMs(1_000);
+    fs.beforeFirst(
+        op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets"),
+        () -> rig.settle(bob()));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late"));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void n3_aMissingNameIsBelievedOnlyAfterItsParentWasListed() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(alice());
+    ledger.append(alice().writer(Durability.SYNC), "two");
+    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    Log log = rig.open(negative);
+    LogLayout layout = log.context().layout();
+    negative.forget(layout.record(1));
+    long width = log.context().bucketWidth();
+    for (var b : log.horizon().chain().read(1).record().buckets()) {
+      Path bucket = layout.bucket(new dev.cinch.bag.layout.Bucket(b.start(), width));
+      negative.forget(LogLayout.lock(bucket));
+      rig.disk.view(0).list(bucket).forEach(name -> negative.forget(bucket.resolve(name)));
+    }
+    negative.forget(layout.record(1));
+    assertEquals(1, Ledger.settled(log).size());
+    rig.settle(log);
+    ledger.check(Ledger.settled(log));
+  }
+
+  @Test
+  void n3_aWrongNoForThePrelockOnlyLeadsToStep5() throws Exception {
+    var negative = new NegativeFs(rig.disk.view(Rig.ALICE));
+    var fs = new FaultyFs(negative);
+    Log log = rig.open(fs);
+    LogWriter writer = log.writer(Durability.SYNC);
+    Path file = file(ledger.append(writer, "one"));
+    fs.beforeFirst(
+        op -> op.is(Kind.READ, "prelock"), () -> negative.forget(file.resolveSibling("prelock")));
+    assertInstanceOf(Receipt.Committed.class, ledger.append(writer, "two"));
+    assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.LINK, "lock")));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void n4_aFullDiskHasADefiniteOutcomeAtEveryByte() throws Exception {
+    for (int space = 0; space < 700; space += 13) {
+      Rig full = Rig.memory(space);
+      var told = new Ledger();
+      LogWriter writer = full.open(full.disk.view(Rig.ALICE)).writer(Durability.SYNC);
+      told.append(writer, "before", Ledger.payload("before", 100));
+      full.disk.setSpace(space);
+      var fs = new FaultyFs(full.disk.view(Rig.ALICE));
+      LogWriter other = full.open(fs).writer(Durability.SYNC);
+      // Room again once the writer waits for its verdict.
+      fs.before(
+          op -> {
+            if (op.is(Kind.CREATE, "Z") || op.path().toString().contains("intents")) {
+              full.disk.setSpace(Long.MAX_VALUE);
+            }
+          });
+      told.append(other, "full", Ledger.payload("full", 300));
+      full.disk.setSpace(Long.MAX_VALUE);
+      Log closer = full.open(full.disk.view(Rig.BOB));
+      full.settle(closer);
+      told.check(Ledger.settled(closer));
+    }
+  }
+
+  @Test
+  void n4_anInterruptNeitherLosesTheVerdictNorItself() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(fs).writer(Durability.SYNC);
+    fs.arm(1, Fault.ERROR_PARTIAL, op -> op.is(Kind.WRITE, ".log"));
+    Thread.currentThread().interrupt();
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "interrupted"));
+    assertTrue(Thread.interrupted());
+    rig.settle(bob());
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"lock", "0000000001", ".log"})
+  void n5_whatReadsWrongFromTheCacheIsReadAgainPastItByReaders(String name) throws Exception {
+    LogWriter writer = alice().writer(Durability.SYNC);
+    ledger.append(writer, "one");
+    ledger.append(writer, "two", Ledger.payload("two", 40_000));
+    ledger.append(writer, "three");
+    rig.settle(bob());
+    for (long from : List.of(0L, 200L, 39_000L)) {
+      var corrupt =
+          new CorruptCacheFs(
+              rig.disk.view(Rig.BOB), p -> p.getFileName().toString().endsWith(name), from);
+      ledger.check(Ledger.settled(rig.open(corrupt)));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {0, 300, 20_000})
+  void n5_whatReadsWrongFromTheCacheIsReadAgainPastItByClosers(long from) throws Exception {
+    LogWriter writer = alice().writer(Durability.SYNC);
+    ledger.append(writer, "one");
+    ledger.append(writer, "two", Ledger.payload("two", 40_000));
+    ledger.append(writer, "three");
+    var corrupt =
+        new CorruptCacheFs(
+            rig.disk.view(Rig.BOB), p -> p.getFileName().toString().endsWith(".log"), from);
+    rig.settle(rig.open(corrupt));
+    ledger.check(Ledger.settled(bob()));
+  }
+}

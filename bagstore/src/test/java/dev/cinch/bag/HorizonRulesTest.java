@@ -1,0 +1,205 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.OpinionNeededException;
+import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+/** Rules H1 to H5; each test is named after its rule. */
+class HorizonRulesTest {
+  private static final long SECOND = 1_000_000_000;
+
+  private final Rig rig = rig();
+  private final Ledger ledger = new Ledger();
+
+  private static Rig rig() {
+    try {
+      return Rig.memory(13);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private Log alice() throws IOException {
+    return rig.open(rig.disk.view(Rig.ALICE));
+  }
+
+  private Log bob() throws IOException {
+    return rig.open(rig.disk.view(Rig.BOB));
+  }
+
+  private static List<String> live(Log log) throws Exception {
+    var seen = new ArrayList<String>();
+    log.reader()
+        .live(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            m -> seen.add(new String(m.payload()) + (m.settled() ? "" : "?")),
+            (m, f, why) -> {});
+    return seen;
+  }
+
+  @Test
+  void h1_aBucketMadeLateAndNotListedDoesNotExist() throws Exception {
+    var late = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(late).writer(Durability.SYNC);
+    late.beforeFirst(
+        op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets"),
+        () -> rig.settle(bob()));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late"));
+    ledger.append(writer, "now");
+    assertEquals(List.of("now?"), live(bob()));
+    rig.settle(bob());
+    assertEquals(List.of("now"), live(bob()));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void h1_aBucketMadeWhileACloserListsIsListedOrRejected() throws Exception {
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(slow);
+    rig.time.advanceMs(1_000);
+    LogWriter writer = alice().writer(Durability.SYNC);
+    var late = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter paused = rig.open(late).writer(Durability.SYNC);
+    ledger.append(writer, "listed");
+    // The closer has listed the tree; the writer makes its bucket; then the record is linked.
+    late.beforeFirst(
+        op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets"),
+        () -> {
+          slow.arm(1, Fault.CRASH_BEFORE, op -> op.is(Kind.LINK, "0000000001"));
+          rig.time.advanceMs(1_000);
+          assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer));
+        });
+    ledger.append(paused, "late");
+    rig.settle(bob());
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void h2_theChainHasNoGapAndNoForkWhoeverLinksFirst() throws Exception {
+    for (int i = 0; i < 5; i++) {
+      ledger.append(alice().writer(Durability.SYNC), "m" + i);
+      var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+      Log loser = rig.open(slow);
+      long to = rig.time.wallNanos() + SECOND;
+      rig.time.advanceMs(10_000);
+      slow.beforeFirst(
+          op -> op.kind() == Kind.LINK && op.path().toString().contains("records"),
+          () -> alice().horizon().advance(to - SECOND, OptionalLong.empty()));
+      loser.horizon().advance(to, OptionalLong.empty());
+    }
+    HorizonChain chain = bob().horizon().chain();
+    HorizonChain.Link tip = chain.freshTip().orElseThrow();
+    assertEquals(10, tip.record().number());
+    for (long n = 2; n <= tip.record().number(); n++) {
+      assertEquals(chain.read(n - 1).record().to(), chain.read(n).record().from());
+      assertEquals(chain.read(n - 1).digest(), chain.read(n).record().previous());
+    }
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void h2_idleTimeCostsOneRecordAndNoDirectory() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(bob());
+    rig.time.advanceMs(1_000_000);
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(fs);
+    fs.clearTrace();
+    long to = closer.horizon().reachable();
+    closer.horizon().advance(to, OptionalLong.empty());
+    assertEquals(2, bob().horizon().chain().freshTip().orElseThrow().record().number());
+    assertFalse(
+        fs.trace().stream()
+            .anyMatch(op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets")));
+    assertTrue(fs.trace().size() < 100, "it costs nothing per idle bucket");
+  }
+
+  @Test
+  void h3_aStaleLookMakesAReadOldAndNeverWrong() throws Exception {
+    Log reader = rig.open(new StaleListFs(rig.disk.view(Rig.BOB)));
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(alice());
+    assertEquals(1, known(reader).size());
+    ledger.append(alice().writer(Durability.SYNC), "two");
+    rig.settle(alice());
+    assertEquals(1, known(reader).size(), "old");
+    assertEquals(2, Ledger.settled(reader).size(), "fresh");
+  }
+
+  private static List<Long> known(Log log) throws Exception {
+    var seen = new ArrayList<Long>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE, Long.MAX_VALUE, false, m -> seen.add(m.timestamp()), (m, f, why) -> {});
+    return seen;
+  }
+
+  @Test
+  void h4_liveReadersMarkWhatIsNotSettledAndHonourLocks() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "settled");
+    rig.settle(bob());
+    ledger.append(alice().writer(Durability.SYNC), "locked");
+    rig.time.advanceMs(1_000);
+    // A closer locks the bucket and stops; what comes after does not exist, though not settled.
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(stopped);
+    stopped.arm(1, Fault.CRASH_BEFORE, op -> op.is(Kind.LINK, "0000000002"));
+    assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer));
+    ledger.append(alice().writer(Durability.SYNC), "open");
+    List<String> seen = live(bob());
+    assertEquals("settled", seen.get(0));
+    assertEquals("open?", seen.get(2));
+    rig.settle(bob());
+    assertEquals(List.of("settled", "locked", "open"), live(bob()));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void h5_fencesRoundUp() throws Exception {
+    Receipt r = ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.time.advanceMs(10_000);
+    HorizonChain.Link tip = bob().horizon().advance(r.timestamp() + 1, OptionalLong.empty());
+    assertTrue(tip.record().to() > r.timestamp());
+    assertEquals(0, Math.floorMod(tip.record().to(), SECOND));
+    long boundary = tip.record().to();
+    assertEquals(boundary, bob().horizon().advance(boundary, OptionalLong.empty()).record().to());
+    assertTrue(
+        bob().horizon().advance(boundary + 1, OptionalLong.empty()).record().to() > boundary);
+  }
+
+  @Test
+  void section4_tooEarlyLeavesNoMark() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    Log closer = bob();
+    long now = rig.time.wallNanos();
+    assertThrows(
+        TooEarlyException.class, () -> closer.horizon().advance(now, OptionalLong.empty()));
+    long far = now + 7_200 * SECOND;
+    rig.time.advanceMs(8_000_000);
+    assertThrows(
+        OpinionNeededException.class, () -> closer.horizon().advance(far, OptionalLong.empty()));
+    Path intents = closer.context().layout().intents();
+    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(intents));
+    closer.horizon().advance(far, OptionalLong.of(rig.time.wallNanos()));
+    ledger.check(Ledger.settled(closer));
+  }
+}

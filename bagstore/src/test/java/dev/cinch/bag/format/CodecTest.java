@@ -1,0 +1,146 @@
+package dev.cinch.bag.format;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.cinch.bag.Ledger;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Id;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What is written is read back; what was cut or altered anywhere is known for it. */
+class CodecTest {
+  private static final Path PATH = Path.of("some/file");
+  private static final Id ID = new Id(1, 2);
+  private static final Bucket BUCKET = new Bucket(5_000_000_000L, 1_000_000_000L);
+  private static final DataFileName NAME =
+      new DataFileName(new MachineName("machine-7"), new Id(3, 4));
+
+  /** Decodes, or throws. */
+  private interface Decoder {
+    Object decode(byte[] bytes) throws DamagedException;
+  }
+
+  private static void everyAlterationIsDamage(byte[] good, Decoder decoder) {
+    for (int i = 0; i < good.length; i++) {
+      for (int bit : new int[] {1, 0x80}) {
+        byte[] bad = good.clone();
+        bad[i] ^= (byte) bit;
+        assertThrows(DamagedException.class, () -> decoder.decode(bad), "byte " + i);
+      }
+      byte[] cut = Arrays.copyOf(good, i);
+      assertThrows(DamagedException.class, () -> decoder.decode(cut), "cut at " + i);
+    }
+    byte[] more = Arrays.copyOf(good, good.length + 1);
+    assertThrows(DamagedException.class, () -> decoder.decode(more));
+  }
+
+  @Test
+  void locksAreReadBackAndEveryAlterationIsDamage() throws Exception {
+    var file = new LockedFile(NAME, 4_711, 12, 5_000_000_001L, 5_000_000_900L, -3, new byte[9]);
+    var lock = new BucketLock(ID, new Id(-1, 9), BUCKET, List.of(file));
+    byte[] bytes = lock.encode();
+    assertArrayEquals(bytes, BucketLock.decode(bytes, PATH).encode());
+    assertEquals(4_711, BucketLock.decode(bytes, PATH).file(NAME).orElseThrow().validLength());
+    everyAlterationIsDamage(bytes, b -> BucketLock.decode(b, PATH));
+  }
+
+  @Test
+  void recordsAreReadBackAndEveryAlterationIsDamage() throws Exception {
+    var buckets = List.of(new HorizonRecord.ClosedBucket(5_000_000_000L, "ab".repeat(32)));
+    var record =
+        new HorizonRecord(ID, 7, -1, 9_000_000_000L, "cd".repeat(32), 2, buckets, "m-1", 10);
+    assertEquals(record, HorizonRecord.decode(record.encode(), PATH));
+    everyAlterationIsDamage(record.encode(), b -> HorizonRecord.decode(b, PATH));
+  }
+
+  @Test
+  void headersAreReadBackAndEveryAlterationIsNoHeader() {
+    for (int n : new int[] {1, 7, 8, 63}) {
+      var name = new DataFileName(new MachineName("a".repeat(n)), new Id(3, 4));
+      var header = new FileHeader(ID, new Id(8, 9), BUCKET, name);
+      ByteBuffer bytes = header.encode();
+      assertEquals(Optional.of(header), FileHeader.decode(bytes));
+      for (int i = 0; i < header.length(); i++) {
+        for (int bit = 1; bit < 256; bit <<= 1) {
+          byte[] bad = bytes.array().clone();
+          bad[i] ^= (byte) bit;
+          ByteBuffer in = ByteBuffer.wrap(bad).order(ByteOrder.LITTLE_ENDIAN);
+          assertEquals(Optional.empty(), FileHeader.decode(in), "byte " + i);
+        }
+        ByteBuffer cut = ByteBuffer.wrap(bytes.array(), 0, i).slice();
+        assertEquals(Optional.empty(), FileHeader.decode(cut), "cut at " + i);
+      }
+    }
+  }
+
+  @Test
+  void headsAndTrailersAreReadBackAtTheirOwnPlaceOnlyAndEveryAlterationIsNone() {
+    var codec = new FrameCodec(ID);
+    var other = new FrameCodec(new Id(1, 3));
+    ByteBuffer out = ByteBuffer.allocate(68).order(ByteOrder.LITTLE_ENDIAN);
+    var head = new FrameHead(100, 3, 77);
+    var trailer = new Trailer(88, -5, true, 4, 5, 6);
+    codec.putHead(out, head, 88);
+    codec.putTrailer(out, trailer, 208);
+    assertEquals(head, codec.head(out, 0, 88));
+    assertEquals(trailer, codec.trailer(out, 20, 208));
+    assertNull(codec.head(out, 0, 89));
+    assertNull(codec.trailer(out, 20, 207));
+    assertNull(other.head(out, 0, 88));
+    assertNull(other.trailer(out, 20, 208));
+    for (int i = 0; i < 68; i++) {
+      out.put(i, (byte) (out.get(i) ^ 4));
+      if (i < 20) {
+        assertNull(codec.head(out, 0, 88), "byte " + i);
+      } else {
+        assertNull(codec.trailer(out, 20, 208), "byte " + i);
+      }
+      out.put(i, (byte) (out.get(i) ^ 4));
+      ByteBuffer cut = out.duplicate().order(ByteOrder.LITTLE_ENDIAN).limit(i);
+      if (i < 20) {
+        assertNull(codec.head(cut, 0, 88));
+      }
+      assertNull(codec.trailer(cut, 20, 208));
+    }
+  }
+
+  @Test
+  void messagesOfEverySizeAreReadBackInOneStepAndInTwo() throws Exception {
+    Rig rig = Rig.memory(3);
+    Log log = rig.open(rig.disk.view(Rig.ALICE));
+    var sent = new ArrayList<byte[]>();
+    try (LogWriter writer = log.writer(Durability.CLOSE)) {
+      for (int size : new int[] {0, 1, 16_383, 16_384, 16_385, 0, 1 << 20, 16_384 - 84, 2}) {
+        byte[] payload = Ledger.payload("", size);
+        sent.add(payload);
+        assertNotEquals(0, writer.append(payload).timestamp());
+      }
+    }
+    rig.settle(log);
+    var found = new ArrayList<byte[]>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE, Long.MAX_VALUE, true, m -> found.add(m.payload()), (m, f, why) -> {});
+    assertEquals(sent.size(), found.size());
+    for (int i = 0; i < sent.size(); i++) {
+      assertArrayEquals(sent.get(i), found.get(i));
+    }
+  }
+}

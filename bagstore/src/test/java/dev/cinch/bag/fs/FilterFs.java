@@ -1,0 +1,79 @@
+package dev.cinch.bag.fs;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Hands every operation on; fakes with one fault each change one of them. */
+class FilterFs implements StoreFs {
+  final StoreFs inner;
+
+  FilterFs(StoreFs inner) {
+    this.inner = inner;
+  }
+
+  @Override
+  public FileStatus status(Path path) throws IOException {
+    return inner.status(path);
+  }
+
+  @Override
+  public void mkdir(Path directory, int mode) throws IOException {
+    inner.mkdir(directory, mode);
+  }
+
+  @Override
+  public void rmdir(Path directory) throws IOException {
+    inner.rmdir(directory);
+  }
+
+  @Override
+  public StoreFile create(Path file, int mode) throws IOException {
+    return inner.create(file, mode);
+  }
+
+  @Override
+  public StoreFile append(Path file) throws IOException {
+    return inner.append(file);
+  }
+
+  @Override
+  public StoreFile overwrite(Path file) throws IOException {
+    return inner.overwrite(file);
+  }
+
+  @Override
+  public StoreFile read(Path file) throws IOException {
+    return inner.read(file);
+  }
+
+  @Override
+  public StoreFile readUncached(Path file) throws IOException {
+    return inner.readUncached(file);
+  }
+
+  @Override
+  public List<String> list(Path directory) throws IOException {
+    return inner.list(directory);
+  }
+
+  @Override
+  public void link(Path existing, Path name) throws IOException {
+    inner.link(existing, name);
+  }
+
+  @Override
+  public void chmod(Path path, int mode) throws IOException {
+    inner.chmod(path, mode);
+  }
+
+  @Override
+  public void unlink(Path file) throws IOException {
+    inner.unlink(file);
+  }
+
+  @Override
+  public void forceDirectory(Path directory) throws IOException {
+    inner.forceDirectory(directory);
+  }
+}

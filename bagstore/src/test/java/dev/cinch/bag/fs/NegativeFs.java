@@ -1,0 +1,85 @@
+package dev.cinch.bag.fs;
+
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * A client that goes on saying "no such file" for a name that it once looked for in vain, until it
+ * lists the directory or makes an entry of that name (rule N3).
+ */
+public final class NegativeFs extends FilterFs {
+  private final Set<Path> missing = ConcurrentHashMap.newKeySet();
+
+  public NegativeFs(StoreFs inner) {
+    super(inner);
+  }
+
+  /** Lets it believe that a name is missing. */
+  public void forget(Path name) {
+    missing.add(name);
+  }
+
+  private interface Lookup<T> {
+    T run() throws IOException;
+  }
+
+  private <T> T look(Path path, Lookup<T> lookup) throws IOException {
+    if (missing.contains(path)) {
+      throw new NoSuchFileException(path.toString());
+    }
+    try {
+      return lookup.run();
+    } catch (NoSuchFileException e) {
+      missing.add(path);
+      throw e;
+    }
+  }
+
+  @Override
+  public StoreFile read(Path file) throws IOException {
+    return look(file, () -> inner.read(file));
+  }
+
+  @Override
+  public StoreFile append(Path file) throws IOException {
+    return look(file, () -> inner.append(file));
+  }
+
+  @Override
+  public StoreFile overwrite(Path file) throws IOException {
+    return look(file, () -> inner.overwrite(file));
+  }
+
+  @Override
+  public FileStatus status(Path path) throws IOException {
+    return look(path, () -> inner.status(path));
+  }
+
+  @Override
+  public List<String> list(Path directory) throws IOException {
+    missing.removeIf(path -> directory.equals(path.getParent()));
+    return inner.list(directory);
+  }
+
+  @Override
+  public StoreFile create(Path file, int mode) throws IOException {
+    missing.remove(file); // the server is asked, whatever it answers
+    return inner.create(file, mode);
+  }
+
+  @Override
+  public void mkdir(Path directory, int mode) throws IOException {
+    missing.remove(directory);
+    inner.mkdir(directory, mode);
+  }
+
+  @Override
+  public void link(Path existing, Path name) throws IOException {
+    missing.remove(name);
+    inner.link(existing, name);
+  }
+}
