@@ -164,10 +164,18 @@ public final class BucketCloser {
 
   private LockedFile measure(DataFileEnd end, Bucket bucket, Path path, DataFileName name)
       throws IOException {
+    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+    LockedFile cached;
     try (StoreFile in = fs.read(path)) {
       FileStatus status = fs.status(path);
-      var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
-      return end.measure(in, status.size(), header);
+      cached = end.measure(in, status.size(), header);
+      if (cached.validLength() == status.size()) {
+        return cached;
+      }
+    }
+    try (StoreFile in = fs.readUncached(path)) { // before anyone is told that bytes are not valid
+      LockedFile stored = end.measure(in, fs.status(path).size(), header);
+      return stored.validLength() > cached.validLength() ? stored : cached;
     }
   }
 

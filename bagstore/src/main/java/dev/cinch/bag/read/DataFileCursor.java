@@ -18,7 +18,6 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,8 +34,11 @@ final class DataFileCursor implements Message, Closeable {
   private final Path path;
   private final DataFileName name;
   private final String sortName;
-  private final StoreFile in;
-  private final Window window;
+  private final Reopening uncached;
+  private final byte[] copy;
+  private StoreFile in;
+  private Window window;
+  private boolean again;
   private final long limit;
   private final boolean settled;
   private final FrameCodec codec;
@@ -54,7 +56,13 @@ final class DataFileCursor implements Message, Closeable {
   private int length;
   private int leaseSet;
 
+  /** Opens the file once more, past the cache. */
+  interface Reopening {
+    StoreFile open() throws IOException;
+  }
+
   /**
+   * @param uncached used once, before damage is believed (rule N5); the cursor closes both
    * @param limit valid length, or the size in an open bucket
    * @param copy of the lock; empty in an open bucket
    */
@@ -62,6 +70,7 @@ final class DataFileCursor implements Message, Closeable {
       Path path,
       FileHeader expected,
       StoreFile in,
+      Reopening uncached,
       long limit,
       byte[] copy,
       boolean settled,
@@ -71,26 +80,44 @@ final class DataFileCursor implements Message, Closeable {
     this.name = expected.name();
     this.sortName = name.toString();
     this.in = in;
+    this.uncached = uncached;
+    this.copy = copy;
     this.window = new Window(in, limit, copy);
     this.limit = limit;
     this.settled = settled;
     this.codec = new FrameCodec(name.incarnation());
     this.leases = leases;
-    int length = expected.length();
-    Optional<FileHeader> header = Optional.empty();
-    if (window.load(0, length)) {
-      ByteBuffer bytes =
-          ByteBuffer.wrap(window.bytes(), 0, length).slice().order(ByteOrder.LITTLE_ENDIAN);
-      header = FileHeader.decode(bytes);
-      digest = FileHeader.digest(bytes);
-    }
-    if (header.isPresent() && header.get().equals(expected)) {
-      nextFrame = length;
+    if (hasHeader(expected) || (settled && limit > 0 && readAgain() && hasHeader(expected))) {
+      nextFrame = expected.length();
     } else if (settled && limit > 0) {
+      this.in.close();
       throw new DamagedException(path, 0, "the header of this file", "another or none");
     } else {
       nextFrame = limit; // without a valid header its valid length is 0 (rule A4)
     }
+  }
+
+  private boolean hasHeader(FileHeader expected) throws IOException {
+    int length = expected.length();
+    if (!window.load(0, length)) {
+      return false;
+    }
+    ByteBuffer bytes =
+        ByteBuffer.wrap(window.bytes(), 0, length).slice().order(ByteOrder.LITTLE_ENDIAN);
+    digest = FileHeader.digest(bytes);
+    return FileHeader.decode(bytes).filter(expected::equals).isPresent();
+  }
+
+  /** Goes on past the cache; false if it does already (rule N5). */
+  private boolean readAgain() throws IOException {
+    if (again) {
+      return false;
+    }
+    again = true;
+    in.close();
+    in = uncached.open();
+    window = new Window(in, limit, copy);
+    return true;
   }
 
   /** Goes to the next message; false at the end. */
@@ -183,8 +210,11 @@ final class DataFileCursor implements Message, Closeable {
     return true;
   }
 
-  private boolean torn(long offset, String expected) throws DamagedException {
+  private boolean torn(long offset, String expected) throws IOException {
     if (settled) {
+      if (readAgain()) {
+        return nextFrame();
+      }
       throw damaged(offset, expected, "none");
     }
     nextFrame = limit;

@@ -42,7 +42,15 @@ public final class FileScan implements Closeable {
     StoreFile in = log.store().fresh().read(path);
     try {
       return new FileScan(
-          new DataFileCursor(path, header, in, locked.validLength(), locked.copy(), true, leases),
+          new DataFileCursor(
+              path,
+              header,
+              in,
+              () -> log.store().fs().readUncached(path),
+              locked.validLength(),
+              locked.copy(),
+              true,
+              leases),
           leases);
     } catch (IOException | RuntimeException e) {
       in.close();

@@ -300,7 +300,14 @@ public final class LogReader {
       throws IOException {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     return new DataFileCursor(
-        path, header, in, limit, copy, settled, new LeaseTable(keys, log.id()));
+        path,
+        header,
+        in,
+        () -> log.store().fs().readUncached(path),
+        limit,
+        copy,
+        settled,
+        new LeaseTable(keys, log.id()));
   }
 
   private List<DataFileCursor> openLive(Bucket bucket, WitnessVerifier keys) throws IOException {
