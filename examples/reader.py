@@ -5,7 +5,8 @@
 
 Prints a line a message: its timestamp, data file, position and payload; with --json an object a
 line, its payload in base64. Checks every digest and checksum on the way, and where the store says
-"leases: required" every signature. Writes nothing. Exit code 1 if something is damaged.
+"leases: required" every signature. Writes nothing. Exit code 1 if something is damaged. It
+knows no segments, so it refuses a log of which buckets were retired.
 
 Written from docs/format.md.
 """
@@ -305,6 +306,12 @@ class Log:
         self.known = {}
 
     def messages(self):
+        checkpoints = os.path.join(self.directory, "horizon", "checkpoints")
+        if os.path.isdir(checkpoints) and any(NUMBERED.fullmatch(n) for n in os.listdir(checkpoints)):
+            raise Damaged(f"{checkpoints}: buckets of this log were retired; read it with cinch cat")
+        yield from self.kept()
+
+    def kept(self):
         """Yields (timestamp, file name, position, payload, names of leases) in the total order."""
         for record in records(self.directory, self.id):
             for listed in record["buckets"]:

@@ -6,15 +6,20 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Witness;
+import dev.cinch.view.Aggregator;
+import dev.cinch.view.Retention;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
@@ -148,5 +153,36 @@ class PythonReaderTest {
     Run run = python();
     assertEquals(0, run.exit(), run.err());
     assertEquals(Files.readAllLines(store.resolveSibling("expected.jsonl")), run.out());
+  }
+
+  /** It knows no segments, and says so instead of leaving messages out. */
+  @Test
+  void refusesWhatWasRetired() throws Exception {
+    generate();
+    var aggregated = new Aggregator(log).run();
+    assertEquals(1, aggregated.published());
+    var before = StoreVerifier.verify(store, s.environment, f -> {});
+    assertTrue(before.intact());
+    s.clock.sleepNanos(100 * SECOND);
+    var retired = new Retention(log, Duration.ofSeconds(1)).run();
+    assertTrue(retired.buckets() > 0, retired::toString);
+    Run run = python();
+    assertEquals(1, run.exit());
+    assertEquals(List.of(), run.out());
+    assertTrue(run.err().contains("retired"), run.err());
+
+    var found = new ArrayList<Finding>();
+    var after = StoreVerifier.verify(store, s.environment, found::add);
+    assertEquals(List.of(), found);
+    assertTrue(after.buckets() < before.buckets());
+    Path segment = log.context().layout().segment(1);
+    byte[] good = Files.readAllBytes(segment);
+    Files.setPosixFilePermissions(segment, PosixFilePermissions.fromString("rw-rw-r--"));
+    for (int i = 0; i < good.length; i += 4_001) {
+      byte[] bad = good.clone();
+      bad[i] ^= 1;
+      Files.write(segment, bad);
+      assertTrue(!StoreVerifier.verify(store, s.environment, f -> {}).intact(), "byte " + i);
+    }
   }
 }

@@ -46,7 +46,10 @@ final class BucketVerifier {
     try {
       Optional<Closed> closed = locks.read(bucket);
       if (closed.isEmpty()) {
-        tally.found(Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
+        if (!tally.listener().retired(log.layout().name(), bucket.start())) {
+          tally.found(
+              Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
+        }
         return;
       }
       tally.read(lock, fs.status(lock).size());

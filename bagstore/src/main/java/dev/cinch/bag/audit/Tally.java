@@ -19,6 +19,10 @@ final class Tally {
     this.listener = listener;
   }
 
+  VerifyListener listener() {
+    return listener;
+  }
+
   void found(Finding f) {
     switch (f.severity()) {
       case DAMAGE -> damage++;
