@@ -2,6 +2,7 @@ package dev.cinch.bag.read;
 
 import java.io.IOException;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Merges the data files of one bucket into the total order: timestamp, then the file's name
@@ -10,6 +11,10 @@ import java.util.List;
  */
 final class Merge {
   private final DataFileCursor[] heap;
+
+  /** The timestamps of the cursors in the heap, side by side: most comparisons need no cursor. */
+  private final long[] keys;
+
   private int size;
   private boolean started;
 
@@ -18,51 +23,58 @@ final class Merge {
    */
   Merge(List<DataFileCursor> cursors) throws IOException {
     heap = new DataFileCursor[cursors.size()];
+    keys = new long[cursors.size()];
     for (DataFileCursor c : cursors) {
       if (c.next()) {
-        heap[size++] = c;
+        heap[size] = c;
+        keys[size++] = c.timestamp();
       }
     }
     for (int i = size / 2 - 1; i >= 0; i--) {
-      sink(i);
+      sink(i, heap[i], keys[i]);
     }
   }
 
   /** The next message in order; null at the end. */
-  @org.jspecify.annotations.Nullable
-  DataFileCursor next() throws IOException {
+  @Nullable DataFileCursor next() throws IOException {
     if (started && size > 0) {
-      if (!heap[0].next()) {
-        heap[0] = heap[--size];
+      DataFileCursor top = heap[0];
+      if (top.next()) {
+        sink(0, top, top.timestamp());
+      } else {
+        size--;
+        sink(0, heap[size], keys[size]);
       }
-      sink(0);
     }
     started = true;
     return size == 0 ? null : heap[0];
   }
 
-  private void sink(int index) {
+  /** Puts a cursor where it belongs at or below an index, moving up what comes before it. */
+  private void sink(int index, DataFileCursor cursor, long key) {
     int i = index;
     while (true) {
       int child = 2 * i + 1;
       if (child >= size) {
-        return;
+        break;
       }
-      if (child + 1 < size && before(heap[child + 1], heap[child])) {
+      if (child + 1 < size && before(child + 1, heap[child], keys[child])) {
         child++;
       }
-      if (!before(heap[child], heap[i])) {
-        return;
+      if (!before(child, cursor, key)) {
+        break;
       }
-      DataFileCursor moved = heap[i];
       heap[i] = heap[child];
-      heap[child] = moved;
+      keys[i] = keys[child];
       i = child;
     }
+    heap[i] = cursor;
+    keys[i] = key;
   }
 
-  private static boolean before(DataFileCursor a, DataFileCursor b) {
-    int order = Long.compare(a.timestamp(), b.timestamp());
-    return order != 0 ? order < 0 : a.sortName().compareTo(b.sortName()) < 0;
+  /** Whether what stands at an index of the heap comes before a cursor. */
+  private boolean before(int index, DataFileCursor cursor, long key) {
+    long other = keys[index];
+    return other != key ? other < key : heap[index].sortName().compareTo(cursor.sortName()) < 0;
   }
 }
