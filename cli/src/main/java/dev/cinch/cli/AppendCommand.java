@@ -137,7 +137,15 @@ final class AppendCommand implements Callable<Integer> {
     int limit = target.context().store().settings().messageLimit();
     @Nullable Output receipts = json ? io.output() : null;
     var job = new AppendJob(submitter, limit, receipts);
-    job.run(in);
+    try {
+      job.run(in);
+    } catch (Output.ClosedException e) {
+      // Elsewhere a reader that leaves is no error; here part of the input was not appended.
+      throw new IOException(
+          "nobody reads the receipts; stopped after %d messages, more may be committed"
+              .formatted(job.committed()),
+          e);
+    }
     if (job.failed() > 0) {
       Commands.say(io, "cinch append", job.failures());
       return ExitCode.REFUSED;

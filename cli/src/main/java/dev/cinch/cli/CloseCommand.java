@@ -98,7 +98,8 @@ final class CloseCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseUnavailableException {
     HorizonAdvance horizon = opened.horizon();
     Optional<Link> before = horizon.chain().freshTip();
-    long to = through != null ? through.nanos() : horizon.reachable();
+    long latest = Long.MAX_VALUE - opened.context().bucketWidth(); // has a boundary above it
+    long to = through != null ? Math.min(through.nanos(), latest) : horizon.reachable();
     if (before.isPresent() && before.get().record().to() >= to) {
       return;
     }

@@ -19,6 +19,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
+import java.nio.file.attribute.UserPrincipalNotFoundException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,6 +81,9 @@ record Failure(int code, String line) {
     }
     if (t instanceof FileSystemException e) {
       return e.getFile() + ": " + reason(e);
+    }
+    if (t instanceof UserPrincipalNotFoundException e) {
+      return "there is no user or group \"" + e.getName() + "\"";
     }
     if (t instanceof InterruptedException) {
       return "interrupted";

@@ -82,6 +82,12 @@ class LauncherTest {
     assertEquals(0, head.code());
     assertEquals("", head.err());
     assertArrayEquals("a\0b\n".getBytes(StandardCharsets.UTF_8), head.out());
+    Ran unread =
+        bash(
+            "yes | (%s append --log=other --durability=close --json; echo ended $? >&2) | head -n 1"
+                .formatted(cinch));
+    assertTrue(unread.err().contains("nobody reads the receipts"), unread.err());
+    assertTrue(unread.err().contains("ended 4"), unread.err()); // not 0: input was left
     Ran full = bash(cinch + "cat --log=jobs --live > /dev/full");
     assertEquals(4, full.code());
     assertEquals(1, full.err().lines().count(), full.err());

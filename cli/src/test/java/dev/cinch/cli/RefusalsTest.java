@@ -283,6 +283,27 @@ class RefusalsTest {
   }
 
   @Test
+  void timesAtTheEndsOfTime() {
+    Cinch cinch = Cinch.on(Cinch.store(temp));
+    cinch.feed("a\n", "append", "--log", "jobs").ended(0);
+    String first = Long.toString(Long.MIN_VALUE);
+    String last = Long.toString(Long.MAX_VALUE);
+    assertEquals(
+        "a\n", cinch.run("cat", "--log=jobs", "--live", "--from", first, "--to", last).out());
+    cinch.run("close", "--log=jobs", "--through", last).failed(3, "too early");
+    cinch.run("close", "--log=jobs", "--through", last + "0").failed(2, "not a time");
+    cinch.run("cat", "--log=jobs", "--from", "+999999999-01-01T00:00:00Z").failed(2, "not a time");
+  }
+
+  @Test
+  void aGroupThatDoesNotExist() {
+    String store = temp.resolve("store").toString();
+    new Cinch()
+        .run("init", "--group=no-such-group-here", store)
+        .failed(4, "there is no user or group \"no-such-group-here\"");
+  }
+
+  @Test
   void debugShowsTheStackTraceAndNothingElseDoes() {
     Cinch.Ran ran = Cinch.on(temp).run("cat", "--log", "jobs", "--debug");
     ran.ended(4);
