@@ -1,0 +1,70 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.PendingReceipt;
+import java.util.ArrayList;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+/** What an append costs in operations, so that nobody makes it dearer unawares. */
+class OperationCountTest {
+  private final FaultyFs fs;
+  private final LogWriter writer;
+
+  OperationCountTest() throws Exception {
+    Rig rig = Rig.memory(5);
+    fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    writer = rig.open(fs).writer(Durability.SYNC);
+    assertInstanceOf(Receipt.Committed.class, writer.append(new byte[3]));
+    fs.clearTrace();
+  }
+
+  @Test
+  void aLaterMessageAloneTakesSevenOperations() throws Exception {
+    assertInstanceOf(Receipt.Committed.class, writer.append(new byte[3]));
+    assertEquals(
+        Map.of(
+            Kind.APPEND,
+            1,
+            Kind.WRITE,
+            1,
+            Kind.FORCE,
+            1,
+            Kind.CLOSE,
+            2,
+            Kind.READ,
+            1,
+            Kind.STATUS,
+            1),
+        fs.counts());
+  }
+
+  @Test
+  void aThousandMessagesInABatchTakeNineOperationsTogether() throws Exception {
+    // The first write waits until the others have gathered.
+    var gathered = new CountDownLatch(1);
+    fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), gathered::await);
+    var pending = new ArrayList<PendingReceipt>();
+    pending.add(writer.submit(LeaseStamp.NONE, new byte[20], 0, 20));
+    while (fs.trace().isEmpty()) {
+      Thread.onSpinWait(); // until the first is being written
+    }
+    for (int i = 0; i < 1_000; i++) {
+      pending.add(writer.submit(LeaseStamp.NONE, new byte[20], 0, 20));
+    }
+    gathered.countDown();
+    for (PendingReceipt p : pending) {
+      assertInstanceOf(Receipt.Committed.class, p.await());
+    }
+    // Seven for the first; a batch over 16 KiB is written and forced in two steps.
+    assertEquals(7 + 9, fs.trace().size());
+  }
+}
