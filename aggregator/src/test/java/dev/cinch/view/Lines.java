@@ -82,7 +82,7 @@ final class Lines {
     try (LogWriter a = log.writer(Durability.CLOSE);
         LogWriter b = rig.open(rig.disk.view(Rig.BOB)).writer(Durability.SYNC)) {
       for (int i = 0; i < messages; i++) {
-        append(i % 3 == 0 ? b : a, "message " + i + " " + ".".repeat(size));
+        append(i % 3 == 1 ? b : a, "message " + i + " " + ".".repeat(size));
       }
     }
     rig.settle(log);
