@@ -94,6 +94,17 @@ class LauncherTest {
   }
 
   @Test
+  void aSummaryOnATerminalAndNoneInAPipe() throws Exception {
+    Path store = Cinch.store(temp);
+    String append = "echo a | %s append --log=jobs --store=%s".formatted(LAUNCHER, store);
+    assertEquals("", bash(append).err());
+    assumeTrue(bash("command -v script").code() == 0, "no script(1) to play a terminal");
+    Ran ran = run(List.of("script", "-qec", append, "/dev/null"));
+    String shown = new String(ran.out(), StandardCharsets.UTF_8);
+    assertTrue(shown.contains("1 messages committed"), shown);
+  }
+
+  @Test
   void aUserWithoutPermissionIsToldSo() throws Exception {
     Path store = Cinch.store(temp, "--file-mode=0644", "--directory-mode=0755");
     assertEquals(
