@@ -120,7 +120,7 @@ class LeaseCommandsTest {
   }
 
   @Test
-  void aLeaseServiceSaysWhatTimeItIsAfterALongRest() throws Exception {
+  void namingALeaseServiceMakesNothingDueEarlier() throws Exception {
     cinch.feed("a\n", "append", "--log=jobs").ended(0);
     String inTwoHours =
         Converters.Moment.text(SystemTime.INSTANCE.wallNanos() + 7_200_000_000_000L);
