@@ -64,8 +64,9 @@ class CloseRulesTest {
     slow.beforeFirst(
         op -> op.is(Kind.LINK, "lock"),
         () -> {
-          // What the winner measures is not what the loser did: bytes came in between.
-          rig.disk.put(file, rig.disk.content(file).length, new byte[] {1, 2, 3});
+          // The winner finds a file that the loser did not.
+          Path late = file.resolveSibling("late-" + "0".repeat(32) + ".log");
+          rig.disk.view(0).create(late, 0664).close();
           rig.settle(alice());
           held.add(rig.disk.content(lock));
         });

@@ -15,11 +15,13 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** Rules H1 to H5; each test is named after its rule. */
@@ -90,6 +92,43 @@ class HorizonRulesTest {
         });
     ledger.append(paused, "late");
     rig.settle(bob());
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void h1_aWriterThatMakesABucketAfterTheListingMeetsTheIntent() throws Exception {
+    // A writer whose machine sleeps for ten seconds, and looked at its clock just before.
+    var lag = new AtomicLong();
+    TimeSource clock =
+        new TimeSource() {
+          @Override
+          public long wallNanos() {
+            return rig.time.wallNanos() - lag.get();
+          }
+
+          @Override
+          public long monotonicNanos() {
+            return rig.time.monotonicNanos() - lag.get();
+          }
+
+          @Override
+          public void sleepNanos(long nanos) {
+            rig.time.sleepNanos(nanos);
+          }
+        };
+    LogWriter writer = rig.open(rig.disk.view(Rig.ALICE), clock).writer(Durability.SYNC);
+    ledger.append(writer, "before");
+    rig.time.advanceMs(1_000);
+    long to = rig.time.wallNanos() + SECOND;
+    rig.time.advanceMs(10_000);
+    lag.set(10 * SECOND);
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(slow);
+    slow.beforeFirst(
+        op -> op.kind() == Kind.LINK && op.path().toString().contains("records"),
+        () -> ledger.append(writer, "after the listing"));
+    closer.horizon().advance(to, OptionalLong.empty());
+    assertEquals(2, ledger.count(Receipt.class));
     ledger.check(Ledger.settled(bob()));
   }
 
