@@ -18,8 +18,11 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -263,18 +266,34 @@ class AppendRulesTest {
 
   @Test
   void a6_whoSawAMarkKeepsNoMemoryOfHavingPassed() throws Exception {
-    LogWriter writer = writer();
-    ledger.append(writer, "one");
+    var lag = new AtomicLong();
+    LogWriter writer = rig.open(fs, rig.time.lagging(lag)).writer(Durability.SYNC);
+    ledger.append(writer, "before"); // and its clock was compared
+    rig.time.advanceMs(11_000);
+    lag.set(10_000_000_000L);
+    // A closer leaves an intent that reaches the writer's bucket, and no prelock.
     var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
     Log closer = rig.open(stopped);
-    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(Kind.WRITE, "prelock"));
+    stopped.arm(
+        1,
+        Fault.CRASH_AFTER,
+        op -> op.kind() == Kind.CREATE && op.path().toString().contains("intents"));
+    long to = closer.horizon().reachable();
+    assertThrows(FaultyFs.Crash.class, () -> closer.horizon().advance(to, OptionalLong.empty()));
+    // The first batch sees it; while its verdict is out, a second one in the bucket must, too.
+    var receipts = new ArrayList<Receipt>();
     fs.beforeFirst(
-        op -> op.is(Kind.READ, "prelock"),
-        () -> assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer)));
-    ledger.append(writer, "two");
-    fs.clearTrace();
-    ledger.append(writer, "three");
-    assertTrue(last(fs.trace(), Kind.LIST, "intents") > 0);
+        op -> op.kind() == Kind.MKDIR && op.path().toString().contains("clock"),
+        () -> {
+          fs.clearTrace();
+          receipts.add(ledger.append(writer, "second"));
+          assertTrue(last(fs.trace(), Kind.LIST, "intents") > last(fs.trace(), Kind.CLOSE, ".log"));
+          assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.LINK, "0000000001")));
+        });
+    receipts.add(ledger.append(writer, "first"));
+    assertEquals(
+        ((Receipt.Committed) receipts.get(0)).bucket(),
+        ((Receipt.Committed) receipts.get(1)).bucket());
     finish();
   }
 }

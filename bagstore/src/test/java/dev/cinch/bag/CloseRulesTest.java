@@ -67,7 +67,7 @@ class CloseRulesTest {
           // The winner finds a file that the loser did not.
           Path late = file.resolveSibling("late-" + "0".repeat(32) + ".log");
           rig.disk.view(0).create(late, 0664).close();
-          rig.settle(alice());
+          rig.settle(bob()); // who does not own the directory, so it stays writable
           held.add(rig.disk.content(lock));
         });
     rig.settle(loser);

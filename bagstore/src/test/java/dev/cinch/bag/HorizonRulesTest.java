@@ -15,7 +15,6 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -99,24 +98,8 @@ class HorizonRulesTest {
   void h1_aWriterThatMakesABucketAfterTheListingMeetsTheIntent() throws Exception {
     // A writer whose machine sleeps for ten seconds, and looked at its clock just before.
     var lag = new AtomicLong();
-    TimeSource clock =
-        new TimeSource() {
-          @Override
-          public long wallNanos() {
-            return rig.time.wallNanos() - lag.get();
-          }
-
-          @Override
-          public long monotonicNanos() {
-            return rig.time.monotonicNanos() - lag.get();
-          }
-
-          @Override
-          public void sleepNanos(long nanos) {
-            rig.time.sleepNanos(nanos);
-          }
-        };
-    LogWriter writer = rig.open(rig.disk.view(Rig.ALICE), clock).writer(Durability.SYNC);
+    LogWriter writer =
+        rig.open(rig.disk.view(Rig.ALICE), rig.time.lagging(lag)).writer(Durability.SYNC);
     ledger.append(writer, "before");
     rig.time.advanceMs(1_000);
     long to = rig.time.wallNanos() + SECOND;

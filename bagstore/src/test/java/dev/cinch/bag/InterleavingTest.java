@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
  */
 class InterleavingTest {
   private static final int SEEDS = Integer.getInteger("cinch.seeds", 400);
-  private static final int MESSAGES = 3;
+  private static final int MESSAGES = 5;
 
   private int committed;
   private int rejected;
@@ -103,17 +103,18 @@ class InterleavingTest {
     TimeSource time = stepper.time(name, rig.time);
     Log log = rig.open(fs, time);
     maybeFault(fs, random);
+    long[] naps = random.longs(6, 100_000_000L, 3_000_000_000L).toArray();
     stepper.process(
         name,
         () -> {
           HorizonAdvance horizon = log.horizon();
-          for (int i = 0; i < 4; i++) {
+          for (int i = 0; i < 6; i++) {
             try {
               horizon.advance(horizon.reachable(), OptionalLong.empty());
             } catch (IOException e) {
               // An injected error; it tries again.
             }
-            time.sleepNanos(1_500_000_000);
+            time.sleepNanos(naps[i]);
           }
         });
   }

@@ -159,7 +159,12 @@ final class Stepper {
       return last;
     }
     last = waiting.get(random.nextInt(waiting.size()));
-    burst = random.nextInt(4) == 0 ? random.nextInt(60) : random.nextInt(4);
+    burst =
+        switch (random.nextInt(8)) { // from one operation to as many as a whole advance
+          case 0 -> random.nextInt(400);
+          case 1, 2 -> random.nextInt(60);
+          default -> random.nextInt(4);
+        };
     return last;
   }
 

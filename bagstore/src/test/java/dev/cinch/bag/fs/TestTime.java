@@ -1,6 +1,7 @@
 package dev.cinch.bag.fs;
 
 import dev.cinch.lease.time.TimeSource;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Clocks that only tests and sleepers move: every look at the wall clock takes a microsecond, so
@@ -43,7 +44,7 @@ public final class TestTime implements TimeSource {
     advanceNanos(ms * 1_000_000);
   }
 
-  /** The same time as a machine sees it whose wall clock is off. */
+  /** The same time as a machine sees it whose wall clock is ahead by so much, or behind. */
   public TimeSource skewed(long nanos) {
     return new TimeSource() {
       @Override
@@ -54,6 +55,29 @@ public final class TestTime implements TimeSource {
       @Override
       public long monotonicNanos() {
         return TestTime.this.monotonicNanos();
+      }
+
+      @Override
+      public void sleepNanos(long wait) {
+        TestTime.this.sleepNanos(wait);
+      }
+    };
+  }
+
+  /**
+   * The clocks of a machine that slept for so long, and does not know it yet; its sleeps are
+   * everybody's.
+   */
+  public TimeSource lagging(AtomicLong nanos) {
+    return new TimeSource() {
+      @Override
+      public long wallNanos() {
+        return TestTime.this.wallNanos() - nanos.get();
+      }
+
+      @Override
+      public long monotonicNanos() {
+        return TestTime.this.monotonicNanos() - nanos.get();
       }
 
       @Override
