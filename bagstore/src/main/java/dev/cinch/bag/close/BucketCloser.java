@@ -6,7 +6,6 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
-import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
@@ -21,6 +20,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -106,6 +106,8 @@ public final class BucketCloser {
     setPrelock(directory); // step 1
     Path temporary = log.store().fresh().temporary(directory);
     List<String> names;
+    BucketLock mine;
+    byte[] encoded;
     try (StoreFile out = fs.create(temporary, settings.fileMode())) { // step 2
       names = fs.list(directory);
       var files = new ArrayList<LockedFile>();
@@ -118,8 +120,9 @@ public final class BucketCloser {
           files.add(measure(end, bucket, path, parsed.get())); // step 3
         }
       }
-      var lock = new BucketLock(log.store().identity().id(), log.id(), bucket, files);
-      out.write(ByteBuffer.wrap(lock.encode())); // step 4
+      mine = new BucketLock(log.store().identity().id(), log.id(), bucket, files);
+      encoded = mine.encode();
+      out.write(ByteBuffer.wrap(encoded)); // step 4
       out.force();
     } catch (IOException e) {
       log.store().fresh().removeQuietly(temporary);
@@ -131,9 +134,7 @@ public final class BucketCloser {
       // Lost, or a retransmitted LINK of our own: the truth is what the name holds.
     }
     fs.forceDirectory(directory);
-    Closed truth =
-        read(bucket)
-            .orElseThrow(() -> new NoSuchFileException(LogLayout.lock(directory).toString()));
+    Closed truth = readLinked(bucket, LogLayout.lock(directory), mine, encoded);
     for (String name : names) { // step 5
       if (LogLayout.isTemporary(name)) {
         log.store().fresh().removeQuietly(directory.resolve(name));
@@ -142,6 +143,18 @@ public final class BucketCloser {
     log.store().fresh().removeQuietly(temporary);
     makeReadOnly(directory, settings.closedDirectoryMode());
     return truth;
+  }
+
+  /**
+   * What the name holds after a link, which is most often what we linked: not decoded again then.
+   */
+  private Closed readLinked(Bucket bucket, Path path, BucketLock mine, byte[] encoded)
+      throws IOException {
+    byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
+    if (Arrays.equals(bytes, encoded)) {
+      return new Closed(mine, Envelope.sha256(bytes));
+    }
+    return decodeAgain(bytes, path, bucket);
   }
 
   /** All closers write the same byte at the same place. */
@@ -167,14 +180,14 @@ public final class BucketCloser {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     LockedFile cached;
     try (StoreFile in = fs.read(path)) {
-      FileStatus status = fs.status(path);
-      cached = end.measure(in, status.size(), header);
-      if (cached.validLength() == status.size()) {
+      long size = in.size();
+      cached = end.measure(in, size, header);
+      if (cached.validLength() == size) {
         return cached;
       }
     }
     try (StoreFile in = fs.readUncached(path)) { // before anyone is told that bytes are not valid
-      LockedFile stored = end.measure(in, fs.status(path).size(), header);
+      LockedFile stored = end.measure(in, in.size(), header);
       return stored.validLength() > cached.validLength() ? stored : cached;
     }
   }
@@ -212,11 +225,15 @@ public final class BucketCloser {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
+    return Optional.of(decodeAgain(bytes, path, bucket));
+  }
+
+  private Closed decodeAgain(byte[] bytes, Path path, Bucket bucket) throws IOException {
     try {
-      return Optional.of(decode(bytes, path, bucket));
+      return decode(bytes, path, bucket);
     } catch (DamagedException e) {
       byte[] again = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES);
-      return Optional.of(decode(again, path, bucket));
+      return decode(again, path, bucket);
     }
   }
 

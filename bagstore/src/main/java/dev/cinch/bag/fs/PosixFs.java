@@ -267,6 +267,11 @@ public final class PosixFs implements StoreFs {
     }
 
     @Override
+    public long size() throws IOException {
+      return channel.size();
+    }
+
+    @Override
     public void close() throws IOException {
       channel.close();
     }

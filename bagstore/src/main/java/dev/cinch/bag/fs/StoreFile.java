@@ -25,6 +25,9 @@ public interface StoreFile extends Closeable {
    */
   int read(ByteBuffer into, long offset) throws IOException;
 
+  /** The file's size; as the server had it when the file was opened, or later. */
+  long size() throws IOException;
+
   @Override
   void close() throws IOException;
 }

@@ -55,6 +55,11 @@ public final class CorruptCacheFs extends FilterFs {
     }
 
     @Override
+    public long size() throws IOException {
+      return file.size();
+    }
+
+    @Override
     public void close() throws IOException {
       file.close();
     }

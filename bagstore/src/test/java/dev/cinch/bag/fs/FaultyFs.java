@@ -339,6 +339,11 @@ public final class FaultyFs implements StoreFs {
     }
 
     @Override
+    public long size() throws IOException {
+      return run(Kind.STATUS, path, file::size);
+    }
+
+    @Override
     public void close() throws IOException {
       if (crashed) {
         file.close(); // the kernel closes what a process leaves open

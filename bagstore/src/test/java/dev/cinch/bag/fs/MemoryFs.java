@@ -387,6 +387,13 @@ public final class MemoryFs {
     }
 
     @Override
+    public long size() {
+      synchronized (MemoryFs.this) {
+        return node.length;
+      }
+    }
+
+    @Override
     public void close() {}
   }
 }
