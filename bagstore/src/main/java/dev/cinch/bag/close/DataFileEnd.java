@@ -34,7 +34,7 @@ final class DataFileEnd {
    */
   LockedFile measure(StoreFile in, long size, FileHeader expected) throws IOException {
     long tailStart = Math.max(0, size - tail.capacity());
-    tail.clear();
+    tail.clear().limit((int) (size - tailStart)); // no more, or a short file costs a second read
     in.read(tail, tailStart);
     tail.flip();
     ByteBuffer head = tail;
