@@ -13,12 +13,14 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -223,5 +225,41 @@ class HorizonRulesTest {
     assertEquals(List.of(), rig.disk.view(Rig.BOB).list(intents));
     closer.horizon().advance(far, OptionalLong.of(rig.time.wallNanos()));
     ledger.check(Ledger.settled(closer));
+  }
+
+  @Test
+  void section5_aCloserWhoseOwnClockIsOffRefusesAndLeavesNoMark() throws Exception {
+    Receipt r = ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.time.advanceMs(10_000);
+    var bounds = alice().context().store().settings();
+    long ahead = (bounds.clockAheadMs() + 1_000) * 1_000_000;
+    long behind = -(bounds.clockBehindMs() + 1_000) * 1_000_000;
+    for (long skew : new long[] {ahead, behind}) {
+      Log closer = rig.open(rig.disk.view(Rig.BOB), rig.time.skewed(skew));
+      ClockException e =
+          assertThrows(
+              ClockException.class,
+              () -> closer.horizon().advance(r.timestamp() + 1, OptionalLong.empty()));
+
+      String byHowMuch = "%.3f s".formatted(Math.abs(skew) / 1e9);
+      assertTrue(e.toString().contains(byHowMuch), e.toString());
+    }
+    Log closer =
+        rig.open(rig.disk.view(Rig.BOB), rig.time.skewed(-bounds.clockBehindMs() / 2 * 1_000_000));
+    assertEquals(Optional.empty(), closer.horizon().chain().freshTip());
+    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+    closer.horizon().advance(r.timestamp() + 1, OptionalLong.empty());
+    ledger.check(Ledger.settled(closer));
+  }
+
+  @Test
+  void section4_theOutermostTimesAreTooEarlyOrDone() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(bob());
+    HorizonChain.Link tip = bob().horizon().advance(Long.MIN_VALUE, OptionalLong.empty());
+    assertEquals(1, tip.record().number());
+    assertThrows(
+        TooEarlyException.class,
+        () -> bob().horizon().advance(Long.MAX_VALUE, OptionalLong.empty()));
   }
 }

@@ -98,8 +98,7 @@ final class CloseCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseUnavailableException {
     HorizonAdvance horizon = opened.horizon();
     Optional<Link> before = horizon.chain().freshTip();
-    long latest = Long.MAX_VALUE - opened.context().bucketWidth(); // has a boundary above it
-    long to = through != null ? Math.min(through.nanos(), latest) : horizon.reachable();
+    long to = through != null ? through.nanos() : horizon.reachable();
     if (before.isPresent() && before.get().record().to() >= to) {
       return;
     }

@@ -61,18 +61,39 @@ public final class HorizonAdvance {
    * @param opinion somebody else's present time, of the lease service or the operator, if there is
    *     one
    * @return the last record
+   * @throws dev.cinch.bag.store.ClockException if this machine's clock is too far from the
+   *     filesystem's; no mark was left
    * @throws TooEarlyException if the grace period is not over; no mark was left
    * @throws OpinionNeededException if the advance is so long that an opinion is needed; no mark was
    *     left
    */
   @CanIgnoreReturnValue
   public Link advance(long time, OptionalLong opinion) throws IOException, InterruptedException {
-    long to = Bucket.ceiling(time, log.bucketWidth());
+    return advance(time, opinion, log.store()::checkedNow);
+  }
+
+  /**
+   * As {@link #advance}, for a writer that needs the verdict of a batch in the bucket. It goes by
+   * the filesystem's clock alone: its own is compared before it writes, and one that went wrong
+   * since may not leave a message without a verdict (rule A1).
+   */
+  public Link help(Bucket bucket) throws IOException, InterruptedException {
+    return advance(bucket.end(), OptionalLong.empty(), log.store().fsClock()::now);
+  }
+
+  /** The filesystem's now, with or without a comparison. */
+  private interface Clock {
+    long now() throws IOException;
+  }
+
+  private Link advance(long time, OptionalLong opinion, Clock clock)
+      throws IOException, InterruptedException {
+    long to = boundary(time);
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
       return durable(tip.orElseThrow());
     }
-    long now = log.store().fsClock().now(); // step 1: look at the clock before leaving a mark
+    long now = clock.now(); // step 1: look at the clock before leaving a mark
     long reachable = now - log.store().settings().graceNanos();
     if (to > reachable) {
       throw new TooEarlyException(to, to - reachable);
@@ -89,6 +110,13 @@ public final class HorizonAdvance {
     } finally {
       log.store().fresh().removeQuietly(intent); // step 5
     }
+  }
+
+  /** Rounds up; the outermost times, which have no boundary beyond, to the last there is. */
+  private long boundary(long time) {
+    long width = log.bucketWidth();
+    long outermost = Long.MAX_VALUE - width;
+    return Bucket.ceiling(Math.max(-outermost, Math.min(outermost, time)), width);
   }
 
   /**

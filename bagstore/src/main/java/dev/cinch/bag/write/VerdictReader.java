@@ -17,7 +17,6 @@ import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.io.IOException;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -82,7 +81,7 @@ final class VerdictReader {
   }
 
   private Outcome read(Attempt.Unknown attempt) throws IOException, InterruptedException {
-    Link tip = horizon.advance(attempt.bucket().end(), OptionalLong.empty());
+    Link tip = horizon.help(attempt.bucket());
     HorizonChain chain = horizon.chain();
     Optional<Link> settling = chain.settling(attempt.bucket().start(), tip);
     Optional<Checkpoint> checkpoint = chain.checkpoint();
