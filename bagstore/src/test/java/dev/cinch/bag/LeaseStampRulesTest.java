@@ -65,14 +65,18 @@ class LeaseStampRulesTest {
     List<LeaseStamp> stamps =
         List.of(AuditStore.stamp(a), AuditStore.stamp(b, a), AuditStore.stamp(c), LeaseStamp.NONE);
     LogWriter writer = log.writer(Durability.SYNC);
+    var writing = new CountDownLatch(1);
     var gathered = new CountDownLatch(1);
     fs.clearTrace();
-    fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), gathered::await);
+    fs.beforeFirst(
+        op -> op.is(Kind.WRITE, ".log"),
+        () -> {
+          writing.countDown();
+          gathered.await();
+        });
     var pending = new ArrayList<PendingReceipt>();
     pending.add(writer.submit(stamps.get(0), new byte[] {0}, 0, 1));
-    while (fs.trace().isEmpty()) {
-      Thread.onSpinWait(); // until the first is being written
-    }
+    writing.await();
     for (int round = 0; round < 3; round++) {
       for (int i = 0; i < stamps.size(); i++) {
         pending.add(writer.submit(stamps.get(i), new byte[] {(byte) i}, 0, 1));

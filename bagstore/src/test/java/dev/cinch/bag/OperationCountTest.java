@@ -50,13 +50,17 @@ class OperationCountTest {
   @Test
   void aThousandMessagesInABatchTakeNineOperationsTogether() throws Exception {
     // The first write waits until the others have gathered.
+    var writing = new CountDownLatch(1);
     var gathered = new CountDownLatch(1);
-    fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), gathered::await);
+    fs.beforeFirst(
+        op -> op.is(Kind.WRITE, ".log"),
+        () -> {
+          writing.countDown();
+          gathered.await();
+        });
     var pending = new ArrayList<PendingReceipt>();
     pending.add(writer.submit(LeaseStamp.NONE, new byte[20], 0, 20));
-    while (fs.trace().isEmpty()) {
-      Thread.onSpinWait(); // until the first is being written
-    }
+    writing.await();
     for (int i = 0; i < 1_000; i++) {
       pending.add(writer.submit(LeaseStamp.NONE, new byte[20], 0, 20));
     }

@@ -3,19 +3,17 @@ package dev.cinch.bag;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.fs.ClockedFs;
+import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.PendingReceipt;
-import dev.cinch.lease.time.SystemTime;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,17 +23,15 @@ class ThinPathTest {
 
   @Test
   void appendedMessagesAreReadInOrderOnceSettled() throws Exception {
-    var environment = Store.Environment.of(new MachineName("m1"), SystemTime.INSTANCE);
-    Store store = Store.init(temp.resolve("store"), StoreSettings.DEFAULT, environment);
-    Log log = store.createLog(new LogName("jobs"));
+    Rig rig = Rig.at(temp.resolve("store"), 1);
+    Log log = rig.make(new ClockedFs(new PosixFs(null), rig.time), StoreSettings.DEFAULT);
     var expected = new ArrayList<String>();
-    long last = 0;
     try (LogWriter a = log.writer(Durability.CLOSE);
         LogWriter b = log.writer(Durability.SYNC)) {
       for (int i = 0; i < 50; i++) {
         byte[] text = ("line " + i).getBytes(StandardCharsets.UTF_8);
         Receipt r = (i % 2 == 0 ? a : b).append(text);
-        last = assertInstanceOf(Receipt.Committed.class, r).timestamp();
+        assertInstanceOf(Receipt.Committed.class, r);
         expected.add("line " + i);
       }
       var pending = new ArrayList<PendingReceipt>();
@@ -45,14 +41,12 @@ class ThinPathTest {
         expected.add("line " + i);
       }
       for (PendingReceipt p : pending) {
-        last = assertInstanceOf(Receipt.Committed.class, p.await()).timestamp();
+        assertInstanceOf(Receipt.Committed.class, p.await());
       }
     }
     assertEquals(expected, read(log, true));
-    while (log.horizon().reachable() <= last) {
-      SystemTime.INSTANCE.sleepNanos(50_000_000);
-    }
-    log.horizon().advance(last, OptionalLong.empty());
+    assertEquals(List.of(), read(log, false));
+    rig.settle(log);
     assertEquals(expected, read(log, false));
   }
 

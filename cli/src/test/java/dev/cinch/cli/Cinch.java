@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.fs.ClockedFs;
+import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.lease.time.SystemTime;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -15,6 +18,8 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,6 +28,9 @@ import java.util.OptionalLong;
 
 /** Runs the command line within the test's process and keeps what it says. */
 final class Cinch {
+  /** Longer than any grace period of a test's store. */
+  private static final Duration LATER = Duration.ofMinutes(10);
+
   private final Map<String, String> env = new HashMap<>();
 
   /** What a command said and how it ended. */
@@ -103,19 +111,31 @@ final class Cinch {
         "--grace=500ms");
   }
 
-  /** Closes everything that was appended so far, waiting out the grace period. */
+  /** The log as processes meet it whose clocks, and the filesystem's, are off by so much. */
+  private Log at(Duration offset, String log) throws IOException {
+    var time = new SystemTime(offset.toNanos());
+    var fs = new ClockedFs(new PosixFs(null), time);
+    var environment = new Store.Environment(fs, MachineNames.ofHost(), time, new SecureRandom());
+    return Store.open(Path.of(env.getOrDefault("CINCH_STORE", "")), environment)
+        .createLog(new LogName(log));
+  }
+
+  /** Closes everything that was appended so far, as somebody who comes when its time is over. */
   void settle(String log) throws IOException, InterruptedException {
-    var environment = Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE);
-    Store store = Store.open(Path.of(env.getOrDefault("CINCH_STORE", "")), environment);
-    Log opened = store.log(new LogName(log));
     long last = SystemTime.INSTANCE.wallNanos();
-    while (true) {
-      try {
-        opened.horizon().advance(last, OptionalLong.empty());
-        return;
-      } catch (TooEarlyException e) {
-        SystemTime.INSTANCE.sleepNanos(e.waitNanos()); // the grace period, as fences wait for it
+    at(LATER, log).horizon().advance(last, OptionalLong.empty());
+  }
+
+  /** Lines that were appended some minutes ago, and are settled. */
+  void settled(String log, String lines) throws Exception {
+    Log then = at(LATER.negated(), log);
+    try (var writer = then.writer(Durability.CLOSE)) {
+      for (String line : lines.lines().toList()) {
+        byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
+        var unused = writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length);
       }
     }
+    long last = SystemTime.INSTANCE.wallNanos() - LATER.toNanos();
+    at(Duration.ZERO, log).horizon().advance(last, OptionalLong.empty());
   }
 }

@@ -27,8 +27,7 @@ class ViewCommandsTest {
   void settle() throws Exception {
     store = Cinch.quickStore(temp);
     cinch = Cinch.on(store);
-    cinch.feed(INPUT, "append", "--log", "jobs").ended(0);
-    cinch.settle("jobs");
+    cinch.settled("jobs", INPUT);
   }
 
   private List<Path> files(String part) throws IOException {
