@@ -1,0 +1,140 @@
+"""Commands that are killed, stopped or failed at each of their file operations, one run for each."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import fleet as fleets
+from places import Skip
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COMMANDS = ("append", "lease", "close", "view", "gc")
+FAULTS = ("kill", "late", "stop", "enospc", "eio", "eacces", "edquot", "erofs", "eintr", "estale")
+MOST = 2000  # no command here has so many operations
+
+
+def library(work):
+    compiler = shutil.which("cc")
+    if not compiler:
+        raise Skip("every operation: no C compiler (cc)")
+    path = os.path.join(work, "breakpoint.so")
+    built = subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-o", path, os.path.join(HERE, "breakpoint.c"), "-ldl"],
+        capture_output=True,
+        text=True,
+    )
+    if built.returncode:
+        raise Skip(f"every operation: {built.stderr.strip()[:200]}")
+    os.chmod(path, 0o755)
+    return path
+
+
+class Operations:
+    def __init__(self, fleet, referee, step, deadline):
+        self.fleet, self.referee, self.step, self.deadline = fleet, referee, step, deadline
+        self.library = library(fleet.work)
+        self.notes = os.path.join(fleet.work, "notes")
+        os.mkdir(self.notes)
+        os.chmod(self.notes, 0o777)
+        self.trace = []
+
+    def all(self, command, fault):
+        """Yields nothing; returns (operations met, the log, a text)."""
+        log = f"{command}-{fault}"
+        background = fleets.Writer(self.fleet, "background", log, pace=0.05)
+        closer = None
+        if command != "close":
+            closer = self.fleet.start(
+                "close", "--every", "300ms", "--trust-clock", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        met = 0
+        n = 1 + self.fleet.rng.randrange(self.step)
+        try:
+            while n < MOST and time.monotonic() < self.deadline:
+                if command in ("close", "view", "gc"):
+                    time.sleep(0.4)  # so that there is something to do
+                if command == "gc":
+                    self.fleet.run("view", "build", "--log", log)
+                note = self.once(command, fault, log, n)
+                if not note:
+                    break
+                met += 1
+                self.trace.append(f"{command} {fault} {n} {note}")
+                self.fleet.counts["operations"] += 1
+                # Reading takes the longer the more there is: all of it at the end, some on the way.
+                if met % 8 == 0:
+                    self.referee.look(log)
+                n += self.step
+        finally:
+            if closer:
+                closer.kill()
+                closer.wait()
+                self.fleet.children.remove(closer)
+            background.finish()
+        while not background.ended():
+            time.sleep(0.05)
+        return met, log
+
+    def once(self, command, fault, log, n):
+        """Runs a command with its nth operation met; what was met, or nothing if it has fewer."""
+        note = os.path.join(self.notes, f"{log}-{n}")
+        turn = self.fleet.turn
+        self.fleet.turn += 1
+        environment = {
+            "LD_PRELOAD": self.library,
+            "BREAK_DIR": self.fleet.store(turn),
+            "BREAK_AT": str(n),
+            "BREAK_DO": fault,
+            "BREAK_NOTE": note,
+        }
+        if command in ("append", "lease"):
+            leases = [f"shared/{n // self.step % 2}"] if command == "lease" else []
+            writer = fleets.Writer(
+                self.fleet, f"op{n}", log, leases, pace=0.01, count=12, environment=environment, turn=turn
+            )
+            self.wait(writer.child, fault, log)
+            writer.ended()
+        else:
+            arguments = {
+                "close": ("close", "--trust-clock", "--log", log),
+                "view": ("view", "build", "--log", log),
+                "gc": ("gc", "--retention", "1s", "--log", log),
+            }[command]
+            err = os.path.join(self.fleet.work, "err")
+            with open(err, "wb") as f:
+                child = self.fleet.start(
+                    *arguments, turn=turn, environment=environment, stdout=subprocess.DEVNULL, stderr=f
+                )
+            self.wait(child, fault, log)
+            self.fleet.children.remove(child)
+            with open(err, encoding="utf-8", errors="replace") as f:
+                self.fleet.complaints(f"{' '.join(arguments)}, {fault} {n}", child.returncode, f.read())
+        try:
+            with open(note, encoding="utf-8") as f:
+                return f.readline().strip()
+        except FileNotFoundError:
+            return ""
+
+    def wait(self, child, fault, log):
+        end = time.monotonic() + 120
+        while child.poll() is None:
+            if fault == "stop" and stopped(child):
+                self.fleet.counts["stops"] += 1
+                # Meanwhile its bucket is closed, merged and retired, and its lease runs out.
+                time.sleep(fleets.SETTLED_AFTER)
+                self.fleet.run("close", "--trust-clock", "--log", log)
+                self.fleet.run("view", "build", "--log", log)
+                time.sleep(1.5)
+                self.fleet.run("gc", "--retention", "1s", "--log", log)
+                child.send_signal(signal.SIGCONT)
+            if time.monotonic() > end:
+                self.fleet.violation(f"{' '.join(child.arguments)}: hangs after {fault}; killed after 120 s")
+                child.kill()
+            time.sleep(0.02)
+        self.fleet.counts["kills"] += child.returncode == -signal.SIGKILL
+
+
+def stopped(child):
+    with open(f"/proc/{child.pid}/stat", encoding="ascii", errors="replace") as f:
+        return f.read().rpartition(")")[2].split()[0] == "T"

@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Judges what writers were told against what a store holds; Python's standard library alone.
+
+It shares no code with the store: it reads the files with ../reader.py, which was written from
+docs/format.md. What writers were told stands in a directory, for each run of a writer:
+
+    RUN.sent      what it was given, a message a line; no two lines of all runs are alike
+    RUN.receipts  what "cinch append --json" printed; a last line that is cut off does not count
+    RUN.exit      the exit code, if it ended by itself; no such file if it was killed
+    RUN.leases    names of the leases that it wrote under, a line each; no such file: none
+
+Names of runs have no dot. A run takes its leases once and not again after it lost them (as "cinch append" does),
+so under one name all messages of a run stand before or after all of another.
+
+Counted as violations:
+  lost        a receipt says committed, and it is not there
+  doubled     it is there twice
+  ghosts      a receipt says rejected or refused, and it is there
+  moved       it is there with another timestamp, data file or position than its receipt says
+  aliens      it is there, and nobody sent these bytes
+  unreceipted it is there without a receipt, though its writer ended by itself
+  unordered   the messages are not in the order of (timestamp, data file, position)
+  mixed       messages under a lease name of one run stand between those of another (rule F1)
+  mislabelled it stands under other leases than its run had
+  changed     what an earlier look saw settled is not what this one begins with
+  unlike      with --cat: what "cinch cat" printed has other bytes
+  unsettled   with --final: a receipt says committed, and its time is not settled
+
+Numbers that are no violation: killed runs leave messages without verdict, which may be there or
+not; "early" are committed ones whose time is not settled yet; "overtaken" are messages of a run
+that stand after a later line of the same run, as messages that were sent again may.
+
+Exit code 0: no violation. 1: violations, each printed. 4: the store can't be read.
+"""
+import argparse
+import collections
+import hashlib
+import importlib.util
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NONE = -(1 << 63)
+MOST_TOLD = 20
+
+VIOLATIONS = (
+    "lost doubled ghosts moved aliens unreceipted unordered mixed mislabelled changed unlike unsettled".split()
+)
+
+
+def load_reader(path):
+    spec = importlib.util.spec_from_file_location("reader", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Run:
+    """What one run of a writer was given, and told."""
+
+    def __init__(self, directory, name):
+        base = os.path.join(directory, name)
+        self.name = name
+        self.sent = lines(base + ".sent", whole=False)
+        self.leases = sorted(line.decode() for line in lines(base + ".leases"))
+        exit_code = lines(base + ".exit")
+        self.ended = bool(exit_code) and int(exit_code[0]) >= 0
+        self.receipts = {}
+        for line in lines(base + ".receipts"):
+            receipt = json.loads(line)
+            self.receipts[receipt["line"]] = receipt
+
+
+def lines(path, whole=True):
+    """The lines of a file without their newlines; none if there is no file. A cut-off last line counts unless whole."""
+    try:
+        with open(path, "rb") as f:
+            data = f.read()
+    except FileNotFoundError:
+        return []
+    parts = data.split(b"\n")
+    last = parts.pop()
+    if last and not whole:
+        parts.append(last)
+    return parts
+
+
+def runs(directory):
+    names = sorted(n[: -len(".sent")] for n in os.listdir(directory) if n.endswith(".sent"))
+    return [Run(directory, n) for n in names]
+
+
+class Look:
+    """The settled messages of a log, read once: every digest and checksum was good."""
+
+    def __init__(self, reader, store, log):
+        opened = reader.Log(store, log)
+        self.messages = []
+        self.to = NONE
+        for record in reader.records(opened.directory, opened.id):
+            self.to = record["to"]
+        for timestamp, file, position, payload, leases in opened.messages():
+            if timestamp < self.to:
+                self.messages.append((timestamp, file, position, payload, tuple(sorted(leases))))
+
+    def digest(self, count):
+        digest = hashlib.sha256()
+        for timestamp, file, position, payload, leases in self.messages[:count]:
+            digest.update(f"{timestamp} {file} {position} {len(payload)} {','.join(leases)} ".encode())
+            digest.update(payload)
+        return digest.hexdigest()
+
+
+def look(reader, store, log, tries):
+    """Reads a log; again where somebody retires buckets or links records at the same time."""
+    for attempt in range(tries):
+        try:
+            return Look(reader, store, log)
+        except (reader.Damaged, OSError) as e:
+            if attempt + 1 == tries:
+                raise
+            print(f"reading again: {e}", file=sys.stderr)
+
+
+class Judgement:
+    def __init__(self):
+        self.counts = collections.Counter()
+        self.told = []
+
+    def violation(self, kind, text):
+        self.counts[kind] += 1
+        if len(self.told) < MOST_TOLD:
+            self.told.append(f"{kind}: {text}")
+
+    def bad(self):
+        return sum(self.counts[kind] for kind in VIOLATIONS)
+
+
+def judge(judgement, all_runs, seen, final):
+    counts = judgement.counts
+    sent = {}
+    for run in all_runs:
+        for number, payload in enumerate(run.sent, 1):
+            sent[payload] = (run, number)
+        counts["sent"] += len(run.sent)
+        counts["runs"] += 1
+        counts["killed"] += not run.ended
+    found = collections.defaultdict(list)
+    for message in seen.messages:
+        found[message[3]].append(message)
+    counts["settled"] = len(seen.messages)
+    for payload, places in found.items():
+        if payload not in sent:
+            judgement.violation("aliens", f"{show(payload)} at {place(places[0])}")
+        elif len(places) > 1:
+            judgement.violation("doubled", f"{show(payload)} at {place(places[0])} and {place(places[1])}")
+    for payload, (run, number) in sent.items():
+        receipt(judgement, run, number, payload, found.get(payload, []), seen.to, final)
+    in_order(judgement, sent, seen.messages)
+
+
+def receipt(judgement, run, number, payload, places, to, final):
+    counts = judgement.counts
+    told = run.receipts.get(number)
+    who = f"{run.name} line {number}, {show(payload)}"
+    if told is None:
+        counts["without verdict"] += 1
+        counts["of these there"] += bool(places)
+        if run.ended and places:
+            judgement.violation("unreceipted", f"{who}, at {place(places[0])}")
+    elif told["state"] == "committed":
+        counts["committed"] += 1
+        at = (told["timestamp"], told["file"], told["position"])
+        if told["timestamp"] >= to:
+            counts["early"] += 1
+            if final:
+                judgement.violation("unsettled", f"{who}, at {place(at)}")
+        elif not places:
+            judgement.violation("lost", f"{who}, by its receipt at {place(at)}")
+        elif places[0][:3] != at:
+            judgement.violation("moved", f"{who}, by its receipt at {place(at)}, found at {place(places[0])}")
+    else:
+        counts["rejected"] += 1
+        if places:
+            judgement.violation("ghosts", f"{who} ({told['state']}: {told['reason']}), at {place(places[0])}")
+
+
+def in_order(judgement, sent, messages):
+    before = None
+    last_line = {}
+    holder, past = {}, collections.defaultdict(set)
+    for message in messages:
+        if before is not None and message[:3] <= before:
+            judgement.violation("unordered", f"{place(message)} after {place(before)}")
+        before = message[:3]
+        if message[3] not in sent:
+            continue
+        run, number = sent[message[3]]
+        judgement.counts["overtaken"] += number < last_line.get(run.name, 0)
+        last_line[run.name] = max(number, last_line.get(run.name, 0))
+        if list(message[4]) != run.leases:
+            judgement.violation(
+                "mislabelled", f"{run.name} line {number} under {message[4]}, its run had {run.leases}"
+            )
+        for name in message[4]:
+            if holder.get(name) == run.name:
+                continue
+            if run.name in past[name]:
+                judgement.violation(
+                    "mixed", f"lease {name}: {run.name} line {number} at {place(message)}, after {holder[name]}"
+                )
+            if name in holder:
+                past[name].add(holder[name])
+                judgement.counts["takeovers"] += 1
+            holder[name] = run.name
+
+
+def show(payload):
+    return repr(payload[:40])[1:] + (f"… ({len(payload)} bytes)" if len(payload) > 40 else "")
+
+
+def place(message):
+    return f"{message[0]} {message[1]} {message[2]}"
+
+
+def prefix(judgement, seen, path):
+    """Whether an earlier look is what this one begins with."""
+    with open(path, encoding="utf-8") as f:
+        earlier = json.load(f)
+    if seen.to < earlier["to"] or seen.digest(earlier["messages"]) != earlier["digest"]:
+        judgement.violation(
+            "changed", f"the first {earlier['messages']} messages, settled through {earlier['to']}, are others now"
+        )
+        return
+    more = seen.messages[earlier["messages"] :]
+    if more and more[0][0] < earlier["to"]:
+        judgement.violation("changed", f"{place(more[0])} came into time settled through {earlier['to']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", required=True, help="the store's directory")
+    parser.add_argument("--log", required=True, help="the log's name")
+    parser.add_argument("--sent", help="the directory of what writers were given and told; without it order alone is judged")
+    parser.add_argument("--final", action="store_true", help="everything committed must be settled by now")
+    parser.add_argument("--earlier", action="append", default=[], metavar="FILE", help="an earlier look; repeatable")
+    parser.add_argument("--cat", metavar="FILE", help="what \"cinch cat\" printed, which must be the same")
+    parser.add_argument("--save", metavar="FILE", help="write this look there, for a later --earlier")
+    parser.add_argument("--tries", type=int, default=5, help="how often to read while others close and retire; 5")
+    parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
+    parser.add_argument("--reader", default=os.path.join(HERE, "..", "reader.py"), help="reads the format; ../reader.py")
+    options = parser.parse_args()
+    reader = load_reader(options.reader)
+    try:
+        seen = look(reader, options.store, options.log, options.tries)
+    except (reader.Damaged, OSError) as e:
+        print(f"referee: {e}", file=sys.stderr)
+        return 4
+    judgement = Judgement()
+    if options.sent:
+        # After the look: whatever is seen was sent before, and no receipt may come for what a look did not see.
+        judge(judgement, runs(options.sent), seen, options.final)
+    else:
+        in_order(judgement, {}, seen.messages)
+    for path in options.earlier:
+        prefix(judgement, seen, path)
+    if options.cat:
+        with open(options.cat, "rb") as f:
+            printed = f.read()
+        if printed != b"".join(m[3] + b"\n" for m in seen.messages):
+            judgement.violation("unlike", f"{options.cat} has other bytes than the {len(seen.messages)} messages seen")
+    if options.save:
+        with open(options.save, "w", encoding="utf-8") as f:
+            json.dump({"to": seen.to, "messages": len(seen.messages), "digest": seen.digest(len(seen.messages))}, f)
+    for line in judgement.told:
+        print(line)
+    if judgement.bad() > len(judgement.told):
+        print(f"and {judgement.bad() - len(judgement.told)} more")
+    if options.json:
+        print(json.dumps(dict(judgement.counts, violations=judgement.bad())))
+    else:
+        print(", ".join(f"{count} {name}" for name, count in judgement.counts.items() if count))
+        print("no violation" if not judgement.bad() else f"{judgement.bad()} VIOLATIONS")
+    return 1 if judgement.bad() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
