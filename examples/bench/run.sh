@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Benchmarks of Cinch; see docs/benchmarks.md. Usage: examples/bench/run.sh append|close|peers [DIRECTORY] [ROUNDS]
+# Benchmarks of Cinch; see docs/benchmarks.md. Usage:
+#   examples/bench/run.sh append|close|peers|process [DIRECTORY] [ROUNDS]
+#   examples/bench/run.sh micro [DIRECTORY] [OPTIONS OF JMH]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-what=${1:?append, close or peers}
+what=${1:?append, close, peers, micro or process}
 dir=${2:-/dev/shm}
 rounds=${3:-5}
 cd "$root"
@@ -25,5 +27,14 @@ case $what in
       --add-opens=java.base/java.util=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED
       -Dchronicle.analytics.disable=true)
     run "$cp" PeerBench "$dir" "$rounds" 1000; rm -rf "$dir"/peer-bench* ;;
-  *) echo "append, close or peers" >&2; exit 2 ;;
+  micro)
+    # Class path of the tests, with JMH, of the module that knows the most; what the annotation processor made is in test-classes.
+    [ -f bagstore/target/test-classpath.txt ] ||
+      mvn -B -q -pl bagstore -am test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath.txt
+    cp="bagstore/target/classes:bagstore/target/test-classes:lease-service/target/test-classes:$(cat bagstore/target/test-classpath.txt)"
+    [ $# -gt 2 ] && options=("${@:3}") || options=(-f 1 -wi 4 -w 500ms -i 7 -r 500ms -prof gc)
+    flags=("-Dcinch.bench.dir=$dir")
+    run "$cp" org.openjdk.jmh.Main "${options[@]}" ;;
+  process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
+  *) echo "append, close, peers, micro or process" >&2; exit 2 ;;
 esac

@@ -1,9 +1,11 @@
 package dev.cinch.bag;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 
 /** The definite fate of one message (rule A1). There is no third. */
+@CheckReturnValue
 public sealed interface Receipt {
   /** The message's timestamp, nanoseconds since the Unix epoch. */
   long timestamp();

@@ -83,7 +83,7 @@ public final class Store {
     var layout = new StoreLayout(root);
     boolean made = fresh.ensureDirectory(root, settings.directoryMode());
     List<String> names = fs.list(root);
-    if (names.contains("store.json")) {
+    if (names.contains(StoreLayout.SETTINGS)) {
       throw new StoreExistsException(root + " is a store already; nothing was changed");
     }
     if (!made && !ours(names, layout)) {

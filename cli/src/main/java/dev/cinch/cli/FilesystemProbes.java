@@ -5,6 +5,7 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -66,7 +67,7 @@ final class FilesystemProbes {
   }
 
   private Path file(String name) {
-    return place.resolve(Fresh.TEMPORARY_PREFIX + name);
+    return place.resolve(LogLayout.TEMPORARY_PREFIX + name);
   }
 
   private void modes() throws IOException {

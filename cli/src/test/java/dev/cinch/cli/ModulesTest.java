@@ -1,14 +1,31 @@
 package dev.cinch.cli;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.errorprone.annotations.CheckReturnValue;
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaCall;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -20,22 +37,24 @@ class ModulesTest {
   private static final String VIEW = "dev.cinch.view..";
   private static final String CLI = "dev.cinch.cli..";
 
-  private static JavaClasses classes;
+  private static final String[] LIBRARIES = {LEASE, BAG, VIEW};
+
+  private static JavaClasses all;
 
   @BeforeAll
   static void read() {
-    classes =
+    all =
         new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
             .withImportOption(location -> !location.contains("-tests.jar"))
             .importPackages("dev.cinch");
     for (String name : new String[] {"lease.LeaseService", "bag.Store", "cli.Main"}) {
-      assertTrue(classes.contain("dev.cinch." + name), name); // or the rules would hold emptily
+      assertTrue(all.contain("dev.cinch." + name), name); // or the rules would hold emptily
     }
   }
 
   private static void holds(ArchRule rule) {
-    rule.allowEmptyShould(true).check(classes);
+    rule.allowEmptyShould(true).check(all);
   }
 
   @Test
@@ -130,5 +149,165 @@ class ModulesTest {
             .should()
             .dependOnClassesThat()
             .resideInAPackage("io.vertx.."));
+  }
+
+  @Test
+  void librariesKnowNoLoggingButSlf4j() {
+    holds(
+        classes()
+            .that()
+            .resideInAnyPackage(LIBRARIES)
+            .should()
+            .onlyDependOnClassesThat()
+            .resideInAnyPackage(
+                "dev.cinch..",
+                "java..",
+                "com.sun.nio.file", // O_DIRECT
+                "org.slf4j",
+                "org.jspecify.annotations",
+                "com.google.errorprone.annotations",
+                "com.fasterxml.jackson..",
+                "org.bouncycastle..",
+                "io.vertx.."));
+    holds(
+        noClasses()
+            .that()
+            .resideInAnyPackage(LIBRARIES)
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("java.util.logging")
+            .orShould()
+            .dependOnClassesThat()
+            .belongToAnyOf(System.Logger.class)
+            .orShould()
+            .accessField(System.class, "out")
+            .orShould()
+            .accessField(System.class, "err"));
+  }
+
+  @Test
+  void librariesReadClocksAndSleepInOnePlace() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAnyPackage(LIBRARIES)
+            .and()
+            .doNotHaveFullyQualifiedName("dev.cinch.lease.time.SystemTime")
+            .should()
+            .callMethod(System.class, "currentTimeMillis")
+            .orShould()
+            .callMethod(System.class, "nanoTime")
+            .orShould()
+            .callMethod(Instant.class, "now")
+            .orShould()
+            .callMethod(Thread.class, "sleep", long.class)
+            .orShould()
+            .callMethod(Thread.class, "sleep", long.class, int.class)
+            .orShould()
+            .callMethod(TimeUnit.class, "sleep", long.class)
+            .orShould()
+            .dependOnClassesThat()
+            .belongToAnyOf(Clock.class));
+  }
+
+  @Test
+  void formatsDoNoIoAndReadNoClock() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("dev.cinch.bag.format")
+            .should()
+            .dependOnClassesThat(
+                resideInAnyPackage(
+                        "java.io",
+                        "java.net..",
+                        "java.nio.channels..",
+                        "java.nio.file",
+                        "java.time")
+                    .and(not(belongToAnyOf(IOException.class, Path.class)))) // Path: for messages
+            .orShould()
+            .dependOnClassesThat()
+            .resideInAnyPackage("dev.cinch.bag.fs", "dev.cinch.lease.time"));
+  }
+
+  @Test
+  void packagesDependOnEachOtherInOneDirection() {
+    for (String module : new String[] {"lease", "bag"}) {
+      holds(slices().matching("dev.cinch." + module + ".(*)..").should().beFreeOfCycles());
+    }
+  }
+
+  @Test
+  void aggregatorWritesSegmentsAndNothingInsideABucket() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage(VIEW)
+            .and()
+            .doNotHaveSimpleName("Aggregator") // makes a segment's temporary file and links it
+            .should()
+            .callCodeUnitWhere(call("that creates", StoreFs.class, "create", "link")));
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage(VIEW)
+            .and()
+            .doNotHaveSimpleName("Retention") // publishes checkpoints
+            .should()
+            .callCodeUnitWhere(call("that creates", Fresh.class, "publish")));
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage(VIEW)
+            .should()
+            .callCodeUnitWhere(
+                call("that writes", StoreFs.class, "append", "overwrite", "mkdir")
+                    .or(call("that writes", Fresh.class, "ensureDirectory"))));
+    holds(
+        noClasses()
+            .that()
+            .haveSimpleName("Aggregator")
+            .should()
+            .callCodeUnitWhere(
+                call("of a bucket", LogLayout.class, "bucket", "prelock", "lock", "dataFile")));
+  }
+
+  private static DescribedPredicate<JavaCall<?>> call(
+      String what, Class<?> owner, String... methods) {
+    return DescribedPredicate.describe(
+        what,
+        c ->
+            c.getTargetOwner().isAssignableTo(owner)
+                && List.of(methods).contains(c.getTarget().getName()));
+  }
+
+  /** Where an ignored result loses data: whoever calls these must look at what they say. */
+  @Test
+  void resultsOfWhatUsersCallAreLookedAt() {
+    holds(
+        classes()
+            .that()
+            .resideInAnyPackage(
+                "dev.cinch.bag",
+                "dev.cinch.bag.write",
+                "dev.cinch.bag.close",
+                "dev.cinch.bag.session",
+                "dev.cinch.lease",
+                "dev.cinch.lease.hold",
+                "dev.cinch.view")
+            .and()
+            .arePublic()
+            .and()
+            .areTopLevelClasses()
+            .and()
+            .areNotRecords()
+            .and()
+            .areNotEnums()
+            .and()
+            .areNotAssignableTo(Throwable.class)
+            .and()
+            .doNotHaveSimpleName("package-info")
+            .should()
+            .beAnnotatedWith(CheckReturnValue.class));
   }
 }

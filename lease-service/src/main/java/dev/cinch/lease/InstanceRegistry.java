@@ -1,5 +1,6 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.IOException;
 import java.util.OptionalLong;
 
@@ -10,6 +11,7 @@ import java.util.OptionalLong;
  *
  * <p>Not thread-safe: one service calls it, from one thread at a time.
  */
+@CheckReturnValue
 public interface InstanceRegistry {
   /** Takes the next instance number, from 1, which no other instance has. */
   long takeNumber() throws IOException;

@@ -1,5 +1,6 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.util.Arrays;
 
 /**
@@ -9,6 +10,7 @@ import java.util.Arrays;
  * <p>Equality is that of the bytes. Immutable and thread-safe; arrays are copied. {@code
  * dev.cinch.lease.witness} makes and checks them.
  */
+@CheckReturnValue
 public final class SignedWitness {
   private final Witness witness;
   private final byte[] bytes;

@@ -107,7 +107,7 @@ final class BucketVerifier {
 
   /** What else stands in a closed bucket. */
   private void others(Path directory, List<LockedFile> files) throws IOException {
-    Set<String> known = new HashSet<>(Set.of("lock", "prelock"));
+    Set<String> known = new HashSet<>(LogLayout.MARKS);
     files.forEach(f -> known.add(f.name().toString()));
     List<String> names = fs.list(directory).stream().sorted().toList();
     for (String name : names) {
@@ -119,7 +119,8 @@ final class BucketVerifier {
         foreign(directory.resolve(name));
       }
     }
-    prelock(LogLayout.prelock(directory), names.contains("prelock"));
+    Path prelock = LogLayout.prelock(directory);
+    prelock(prelock, names.contains(String.valueOf(prelock.getFileName())));
   }
 
   /** Only its size counts; still, all closers write the same byte. */
@@ -174,7 +175,7 @@ final class BucketVerifier {
         Optional<DataFileName> parsed = DataFileName.parse(name);
         if (parsed.isPresent()) {
           openFile(bucket, path, parsed.get(), keys);
-        } else if (!name.equals("prelock") && !name.equals("lock")) {
+        } else if (!LogLayout.MARKS.contains(name)) {
           foreign(path);
         }
       }

@@ -47,8 +47,8 @@ final class LogVerifier {
   }
 
   void verify() throws IOException {
-    names(log.layout().root(), Set.of("identity", "buckets", "horizon", "segments"));
-    names(log.layout().horizon(), Set.of("records", "intents", "checkpoints"));
+    names(log.layout().root(), LogLayout.NAMES);
+    names(log.layout().horizon(), LogLayout.HORIZON_NAMES);
     intents();
     segments.verify();
     List<Long> groups = groups();

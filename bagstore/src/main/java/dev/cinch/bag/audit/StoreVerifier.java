@@ -68,7 +68,7 @@ public final class StoreVerifier {
     settings();
     TrustedKeys keys = keys();
     StoreLayout layout = context.layout();
-    names(layout.root(), Set.of("store.json", "keys", "limits", "service", "clock", "logs"));
+    names(layout.root(), StoreLayout.NAMES);
     List<Long> unused = numbered(layout.instances());
     for (String name : list(layout.ceilings())) {
       if (!name.matches("\\d{10}-\\d{1,19}")) {

@@ -1,5 +1,6 @@
 package dev.cinch.bag.fs;
 
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -18,12 +19,6 @@ import java.util.random.RandomGenerator;
  * always asks the server.
  */
 public final class Fresh {
-  /**
-   * Names that begin so are nobody's data: entries made to freshen a listing, files that wait to be
-   * linked.
-   */
-  public static final String TEMPORARY_PREFIX = "tmp-";
-
   private static final RandomGenerator RANDOM = new SecureRandom();
 
   private final StoreFs fs;
@@ -43,7 +38,7 @@ public final class Fresh {
 
   /** A name that nobody else uses, for a temporary file or directory. */
   public Path temporary(Path directory) {
-    return directory.resolve(TEMPORARY_PREFIX + Id.random(random));
+    return directory.resolve(LogLayout.TEMPORARY_PREFIX + Id.random(random));
   }
 
   /**

@@ -1,9 +1,9 @@
 package dev.cinch.bag.layout;
 
-import dev.cinch.bag.fs.Fresh;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * Where everything of a log stands.
@@ -23,7 +23,25 @@ public record LogLayout(Path root, LogName name) {
   /** Records in one directory. */
   public static final int RECORDS_PER_GROUP = 1000;
 
+  /** All that stands in a log's directory. */
+  public static final Set<String> NAMES = Set.of("identity", "buckets", "horizon", "segments");
+
+  /** All that stands in {@link #horizon}. */
+  public static final Set<String> HORIZON_NAMES = Set.of("records", "intents", "checkpoints");
+
+  private static final String PRELOCK = "prelock";
+  private static final String LOCK = "lock";
+
+  /** What closes a bucket; everything else in it is a data file, or foreign. */
+  public static final Set<String> MARKS = Set.of(PRELOCK, LOCK);
+
   private static final String DATA_SUFFIX = ".log";
+
+  /**
+   * Names that begin so are nobody's data: entries made to freshen a listing, files that wait to be
+   * linked.
+   */
+  public static final String TEMPORARY_PREFIX = "tmp-";
 
   /** Id and date of birth; published last when a log is made. */
   public Path identity() {
@@ -63,11 +81,11 @@ public record LogLayout(Path root, LogName name) {
   }
 
   public static Path prelock(Path bucket) {
-    return bucket.resolve("prelock");
+    return bucket.resolve(PRELOCK);
   }
 
   public static Path lock(Path bucket) {
-    return bucket.resolve("lock");
+    return bucket.resolve(LOCK);
   }
 
   public static Path dataFile(Path bucket, DataFileName name) {
@@ -79,7 +97,7 @@ public record LogLayout(Path root, LogName name) {
   }
 
   public static boolean isTemporary(String name) {
-    return name.startsWith(Fresh.TEMPORARY_PREFIX);
+    return name.startsWith(TEMPORARY_PREFIX);
   }
 
   public Path horizon() {

@@ -2,6 +2,7 @@ package dev.cinch.bag.layout;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Where everything of a store stands. With {@link LogLayout} the only place that spells a file
@@ -10,9 +11,16 @@ import java.util.List;
  * @param root the store's directory
  */
 public record StoreLayout(Path root) {
+  /** The file that makes a directory a store; made last. */
+  public static final String SETTINGS = "store.json";
+
+  /** All that stands in a store's directory. */
+  public static final Set<String> NAMES =
+      Set.of(SETTINGS, "keys", "limits", "service", "clock", "logs");
+
   /** Settings that never change. */
   public Path settings() {
-    return root.resolve("store.json");
+    return root.resolve(SETTINGS);
   }
 
   /** Trusted keys, numbered. */

@@ -1,5 +1,6 @@
 package dev.cinch.bag.write;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.SignedWitness;
 import java.util.List;
 
@@ -8,6 +9,7 @@ import java.util.List;
  * Compared by identity: a session makes a new one whenever its leases change. Immutable and
  * thread-safe.
  */
+@CheckReturnValue
 public final class LeaseStamp {
   /** No lease. */
   public static final LeaseStamp NONE = new LeaseStamp(List.of(), Long.MIN_VALUE, Long.MAX_VALUE);

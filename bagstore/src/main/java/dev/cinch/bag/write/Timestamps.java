@@ -1,5 +1,6 @@
 package dev.cinch.bag.write;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.time.TimeSource;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -7,6 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * The timestamps of one process: strictly increasing, over all its logs and incarnations (section
  * 1). Thread-safe; one for an open store.
  */
+@CheckReturnValue
 public final class Timestamps {
   private final TimeSource time;
   private final AtomicLong last = new AtomicLong(Long.MIN_VALUE);

@@ -1,5 +1,6 @@
 package dev.cinch.lease.hold;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.time.TimeSource;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -11,6 +12,7 @@ import org.slf4j.LoggerFactory;
  * Runs {@link HeldLease#doWork} of any number of held leases on one daemon thread, until closed.
  * Thread-safe. Closing releases nothing.
  */
+@CheckReturnValue
 public final class LeaseKeeper implements AutoCloseable {
   /** The longest sleep, nanoseconds, so that steps of an injected clock are noticed. */
   private static final long LONGEST_SLEEP = 50_000_000L;
