@@ -52,6 +52,7 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("serve", ServeCommand::new);
     BY_NAME.put("lease", LeaseCommand::new);
     BY_NAME.put("verify", VerifyCommand::new);
+    BY_NAME.put("salvage", SalvageCommand::new);
     BY_NAME.put("audit", AuditCommand::new);
     BY_NAME.put("view", ViewCommand::new);
     BY_NAME.put("gc", GcCommand::new);

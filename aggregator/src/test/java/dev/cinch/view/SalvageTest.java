@@ -1,0 +1,272 @@
+package dev.cinch.view;
+
+import static dev.cinch.bag.audit.AuditStore.append;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.salvage.Salvage;
+import dev.cinch.bag.salvage.SalvageSink;
+import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.salvage.Salvaged.State;
+import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Damage of every kind, everywhere in a small store: what is whole comes out, nothing else does,
+ * and readers give the right answer or none.
+ */
+class SalvageTest {
+  private static final LogName JOBS = new LogName("jobs");
+
+  @TempDir Path temp;
+
+  private Path root;
+  private AuditStore s;
+  private Log log;
+
+  /** The ends of the batches of each data file, each of one message, and what the message says. */
+  private final Map<Path, TreeMap<Long, String>> ends = new HashMap<>();
+
+  private final List<String> all = new ArrayList<>();
+
+  @BeforeEach
+  void fill() throws Exception {
+    root = temp.resolve("store");
+    s = new AuditStore(root, Leases.OPTIONAL);
+    log = s.store.createLog(JOBS);
+    var aggregator = new Aggregator(log, new Aggregator.Limits(1, Long.MAX_VALUE));
+    try (LogWriter writer = s.writer(log);
+        LogWriter other = s.writer(log)) {
+      for (String bucket : List.of("retired", "both", "closed", "open")) {
+        long last = 0;
+        for (String text : List.of("a", "b", "c")) {
+          last = write(writer, bucket + " " + text);
+        }
+        last = write(other, bucket + " other");
+        if (!bucket.equals("open")) {
+          s.settle(log, last);
+        }
+        if (bucket.equals("retired") || bucket.equals("both")) {
+          assertEquals(1, aggregator.run().published());
+        }
+        if (bucket.equals("retired")) {
+          s.clock.sleepNanos(7_200_000_000_000L);
+          assertEquals(1, new Retention(log, Duration.ofHours(1)).run().buckets());
+        }
+      }
+    }
+    ends.keySet().removeIf(file -> !Files.exists(file));
+  }
+
+  private long write(LogWriter writer, String text) throws Exception {
+    var before = sizes();
+    long timestamp = append(writer, LeaseStamp.NONE, text);
+    all.add(text);
+    sizes()
+        .forEach(
+            (file, size) -> {
+              if (!size.equals(before.get(file))) {
+                ends.computeIfAbsent(file, f -> new TreeMap<>()).put(size, text);
+              }
+            });
+    return timestamp;
+  }
+
+  private Map<Path, Long> sizes() throws IOException {
+    var sizes = new HashMap<Path, Long>();
+    for (Path file : files()) {
+      if (file.toString().endsWith(".log")) {
+        sizes.put(file, Files.size(file));
+      }
+    }
+    return sizes;
+  }
+
+  private List<Path> files() throws IOException {
+    try (Stream<Path> walk = Files.walk(root)) {
+      return walk.filter(Files::isRegularFile).sorted().toList();
+    }
+  }
+
+  private static void put(Path file, byte[] bytes) throws IOException {
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-r--"));
+    Files.write(file, bytes, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING);
+  }
+
+  /** What a salvage finds. */
+  private final class Haul implements SalvageSink {
+    private final List<Salvaged> messages = new ArrayList<>();
+    private final List<Path> damage = new ArrayList<>();
+
+    Haul() throws IOException {
+      long count = Salvage.run(new PosixFs(null), root, JOBS, this);
+      assertEquals(messages.size(), count);
+    }
+
+    @Override
+    public void message(Salvaged message) {
+      messages.add(message);
+    }
+
+    @Override
+    public void left(Kind kind, Path path, long offset, long length, String why) {
+      if (kind == Kind.DAMAGE) {
+        damage.add(path);
+      }
+    }
+
+    List<String> texts() {
+      return messages.stream().map(m -> new String(m.payload(), StandardCharsets.UTF_8)).toList();
+    }
+
+    /** What is missing; what is there must be of the store, in its order, once. */
+    List<String> lost(String what) {
+      List<String> texts = texts();
+      List<String> lost = all.stream().filter(t -> !texts.contains(t)).toList();
+      assertEquals(all.stream().filter(texts::contains).toList(), texts, what);
+      return lost;
+    }
+  }
+
+  @Test
+  void aWholeStoreComesOutWhole() throws Exception {
+    var haul = new Haul();
+    assertEquals(all, haul.texts());
+    assertEquals(List.of(), haul.damage);
+    for (Salvaged m : haul.messages) {
+      boolean open = new String(m.payload(), StandardCharsets.UTF_8).startsWith("open");
+      assertEquals(open ? State.UNSETTLED : State.SETTLED, m.state());
+    }
+  }
+
+  @Test
+  void everyFlippedByteCostsItsBatchAndNothingElse() throws Exception {
+    for (Path file : files()) {
+      byte[] good = Files.readAllBytes(file);
+      for (int i = 0; i < good.length; i++) {
+        byte[] bad = good.clone();
+        bad[i] ^= 1;
+        put(file, bad);
+        String what = "byte " + i + " of " + root.relativize(file);
+        var haul = new Haul();
+        List<String> lost = haul.lost(what);
+        if (!lost.isEmpty()) {
+          // In a bucket that is not closed the last batch may as well be torn.
+          assertTrue(haul.damage.contains(file) || open(file), what);
+          assertEquals(mayCost(file, i), lost, what);
+        }
+        readersAreRightOrSilent(what);
+      }
+      put(file, good);
+    }
+    assertEquals(all, new Haul().texts());
+  }
+
+  /** What a flipped byte may cost: its batch, and of a segment what stands nowhere else. */
+  private List<String> mayCost(Path file, int at) {
+    TreeMap<Long, String> batches = ends.get(file);
+    if (batches != null) {
+      return List.of(batches.higherEntry((long) at).getValue());
+    }
+    boolean only = file.endsWith("segments/0000000001");
+    return only ? all.stream().filter(t -> t.startsWith("retired")).toList() : List.of();
+  }
+
+  @Test
+  void aFileCutAnywhereGivesWhatIsBeforeTheCut() throws Exception {
+    for (Path file : files()) {
+      byte[] good = Files.readAllBytes(file);
+      for (int length = 0; length < good.length; length++) {
+        put(file, Arrays.copyOf(good, length));
+        String what = root.relativize(file) + " cut to " + length;
+        var haul = new Haul();
+        List<String> lost = haul.lost(what);
+        TreeMap<Long, String> batches = ends.get(file);
+        if (batches != null) {
+          List<String> behind = List.copyOf(batches.tailMap((long) length, false).values());
+          assertTrue(behind.containsAll(lost), what + " lost " + lost);
+        } else if (!file.endsWith("segments/0000000001")) {
+          assertEquals(List.of(), lost, what);
+        }
+        assertTrue(lost.isEmpty() || open(file) || haul.damage.contains(file), what);
+      }
+      put(file, good);
+    }
+  }
+
+  /** Whether it is a data file of the bucket that is not closed. */
+  private boolean open(Path file) {
+    TreeMap<Long, String> batches = ends.get(file);
+    return batches != null && batches.firstEntry().getValue().startsWith("open");
+  }
+
+  @Test
+  void everyMissingFileCostsWhatOnlyItHeld() throws Exception {
+    for (Path file : files()) {
+      byte[] good = Files.readAllBytes(file);
+      Path directory = java.util.Objects.requireNonNull(file.getParent());
+      Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxr-x"));
+      Files.delete(file);
+      String what = root.relativize(file) + " is gone";
+      List<String> lost = new Haul().lost(what);
+      TreeMap<Long, String> batches = ends.get(file);
+      if (batches != null) {
+        assertTrue(batches.values().containsAll(lost), what);
+        boolean kept = batches.firstEntry().getValue().startsWith("both");
+        assertTrue(!kept || lost.isEmpty(), what);
+      } else {
+        assertEquals(file.endsWith("segments/0000000001") ? 4 : 0, lost.size(), what);
+      }
+      Files.write(file, good);
+    }
+    assertEquals(all, new Haul().texts());
+  }
+
+  /** Wrong bytes, or a part without a word, would be the worst of all. */
+  private void readersAreRightOrSilent(String what) throws Exception {
+    var seen = new ArrayList<String>();
+    try {
+      Log read = Store.open(root, s.environment).log(JOBS);
+      read.reader()
+          .settled(
+              Long.MIN_VALUE,
+              Long.MAX_VALUE,
+              false,
+              m -> seen.add(new String(m.payload(), StandardCharsets.UTF_8)),
+              (m, f, why) -> {});
+    } catch (IOException e) {
+      assertTrue(isPrefix(seen), what);
+      return;
+    }
+    assertFalse(seen.isEmpty(), what);
+    assertTrue(isPrefix(seen) && seen.size() % 4 == 0, what + " gave " + seen);
+  }
+
+  private boolean isPrefix(List<String> seen) {
+    return all.subList(0, seen.size()).equals(seen);
+  }
+}

@@ -1,0 +1,308 @@
+package dev.cinch.bag.salvage;
+
+import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.salvage.KnownChain.Fate;
+import dev.cinch.bag.salvage.SalvageSink.Kind;
+import dev.cinch.bag.salvage.Salvaged.State;
+import dev.cinch.bag.salvage.SegmentSalvager.Found;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Salvages one bucket after the other: from its data files, and from what segments keep of it,
+ * whichever is whole. Not thread-safe.
+ */
+final class BucketSalvager {
+  private static final int SMALLEST_HEADER = 88;
+
+  private final StoreFs fs;
+  private final Fresh fresh;
+  private final KnownChain chain;
+  private final SegmentSalvager segments;
+  private final SalvageSink sink;
+  private long messages;
+
+  /** What says which files a bucket has, and how long they are. */
+  private record Evidence(TreeMap<String, LockedFile> files, boolean proven) {}
+
+  BucketSalvager(StoreFs fs, KnownChain chain, SegmentSalvager segments, SalvageSink sink) {
+    this.fs = fs;
+    this.fresh = new Fresh(fs);
+    this.chain = chain;
+    this.segments = segments;
+    this.sink = sink;
+  }
+
+  /** Messages so far. */
+  long messages() {
+    return messages;
+  }
+
+  /**
+   * @param directory of the bucket; null if there is none
+   */
+  void salvage(long start, @Nullable Path directory) throws IOException {
+    Found kept = segments.byBucket().get(start);
+    var sources = new ArrayList<Source>();
+    try {
+      if (kept != null) {
+        sources.add(segments.messages(kept));
+      }
+      if (directory != null) {
+        addFiles(start, directory, kept, sources);
+      }
+      merge(sources);
+    } finally {
+      for (Source s : sources) {
+        s.close();
+      }
+    }
+  }
+
+  private void addFiles(long start, Path directory, @Nullable Found kept, List<Source> sources)
+      throws IOException {
+    Fate fate = chain.fate(start);
+    if (fate == Fate.ABSENT && kept == null) {
+      sink.left(Kind.VOID, directory, 0, 0, "a bucket made too late: it does not exist");
+      return;
+    }
+    Evidence evidence = kept != null ? kept(kept.bucket()) : locked(start, directory, fate);
+    var names = new java.util.TreeSet<String>();
+    try {
+      for (String name : fs.list(directory)) {
+        if (DataFileName.parse(name).isPresent()) {
+          names.add(name);
+        }
+      }
+    } catch (IOException e) {
+      sink.left(Kind.DAMAGE, directory, 0, 0, "can't be listed: " + e);
+    }
+    if (evidence != null) {
+      names.addAll(evidence.files().keySet());
+    }
+    for (String name : names) {
+      addFile(start, directory.resolve(name), name, evidence, fate, kept != null, sources);
+    }
+  }
+
+  private static Evidence kept(SegmentBucket bucket) {
+    var files = new TreeMap<String, LockedFile>();
+    for (SegmentBucket.DataFile f : bucket.files()) {
+      files.put(
+          f.name().toString(),
+          new LockedFile(f.name(), f.validLength(), f.messages(), 0, 0, 0, new byte[0]));
+    }
+    return new Evidence(files, true);
+  }
+
+  /** What the lock says; null if there is none to go by. */
+  private @Nullable Evidence locked(long start, Path directory, Fate fate) throws IOException {
+    Path path = LogLayout.lock(directory);
+    try {
+      byte[] bytes = fresh.readAll(path, Envelope.MAX_BYTES);
+      BucketLock lock;
+      try {
+        lock = BucketLock.decode(bytes, path);
+      } catch (DamagedException e) {
+        bytes = fresh.readAllUncached(path, Envelope.MAX_BYTES);
+        lock = BucketLock.decode(bytes, path);
+      }
+      if (lock.bucket().start() != start) {
+        sink.left(Kind.DAMAGE, path, 0, 0, "the lock of another bucket");
+        return null;
+      }
+      Optional<String> digest = chain.lockDigest(start);
+      if (digest.isPresent() && !digest.get().equals(Envelope.sha256(bytes))) {
+        sink.left(Kind.DAMAGE, path, 0, 0, "not the lock that the record names");
+        return null;
+      }
+      var files = new TreeMap<String, LockedFile>();
+      lock.files().forEach(f -> files.put(f.name().toString(), f));
+      return new Evidence(files, fate == Fate.LISTED);
+    } catch (NoSuchFileException e) {
+      if (fate == Fate.LISTED) {
+        sink.left(Kind.DAMAGE, path, 0, 0, "no lock, and a record lists the bucket");
+      }
+      return null;
+    } catch (DamagedException e) {
+      sink.left(Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
+      return null;
+    } catch (IOException e) {
+      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
+      return null;
+    }
+  }
+
+  private void addFile(
+      long start,
+      Path path,
+      String text,
+      @Nullable Evidence evidence,
+      Fate fate,
+      boolean kept,
+      List<Source> sources)
+      throws IOException {
+    DataFileName name = DataFileName.parse(text).orElseThrow();
+    StoreFile in = open(path, kept);
+    long size = in.size();
+    long limit = size;
+    byte[] copy = new byte[0];
+    State state = State.UNPROVEN;
+    if (evidence != null) {
+      LockedFile f = evidence.files().get(text);
+      if (f == null) {
+        sink.left(Kind.VOID, path, 0, size, "a file made too late: it does not exist");
+        in.close();
+        return;
+      }
+      limit = f.validLength();
+      copy = f.copy();
+      state = evidence.proven() ? State.SETTLED : fate == Fate.OPEN ? State.UNSETTLED : state;
+      if (size > limit) {
+        sink.left(Kind.VOID, path, limit, size - limit, "past the valid length");
+      }
+    } else if (fate == Fate.OPEN) {
+      state = State.UNSETTLED;
+    }
+    long first = afterHeader(start, path, name, in, limit, copy, evidence != null);
+    if (first < 0) {
+      in.close();
+      return;
+    }
+    boolean closed = evidence != null;
+    FrameSalvager.Reopening uncached =
+        in == Nothing.INSTANCE ? () -> in : () -> fs.readUncached(path);
+    sources.add(
+        new FrameSalvager(path, name, in, uncached, first, limit, copy, closed, state, sink));
+  }
+
+  private StoreFile open(Path path, boolean kept) throws IOException {
+    try {
+      return fresh.read(path);
+    } catch (NoSuchFileException e) {
+      if (!kept) { // else it was retired: the segment has it
+        sink.left(Kind.DAMAGE, path, 0, 0, "no file, and the lock lists it");
+      }
+    } catch (IOException e) {
+      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
+    }
+    return Nothing.INSTANCE;
+  }
+
+  /** Where the first batch begins; below 0 if the file is another's. */
+  private long afterHeader(
+      long start,
+      Path path,
+      DataFileName name,
+      StoreFile in,
+      long limit,
+      byte[] copy,
+      boolean closed)
+      throws IOException {
+    var shape = new FileHeader(ANY, ANY, new Bucket(0, 1), name);
+    if (limit == 0 || in == Nothing.INSTANCE || copy.length == limit) {
+      return shape.length();
+    }
+    ByteBuffer bytes = ByteBuffer.allocate(FileHeader.MAX_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    try {
+      int unused = in.read(bytes, 0);
+    } catch (IOException e) {
+      sink.left(Kind.DAMAGE, path, 0, shape.length(), "can't be read: " + e);
+      return shape.length();
+    }
+    Optional<FileHeader> header = FileHeader.decode(bytes.flip());
+    if (header.isEmpty()) {
+      boolean torn = !closed && limit < SMALLEST_HEADER;
+      sink.left(
+          torn ? Kind.VOID : Kind.DAMAGE, path, 0, shape.length(), "no valid header of the file");
+      return shape.length(); // its batches are checksummed for themselves
+    }
+    boolean here = header.get().name().equals(name) && header.get().bucket().start() == start;
+    if (!here) {
+      sink.left(Kind.DAMAGE, path, 0, limit, "a file of another place: " + header.get());
+      return -1;
+    }
+    return shape.length();
+  }
+
+  private static final Id ANY = new Id(0, 0);
+
+  /** All sources in the order of the log, a message that two of them have once. */
+  private void merge(List<Source> sources) throws IOException {
+    var queue =
+        new PriorityQueue<Source>(Comparator.comparing(BucketSalvager::head, Salvaged::compareTo));
+    for (Source s : sources) {
+      if (s.next() != null) {
+        queue.add(s);
+      }
+    }
+    Salvaged before = null;
+    for (Source s = queue.poll(); s != null; s = queue.poll()) {
+      Salvaged m = head(s);
+      if (before == null || before.compareTo(m) != 0) {
+        sink.message(m);
+        messages++;
+      }
+      before = m;
+      if (s.next() != null) {
+        queue.add(s);
+      }
+    }
+  }
+
+  private static Salvaged head(Source s) {
+    Salvaged m = s.current();
+    if (m == null) {
+      throw new IllegalStateException("a source without a message");
+    }
+    return m;
+  }
+
+  /** A file that is gone. */
+  private enum Nothing implements StoreFile {
+    INSTANCE;
+
+    @Override
+    public void write(ByteBuffer... buffers) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void force() {}
+
+    @Override
+    public int read(ByteBuffer into, long offset) {
+      return 0;
+    }
+
+    @Override
+    public long size() {
+      return 0;
+    }
+
+    @Override
+    public void close() {}
+  }
+}

@@ -1,0 +1,217 @@
+package dev.cinch.bag.salvage;
+
+import dev.cinch.bag.format.Frame;
+import dev.cinch.bag.format.FrameCodec;
+import dev.cinch.bag.format.FrameHead;
+import dev.cinch.bag.format.Trailer;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.read.Window;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The messages of all whole batches of one data file, in its order. Behind a damaged batch it looks
+ * for the next head: heads are checksummed with the file's incarnation and their own offset, so
+ * nothing else is taken for one (rule A4). Memory is bounded by the longest batch. Not thread-safe.
+ */
+final class FrameSalvager implements Source {
+  /** Opens the file past the cache. */
+  interface Reopening {
+    StoreFile open() throws IOException;
+  }
+
+  /** What can't be read is skipped in pieces of this size. */
+  private static final int PAGE = 4096;
+
+  private final Path path;
+  private final DataFileName name;
+  private final Reopening uncached;
+  private StoreFile in;
+  private boolean again;
+  private final long limit;
+  private final byte[] copy;
+  private final boolean closed;
+  private final Salvaged.State state;
+  private final SalvageSink sink;
+  private final FrameCodec codec;
+  private Window window;
+  private long offset;
+  private long gap = -1;
+  private long entry;
+  private long entriesEnd;
+  private long position;
+  private @Nullable Salvaged current;
+
+  /**
+   * @param uncached used once, before damage is believed (rule N5)
+   * @param limit valid length, or the file's size where nothing says what it is
+   * @param copy of the lock; may be empty
+   * @param closed whether bytes that are not a whole batch are damage; else they are a torn tail
+   */
+  FrameSalvager(
+      Path path,
+      DataFileName name,
+      StoreFile in,
+      Reopening uncached,
+      long start,
+      long limit,
+      byte[] copy,
+      boolean closed,
+      Salvaged.State state,
+      SalvageSink sink) {
+    this.path = path;
+    this.name = name;
+    this.in = in;
+    this.uncached = uncached;
+    this.limit = limit;
+    this.copy = copy;
+    this.closed = closed;
+    this.state = state;
+    this.sink = sink;
+    this.codec = new FrameCodec(name.incarnation());
+    this.window = new Window(in, limit, copy);
+    this.offset = start;
+    this.entry = start;
+    this.entriesEnd = start;
+  }
+
+  @Override
+  public @Nullable Salvaged next() throws IOException {
+    while (true) {
+      while (entriesEnd - entry >= 4) {
+        Salvaged found = nextEntry();
+        if (found != null) {
+          current = found;
+          return found;
+        }
+      }
+      if (!nextFrame()) {
+        current = null;
+        return null;
+      }
+    }
+  }
+
+  @Override
+  public @Nullable Salvaged current() {
+    return current;
+  }
+
+  /** The entry's message, or null for an entry of another kind. */
+  private @Nullable Salvaged nextEntry() throws IOException {
+    ByteBuffer view = window.view();
+    int at = window.at(entry);
+    int word = view.getInt(at);
+    int n = Frame.length(word);
+    boolean message = Frame.kind(word) == Frame.KIND_MESSAGE;
+    int overhead = message ? Frame.MESSAGE_OVERHEAD : 4;
+    if (entriesEnd - entry < (long) overhead + n) {
+      sink.left(SalvageSink.Kind.DAMAGE, path, entry, entriesEnd - entry, "no entries of a batch");
+      entry = entriesEnd;
+      return null;
+    }
+    entry += overhead + n;
+    if (!message) {
+      return null;
+    }
+    byte[] payload = Arrays.copyOfRange(window.bytes(), at + overhead, at + overhead + n);
+    return new Salvaged(view.getLong(at + 8), name.toString(), position++, payload, state);
+  }
+
+  private boolean nextFrame() throws IOException {
+    while (offset < limit) {
+      FrameHead head = null;
+      boolean whole = false;
+      try {
+        if (window.load(offset, Frame.HEAD)) {
+          head = codec.head(window.view(), window.at(offset), offset);
+          whole = head != null && window.load(offset, (int) head.frameLength());
+        } else if (offset < limit - copy.length) {
+          skipTo(limit - copy.length); // the file ends here, and the lock has its last bytes
+          continue;
+        }
+      } catch (IOException e) {
+        window = new Window(in, limit, copy);
+        skipTo(offset - offset % PAGE + PAGE);
+        continue;
+      }
+      if (head != null && whole && isWhole(head)) {
+        endGap(offset);
+        offset += head.frameLength();
+        return true;
+      }
+      if (readAgain()) {
+        continue;
+      }
+      skipTo(head != null && whole ? offset + head.frameLength() : offset + 1);
+    }
+    endGap(limit);
+    return false;
+  }
+
+  /** Goes on past the cache; false if it does already. */
+  private boolean readAgain() throws IOException {
+    if (again) {
+      return false;
+    }
+    again = true;
+    try {
+      StoreFile other = uncached.open();
+      in.close();
+      in = other;
+      window = new Window(in, limit, copy);
+      return true;
+    } catch (IOException e) {
+      return false; // then what there is must do
+    }
+  }
+
+  private void skipTo(long next) {
+    gap = gap < 0 ? offset : gap;
+    offset = Math.min(next, limit);
+  }
+
+  private void endGap(long end) throws IOException {
+    if (gap >= 0) {
+      boolean torn = !closed && end == limit;
+      sink.left(
+          torn ? SalvageSink.Kind.VOID : SalvageSink.Kind.DAMAGE,
+          path,
+          gap,
+          end - gap,
+          torn ? "a torn tail" : "no whole batch");
+      gap = -1;
+    }
+  }
+
+  private boolean isWhole(FrameHead head) {
+    ByteBuffer view = window.view();
+    int at = window.at(offset);
+    long trailerOffset = offset + head.frameLength() - Frame.TRAILER;
+    Trailer trailer = codec.trailer(view, window.at(trailerOffset), trailerOffset);
+    if (trailer == null || trailer.frameOffset() != offset) {
+      return false;
+    }
+    int computed =
+        codec
+            .beginDigest(head.digestBefore(), view, at)
+            .digestBody(view, at + Frame.HEAD, head.bodyLength())
+            .digest();
+    if (trailer.digest() != computed) {
+      return false;
+    }
+    entry = offset + Frame.HEAD;
+    entriesEnd = trailerOffset;
+    position = trailer.messages() - head.messages(); // also behind batches that are lost
+    return true;
+  }
+
+  @Override
+  public void close() throws IOException {
+    in.close();
+  }
+}

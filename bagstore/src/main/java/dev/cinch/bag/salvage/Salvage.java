@@ -1,0 +1,104 @@
+package dev.cinch.bag.salvage;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.layout.TimeName;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Gets every undamaged message out of one log of a damaged store, in the order of the log, and says
+ * what it left. Checksums are all it trusts; {@code store.json}, the log's identity, locks and
+ * records may be damaged or gone. It writes nothing, and reads past caches where it can.
+ *
+ * <p>What can be told apart from damage is not salvaged: bytes past a valid length, and buckets
+ * that no record lists though their time is settled, do not exist (rules C2, H1). Whether leases
+ * permit a message (rule F3) is not judged.
+ *
+ * <p>Memory is bounded by the longest batch for each data file of a bucket, and by the number of
+ * blocks in segments. Not for a store in use: what changes meanwhile may be told as damage.
+ */
+@CheckReturnValue
+public final class Salvage {
+  private final StoreFs fs;
+  private final LogLayout log;
+  private final SalvageSink sink;
+
+  private Salvage(StoreFs fs, LogLayout log, SalvageSink sink) {
+    this.fs = fs;
+    this.log = log;
+    this.sink = sink;
+  }
+
+  /**
+   * Salvages one log.
+   *
+   * @param root of the store
+   * @return how many messages there were
+   * @throws NoSuchFileException if there is no directory of that log
+   * @throws IOException if the sink fails, or the log's directory can't be listed
+   */
+  @CanIgnoreReturnValue
+  public static long run(StoreFs fs, Path root, LogName name, SalvageSink sink) throws IOException {
+    return new Salvage(fs, new StoreLayout(root).log(name), sink).run();
+  }
+
+  private long run() throws IOException {
+    List<String> unused = fs.list(log.root()); // there must be something
+    var chain = new KnownChain(fs, log, sink);
+    chain.read();
+    var segments = new SegmentSalvager(fs, sink);
+    for (String name : names(log.segments())) {
+      if (Numbered.parse(name).isPresent()) {
+        segments.scan(log.segments().resolve(name));
+      }
+    }
+    TreeMap<Long, Path> directories = directories();
+    var starts = new TreeSet<>(directories.keySet());
+    starts.addAll(segments.byBucket().keySet());
+    var buckets = new BucketSalvager(fs, chain, segments, sink);
+    for (long start : starts) {
+      buckets.salvage(start, directories.get(start));
+    }
+    return buckets.messages();
+  }
+
+  /** The bucket directories by the time that their names say. */
+  private TreeMap<Long, Path> directories() throws IOException {
+    var found = new TreeMap<Long, Path>();
+    for (String era : names(log.buckets())) {
+      for (String group : names(log.buckets().resolve(era))) {
+        Path directory = log.buckets().resolve(era).resolve(group);
+        for (String bucket : names(directory)) {
+          OptionalLong start = TimeName.parse(bucket);
+          if (start.isPresent()) {
+            found.putIfAbsent(start.getAsLong(), directory.resolve(bucket));
+          }
+        }
+      }
+    }
+    return found;
+  }
+
+  private List<String> names(Path directory) throws IOException {
+    try {
+      return fs.list(directory).stream().sorted().toList();
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return List.of();
+    } catch (IOException e) {
+      sink.left(SalvageSink.Kind.DAMAGE, directory, 0, 0, "can't be listed: " + e);
+      return List.of();
+    }
+  }
+}

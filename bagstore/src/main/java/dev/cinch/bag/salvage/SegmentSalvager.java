@@ -1,0 +1,269 @@
+package dev.cinch.bag.salvage;
+
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentBlock;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.format.SegmentTrailer;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The whole blocks of a log's segments, by bucket. Blocks are checksummed with the header's
+ * checksum and their own offset; behind a damaged one it looks for the next. Reads every segment
+ * once to find them, and the messages a second time. Not thread-safe.
+ */
+final class SegmentSalvager {
+  private final StoreFs fs;
+  private final SalvageSink sink;
+  private final TreeMap<Long, Found> byBucket = new TreeMap<>();
+  private boolean damaged;
+
+  /** A block of messages. */
+  private record Block(Path path, long offset, int length, boolean uncached) {}
+
+  /** What segments hold of a bucket. */
+  static final class Found {
+    private final SegmentBucket bucket;
+    private final List<Block> blocks = new ArrayList<>();
+
+    private Found(SegmentBucket bucket) {
+      this.bucket = bucket;
+    }
+
+    SegmentBucket bucket() {
+      return bucket;
+    }
+  }
+
+  SegmentSalvager(StoreFs fs, SalvageSink sink) {
+    this.fs = fs;
+    this.sink = sink;
+  }
+
+  /** Buckets by start, as far as their bucket block is whole. */
+  Map<Long, Found> byBucket() {
+    return byBucket;
+  }
+
+  /** Whether anything of the segments is damaged, so that a bucket may have been lost in it. */
+  boolean damaged() {
+    return damaged;
+  }
+
+  /** Looks through one segment. */
+  void scan(Path path) throws IOException {
+    try (StoreFile in = fs.read(path)) {
+      long size = in.size();
+      ByteBuffer header = read(in, 0, SegmentHeader.BYTES);
+      if (header == null) {
+        left(path, 0, size, "shorter than a header");
+        return;
+      }
+      try {
+        SegmentHeader unused = SegmentHeader.decode(header, path);
+      } catch (DamagedException e) {
+        // The checksum may still be right; the blocks will tell.
+        left(path, 0, SegmentHeader.BYTES, "expected " + e.expected());
+      }
+      blocks(path, in, size, SegmentHeader.checksumOf(header), header.getLong(120));
+    } catch (IOException e) {
+      left(path, 0, 0, e.toString());
+    }
+  }
+
+  private void blocks(Path path, StoreFile in, long size, int seed, long width) throws IOException {
+    long end = size - SegmentTrailer.BYTES;
+    long offset = SegmentHeader.BYTES;
+    long gap = -1;
+    Found bucket = null;
+    boolean index = false;
+    ByteBuffer ahead = ByteBuffer.allocate(0);
+    long aheadAt = 0;
+    while (offset < end) {
+      if (offset - aheadAt + SegmentBlock.HEAD > ahead.limit()) {
+        ByteBuffer more = read(in, offset, (int) Math.min(1 << 16, size - offset));
+        if (more == null) {
+          break;
+        }
+        ahead = more;
+        aheadAt = offset;
+      }
+      int kind = ahead.getInt((int) (offset - aheadAt));
+      ByteBuffer block = null;
+      boolean uncached = false;
+      if (isKind(kind)) {
+        long length = ahead.getInt((int) (offset - aheadAt) + 4) + (long) SegmentBlock.HEAD;
+        block = whole(in, offset, length, end, seed);
+        if (block == null) {
+          uncached = true; // rule N5
+          try (StoreFile past = fs.readUncached(path)) {
+            block = whole(past, offset, length, end, seed);
+          }
+        }
+      }
+      if (block == null) {
+        gap = gap < 0 ? offset : gap;
+        offset++;
+        continue;
+      }
+      if (gap >= 0) {
+        left(path, gap, offset - gap, "no whole block");
+        gap = -1;
+        bucket = null; // its bucket block may be what was lost
+      }
+      if (kind == SegmentBlock.BUCKET) {
+        bucket = bucket(path, offset, block);
+      } else if (kind == SegmentBlock.MESSAGES) {
+        bucket = messages(path, offset, block, bucket, width, uncached);
+      } else if (kind == SegmentBlock.INDEX) {
+        index = true;
+      }
+      offset += block.limit();
+    }
+    if (gap >= 0 || !index) {
+      left(path, gap < 0 ? offset : gap, size - (gap < 0 ? offset : gap), "no index at the end");
+    }
+  }
+
+  private static boolean isKind(int kind) {
+    return kind == SegmentBlock.BUCKET
+        || kind == SegmentBlock.MESSAGES
+        || kind == SegmentBlock.LEASES
+        || kind == SegmentBlock.INDEX;
+  }
+
+  private static @Nullable ByteBuffer whole(
+      StoreFile in, long offset, long length, long end, int seed) throws IOException {
+    if (length < SegmentBlock.HEAD || offset + length > end || length > Integer.MAX_VALUE - 8) {
+      return null;
+    }
+    ByteBuffer block = read(in, offset, (int) length);
+    return block != null
+            && SegmentBlock.checksum(seed, offset, block.array(), 0, block.limit())
+                == block.getInt(8)
+        ? block
+        : null;
+  }
+
+  private @Nullable Found bucket(Path path, long offset, ByteBuffer block) throws IOException {
+    ByteBuffer body = block.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(SegmentBlock.HEAD);
+    try {
+      SegmentBucket b = SegmentBucket.decode(body, path, offset);
+      return byBucket.computeIfAbsent(b.start(), start -> new Found(b));
+    } catch (DamagedException e) {
+      left(path, offset, block.limit(), "expected " + e.expected());
+      return null;
+    }
+  }
+
+  /**
+   * Behind a gap the block's first timestamp tells which bucket it is of, if that one's block is
+   * whole.
+   */
+  private @Nullable Found messages(
+      Path path,
+      long offset,
+      ByteBuffer block,
+      @Nullable Found bucket,
+      long width,
+      boolean uncached)
+      throws IOException {
+    Found of = bucket;
+    if (of == null && block.limit() >= SegmentBlock.HEAD + SegmentBlock.MESSAGE_OVERHEAD) {
+      long first = block.getLong(SegmentBlock.HEAD + 12);
+      Map.Entry<Long, Found> before = byBucket.floorEntry(first);
+      of = before == null || first - before.getKey() >= width ? null : before.getValue();
+    }
+    if (of == null) {
+      left(path, offset, block.limit(), "messages whose bucket block is lost");
+      return null;
+    }
+    of.blocks.add(new Block(path, offset, block.limit(), uncached));
+    return of;
+  }
+
+  private void left(Path path, long offset, long length, String why) throws IOException {
+    damaged = true;
+    sink.left(SalvageSink.Kind.DAMAGE, path, offset, length, why);
+  }
+
+  private static @Nullable ByteBuffer read(StoreFile in, long offset, int length)
+      throws IOException {
+    ByteBuffer into = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
+    int n = in.read(into, offset);
+    return n < length ? null : into.flip();
+  }
+
+  /** The messages of a bucket, in the order of the log. */
+  Source messages(Found found) {
+    return new Messages(found);
+  }
+
+  private final class Messages implements Source {
+    private final Found found;
+    private final Deque<Block> left;
+    private ByteBuffer block = ByteBuffer.allocate(0);
+    private @Nullable Salvaged current;
+
+    Messages(Found found) {
+      this.found = found;
+      this.left = new ArrayDeque<>(found.blocks);
+    }
+
+    @Override
+    public @Nullable Salvaged next() throws IOException {
+      while (block.remaining() < SegmentBlock.MESSAGE_OVERHEAD) {
+        Block b = left.poll();
+        if (b == null) {
+          current = null;
+          return null;
+        }
+        try (StoreFile in = b.uncached() ? fs.readUncached(b.path()) : fs.read(b.path())) {
+          ByteBuffer read = read(in, b.offset(), b.length());
+          block = read == null ? ByteBuffer.allocate(0) : read.position(SegmentBlock.HEAD);
+        }
+      }
+      int at = block.position();
+      int n = block.getInt(at);
+      int file = block.getInt(at + 4);
+      if (n < 0 || n > block.remaining() - SegmentBlock.MESSAGE_OVERHEAD) {
+        block.position(block.limit());
+        return next();
+      }
+      int from = at + SegmentBlock.MESSAGE_OVERHEAD;
+      byte[] payload = Arrays.copyOfRange(block.array(), from, from + n);
+      block.position(from + n);
+      List<SegmentBucket.DataFile> files = found.bucket.files();
+      String name = file >= 0 && file < files.size() ? files.get(file).name().toString() : "?";
+      current =
+          new Salvaged(
+              block.getLong(at + 12),
+              name,
+              block.getLong(at + 20),
+              payload,
+              Salvaged.State.SETTLED);
+      return current;
+    }
+
+    @Override
+    public @Nullable Salvaged current() {
+      return current;
+    }
+
+    @Override
+    public void close() {}
+  }
+}

@@ -1,0 +1,124 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.salvage.Salvage;
+import dev.cinch.bag.salvage.SalvageSink;
+import dev.cinch.bag.salvage.Salvaged;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** Gets what is whole out of a damaged store. */
+@Command(
+    name = "salvage",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Print every undamaged message of a log of a damaged store, in order, and say on",
+      "standard error what was left. Writes nothing to the store, and needs neither its",
+      "store.json nor whole locks and records. Where these are lost, nobody can tell whether",
+      "a message was committed: such messages are marked UNPROVEN in JSON, and --proven",
+      "leaves them out. Exit code 1 if anything was damaged. Whether leases permitted a message",
+      "is not judged."
+    },
+    footer = {"", "Example:", "  cinch salvage --store /mnt/shared/store --log jobs > jobs.txt"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class SalvageCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Option(
+      names = "--store",
+      required = true,
+      paramLabel = "DIR",
+      description = "The store's directory (or set CINCH_STORE).")
+  Path store;
+
+  @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
+  LogName log;
+
+  @Option(
+      names = "--format",
+      paramLabel = "HOW",
+      defaultValue = "RAW",
+      description = "raw: payload and newline. json: an object a line. raw.")
+  CatCommand.Format format;
+
+  @Option(names = "--proven", description = "Only messages that are proven to be settled.")
+  boolean proven;
+
+  SalvageCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    try (Output out = io.output()) {
+      var printer = new Printer(out);
+      try {
+        Salvage.run(new PosixFs(null), store, log, printer);
+      } catch (NoSuchFileException e) {
+        throw new IOException("there is no log \"" + log + "\" in " + store, e);
+      }
+      out.flush();
+      printer.summary();
+      return printer.damaged > 0 ? ExitCode.DAMAGE : ExitCode.GOOD;
+    }
+  }
+
+  private final class Printer implements SalvageSink {
+    private final Output out;
+    private final long[] byState = new long[Salvaged.State.values().length];
+    private final Progress progress = new Progress(io);
+    private long damaged;
+
+    Printer(Output out) {
+      this.out = out;
+    }
+
+    @Override
+    public void message(Salvaged m) throws IOException {
+      byState[m.state().ordinal()]++;
+      progress.show(byState[0] + byState[1] + byState[2], " messages");
+      if (proven && m.state() != Salvaged.State.SETTLED) {
+        return;
+      }
+      if (format == CatCommand.Format.RAW) {
+        out.write(m.payload());
+        out.write('\n');
+        return;
+      }
+      out.text("{\"timestamp\":" + m.timestamp() + ",\"file\":");
+      JsonText.string(out, m.file());
+      out.text(",\"position\":" + m.position() + ",\"state\":\"" + m.state() + "\",");
+      JsonText.payload(out, m.payload());
+      out.text("}\n");
+    }
+
+    @Override
+    public void left(Kind kind, Path path, long offset, long length, String why) {
+      damaged += kind == Kind.DAMAGE ? 1 : 0;
+      Commands.say(
+          io,
+          "cinch salvage",
+          "%s: %s at byte %d%s: %s"
+              .formatted(
+                  kind.name().toLowerCase(Locale.ROOT),
+                  path,
+                  offset,
+                  length > 0 ? ", " + length + " bytes" : "",
+                  why));
+    }
+
+    void summary() {
+      Commands.say(
+          io,
+          "cinch salvage",
+          "%d settled, %d not settled yet, %d unproven messages; %d places damaged"
+              .formatted(byState[0], byState[1], byState[2], damaged));
+    }
+  }
+}
