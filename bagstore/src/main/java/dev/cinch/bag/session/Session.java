@@ -107,7 +107,7 @@ public final class Session implements AutoCloseable {
     return new Session(writers.store(), service, holder, writers, false);
   }
 
-  /** Tells of every lease that is lost, one line; called on another thread. */
+  /** Tells of every lease that is lost, one line; called on other threads, maybe two at once. */
   public void onLoss(Consumer<String> listener) {
     listeners.add(listener);
   }

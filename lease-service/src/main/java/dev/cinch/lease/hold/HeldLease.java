@@ -37,7 +37,10 @@ public final class HeldLease {
     CLOSED
   }
 
-  /** Told of a loss, once, on the thread that found it; must not block for long. */
+  /**
+   * Told of a loss, once, on the thread that found it; must not block for long. With a {@link
+   * LeaseKeeper}, of several leases at once.
+   */
   public interface Listener {
     /**
      * @param why one line for the user
@@ -131,8 +134,7 @@ public final class HeldLease {
     if (now.state() != State.HELD) {
       return Long.MAX_VALUE;
     }
-    if (monotonicNow - now.deadline() >= 0) {
-      lose("it was not renewed in time");
+    if (expire(monotonicNow)) {
       return Long.MAX_VALUE;
     }
     if (monotonicNow - renewAt >= 0) {
@@ -147,6 +149,21 @@ public final class HeldLease {
       return Long.MAX_VALUE;
     }
     return renewAt - then.deadline() < 0 ? renewAt : then.deadline();
+  }
+
+  /**
+   * Notices a loss by time alone; waits for no renewal that is under way.
+   *
+   * @return whether the leases are no longer held
+   */
+  @CanIgnoreReturnValue
+  boolean expire(long monotonicNow) {
+    Snapshot then = now;
+    if (monotonicNow - then.deadline() < 0) {
+      return false;
+    }
+    lose(then.deadline(), "it was not renewed in time");
+    return now.state() != State.HELD;
   }
 
   /**
@@ -211,7 +228,7 @@ public final class HeldLease {
       return grant;
     } catch (LeaseRefusedException e) {
       switch (e.reason()) {
-        case NOT_HELD, SUPERSEDED, HELD -> lose(String.valueOf(e.getMessage()));
+        case NOT_HELD, SUPERSEDED, HELD -> lose(now.deadline(), String.valueOf(e.getMessage()));
         default -> retryFrom(time.monotonicNanos(), e.retryAfterMs());
       }
       throw e;
@@ -246,9 +263,14 @@ public final class HeldLease {
     return (long) (settings.durationMs() * NANOS_PER_MS / 3.0 * jitter);
   }
 
-  private void lose(String why) {
+  /**
+   * Loses the leases, unless a renewal has moved their deadline since it was looked at.
+   *
+   * @param deadline as it was
+   */
+  private void lose(long deadline, String why) {
     synchronized (this) {
-      if (now.state() != State.HELD) {
+      if (now.state() != State.HELD || now.deadline() != deadline) {
         return;
       }
       now = new Snapshot(State.LOST, now.grant(), now.deadline(), why);

@@ -2,71 +2,75 @@ package dev.cinch.lease.hold;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.time.TimeSource;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Runs {@link HeldLease#doWork} of any number of held leases on one daemon thread, until closed.
- * Thread-safe. Closing releases nothing.
+ * Runs {@link HeldLease#doWork} of any number of held leases on daemon threads, until closed: at
+ * most {@value #PARALLEL} at once, so that a thousand leases with 5 ms a round trip take a third of
+ * a second, and one that gets no answer does not endanger the others. Thread-safe. Closing releases
+ * nothing.
  */
 @CheckReturnValue
 public final class LeaseKeeper implements AutoCloseable {
+  /** Renewals under way at once. */
+  static final int PARALLEL = 16;
+
   /** The longest sleep, nanoseconds, so that steps of an injected clock are noticed. */
   private static final long LONGEST_SLEEP = 50_000_000L;
 
-  private static final Logger log = LoggerFactory.getLogger(LeaseKeeper.class);
+  /** How long a thread without work lives, seconds. */
+  private static final long IDLE_S = 10;
 
-  private final TimeSource time;
-  private final Set<HeldLease> leases = ConcurrentHashMap.newKeySet();
+  private final Renewals renewals;
+  private final ThreadPoolExecutor workers;
   private final Thread thread;
   private volatile boolean closed;
 
-  /** Starts the thread. */
+  /** Starts the thread that plans; those that renew start with the first renewals. */
   public LeaseKeeper(TimeSource time) {
-    this.time = time;
-    this.thread = new Thread(this::run, "cinch-lease-keeper");
-    thread.setDaemon(true);
+    var number = new AtomicInteger();
+    workers =
+        new ThreadPoolExecutor(
+            PARALLEL,
+            PARALLEL,
+            IDLE_S,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            task -> daemon(task, "cinch-lease-renewal-" + number.incrementAndGet()));
+    workers.allowCoreThreadTimeOut(true);
+    thread = daemon(this::run, "cinch-lease-keeper");
+    renewals = new Renewals(time, workers, PARALLEL, () -> LockSupport.unpark(thread));
     thread.start();
+  }
+
+  private static Thread daemon(Runnable task, String name) {
+    var thread = new Thread(task, name);
+    thread.setDaemon(true);
+    return thread;
   }
 
   /** Renews this one too, until it is lost or closed. */
   public void keep(HeldLease lease) {
-    leases.add(lease);
+    renewals.add(lease);
     LockSupport.unpark(thread);
   }
 
   private void run() {
     while (!closed) {
-      long wait = LONGEST_SLEEP;
-      for (HeldLease lease : leases) {
-        long next = doWork(lease);
-        if (next == Long.MAX_VALUE) {
-          leases.remove(lease);
-        } else {
-          wait = Math.min(wait, next - time.monotonicNanos());
-        }
-      }
+      long wait = renewals.step();
       if (wait > 0) {
-        LockSupport.parkNanos(leases.isEmpty() ? LONGEST_SLEEP * 20 : wait);
+        LockSupport.parkNanos(
+            renewals.isEmpty() ? LONGEST_SLEEP * 20 : Math.min(wait, LONGEST_SLEEP));
       }
     }
+    workers.shutdown();
   }
 
-  private long doWork(HeldLease lease) {
-    try {
-      return lease.doWork(time.monotonicNanos());
-    } catch (RuntimeException e) {
-      // A report or a listener failed. The others' leases must not expire for it; this one's
-      // deadline still decides.
-      log.error("renewing {} failed", lease.witnesses().get(0).witness().name(), e);
-      return time.monotonicNanos() + LONGEST_SLEEP;
-    }
-  }
-
-  /** Ends the thread; a renewal under way is waited for by no one. */
+  /** Ends the threads; renewals under way are waited for by no one. */
   @Override
   public void close() {
     closed = true;
