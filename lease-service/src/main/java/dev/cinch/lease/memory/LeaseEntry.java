@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -13,11 +14,10 @@ import dev.cinch.lease.witness.WitnessCodec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
- * One name in a {@link Shard}, and its last lease. Flat, since there may be ten million. Guarded by
- * its shard's lock.
+ * The last lease of one name, unpacked to work on; the table keeps it as a {@link LeaseRow} and
+ * replaces that when all is done. Not thread-safe.
  */
 final class LeaseEntry {
   /** Whether the last lease still counts; it may have expired all the same. */
@@ -33,55 +33,59 @@ final class LeaseEntry {
   final String name;
   State state = State.RELEASED;
 
-  /** Whose lease it is; null once released or forgotten. */
-  @Nullable GrantEntry grant;
+  /** The secret of the request that it was granted to, and what that asked for. */
+  Id id = new Id(0, 0);
 
-  private String holder = "";
-  private LogSet logs = LogSet.NONE;
-  private LogSet fenceLogs = LogSet.NONE;
-  private long fenceUpTo = Long.MIN_VALUE;
+  long durationMs;
+  boolean askedTentative;
+  LogSet askedLogs = LogSet.NONE;
+
+  String holder = "";
+  LogSet logs = LogSet.NONE;
+  LogSet fenceLogs = LogSet.NONE;
+  long fenceUpTo = Long.MIN_VALUE;
   long generation;
   long expiry;
-  private long issuedAt;
-  private long correlationHigh;
-  private long correlationLow;
-  private boolean hasPrevious;
-  private long previousHigh;
-  private long previousLow;
-  private Ending previousEnding = Ending.NONE;
-  private long previousEndedAt;
-  private long inheritedWatermark;
-  private long inheritedAt;
+  long issuedAt;
+
+  /** Also when the lease was granted. */
+  long correlationHigh;
+
+  long correlationLow;
+  boolean hasPrevious;
+  long previousHigh;
+  long previousLow;
+  Ending previousEnding = Ending.NONE;
+  long previousEndedAt = Long.MIN_VALUE;
+  long inheritedWatermark = Long.MIN_VALUE;
+  long inheritedAt = Long.MIN_VALUE;
 
   /** The highest that the holder stated under this lease. */
-  private long stated;
+  long stated = Long.MIN_VALUE;
 
-  private long statedAt;
-  long endedAt;
+  long statedAt = Long.MIN_VALUE;
+  long endedAt = Long.MIN_VALUE;
 
   /** The holder said on release that the fence is done with. */
-  private boolean fencedOnRelease;
+  boolean fencedOnRelease;
 
   /** Newest first. */
-  private List<Metadata> recent = List.of();
+  List<Metadata> recent = List.of();
 
   LeaseEntry(String name) {
     this.name = name;
   }
 
   /** Starts a lease that follows what {@code from} describes. */
-  void grant(
-      GrantEntry to,
-      Inheritance from,
-      long now,
-      long newExpiry,
-      Id correlation,
-      boolean tentative) {
+  void grant(AcquireRequest to, Inheritance from, long now, long newExpiry, Id correlation) {
+    id = to.id();
+    durationMs = to.durationMs();
+    askedTentative = to.tentative();
+    askedLogs = to.logs();
     generation = from.generation() + 1;
-    grant = to;
-    holder = to.holder;
-    logs = to.logs;
-    state = tentative ? State.TENTATIVE : State.FULL;
+    holder = to.holder();
+    logs = to.logs();
+    state = to.tentative() ? State.TENTATIVE : State.FULL;
     expiry = newExpiry;
     issuedAt = now;
     hasPrevious = from.correlation() != null;
@@ -100,6 +104,11 @@ final class LeaseEntry {
     setFence(from.fence());
   }
 
+  /** Whether it is this request's, and was not released. */
+  boolean belongsTo(Id request) {
+    return state != State.RELEASED && id.equals(request);
+  }
+
   boolean isHeld(long now) {
     return state != State.RELEASED && now < expiry;
   }
@@ -107,14 +116,6 @@ final class LeaseEntry {
   /** Rule L2: what a watermark must exceed. */
   long lowerBound() {
     return Math.max(inheritedWatermark, fenceUpTo);
-  }
-
-  String holder() {
-    return holder;
-  }
-
-  LogSet logs() {
-    return logs;
   }
 
   /** When the lease was granted, which the first half of its correlation is. */
@@ -165,7 +166,6 @@ final class LeaseEntry {
     state = State.RELEASED;
     endedAt = now;
     fencedOnRelease = fenced;
-    grant = null;
   }
 
   void addMetadata(List<Metadata> newer, int keep) {

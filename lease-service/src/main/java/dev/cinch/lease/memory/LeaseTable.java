@@ -15,7 +15,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessCodec;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
@@ -40,8 +40,8 @@ final class LeaseTable {
   private final RandomGenerator random;
   private final Shards shards;
   private final Grants[] stripes;
-  private final Shared<String> holders = new Shared<>();
-  private final Shared<LogSet> logSets = new Shared<>();
+  private final LogSets logSets = new LogSets();
+  private int nextStripe;
 
   /**
    * @param instance number of the service instance, from 1
@@ -52,10 +52,12 @@ final class LeaseTable {
     this.limits = limits;
     this.instance = instance;
     this.random = random;
-    this.shards = new Shards(limits, origin);
+    this.shards = new Shards(limits, origin, logSets);
     this.stripes = new Grants[limits.shards()];
+    // As many as can be held, in stripes that are never filled quite alike, and some that ended.
+    int soft = limits.maxEntriesPerShard() + limits.maxEntriesPerShard() / 4 + 64;
     for (int i = 0; i < stripes.length; i++) {
-      stripes[i] = new Grants(2 * limits.maxEntriesPerShard(), limits.retentionNanos());
+      stripes[i] = new Grants(soft, limits.retentionNanos(), logSets);
     }
   }
 
@@ -70,6 +72,9 @@ final class LeaseTable {
     List<LeaseName> names = request.names().stream().sorted().toList();
     Grants stripe = stripe(request.id());
     synchronized (stripe) {
+      if (stripe.wasReleased(request.id())) {
+        throw notHeld("this request was granted and released; acquire with a new id");
+      }
       GrantEntry known = stripe.get(request.id());
       if (known != null) {
         return repeat(known, request, names, now);
@@ -81,21 +86,11 @@ final class LeaseTable {
         if (!shards.makeRoom(names)) {
           throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
         }
+        var leases = new ArrayList<LeaseEntry>(names.size());
         for (LeaseName name : names) {
-          LeaseEntry entry = shards.of(name.value()).entries.get(name.value());
-          if (entry != null && entry.state == LeaseEntry.State.FULL && entry.isHeld(time)) {
-            throw held(name, entry.holder(), entry.expiry - time);
-          }
+          leases.add(grantOne(name, request, time, expiry));
         }
-        var grant =
-            new GrantEntry(
-                request, holders.of(request.holder()), logSets.of(request.logs()), names.size());
-        for (int i = 0; i < grant.entries.length; i++) {
-          grant.entries[i] = grantOne(names.get(i).value(), grant, time, expiry);
-        }
-        grant.keepUntil = expiry + limits.retentionNanos();
-        stripe.put(request.id(), grant, time);
-        return witnesses(grant);
+        return keep(stripe, new GrantEntry(request, names, expiry), leases, time);
       } finally {
         locked.close();
       }
@@ -105,36 +100,51 @@ final class LeaseTable {
   private List<Witness> repeat(
       GrantEntry grant, AcquireRequest request, List<LeaseName> names, long now)
       throws LeaseRefusedException {
-    if (grant.released) {
-      throw notHeld("this request was granted and released; acquire with a new id");
-    }
     if (!grant.isFor(request, names)) {
       throw invalid("another request had this id");
     }
-    Shards.Locked locked = lock(grant);
+    Shards.Locked locked = shards.lock(grant.names());
     try {
-      requireHeld(grant, locked.advance(now));
-      return witnesses(grant);
+      return witnesses(requireHeld(grant, locked.advance(now)));
     } finally {
       locked.close();
     }
   }
 
-  private LeaseEntry grantOne(String name, GrantEntry grant, long time, long expiry) {
-    Shard shard = shards.of(name);
-    LeaseEntry entry = shard.entries.get(name);
+  /** A lease as it would be granted; nothing is kept yet. */
+  private LeaseEntry grantOne(LeaseName name, AcquireRequest request, long time, long expiry)
+      throws LeaseRefusedException {
+    Shard shard = shards.of(name.value());
+    LeaseEntry entry = shard.get(name.value());
     Inheritance from;
     if (entry == null) {
       from = shard.unknown();
-      entry = new LeaseEntry(name);
-      shard.entries.put(name, entry);
+      entry = new LeaseEntry(name.value());
     } else {
+      if (entry.state == LeaseEntry.State.FULL && entry.isHeld(time)) {
+        throw held(name, entry.holder, entry.expiry - time);
+      }
       from = entry.inheritance(time);
     }
     // The first half is the time of the grant, the second keeps correlations apart.
-    Id correlation = new Id(time, random.nextLong());
-    entry.grant(grant, from, time, expiry, correlation, grant.tentative);
+    entry.grant(request, from, time, expiry, new Id(time, random.nextLong()));
     return entry;
+  }
+
+  /** Puts changed leases of a grant, and what is known of it, in the place of what was there. */
+  private List<Witness> keep(Grants stripe, GrantEntry grant, List<LeaseEntry> leases, long time) {
+    var rows = new ArrayList<byte[]>(leases.size());
+    for (LeaseEntry lease : leases) {
+      rows.add(keep(lease));
+    }
+    stripe.put(grant, rows, time);
+    return witnesses(leases);
+  }
+
+  private byte[] keep(LeaseEntry lease) {
+    byte[] row = LeaseRow.pack(lease, logSets);
+    shards.of(lease.name).rows.put(row);
+    return row;
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
@@ -162,30 +172,26 @@ final class LeaseTable {
     Grants stripe = stripe(id);
     synchronized (stripe) {
       GrantEntry grant = known(stripe, id);
-      Shards.Locked locked = lock(grant);
+      Shards.Locked locked = shards.lock(grant.names());
       try {
         long time = locked.advance(now);
-        requireHeld(grant, time);
+        List<LeaseEntry> leases = requireHeld(grant, time);
         long expiry = expiry(time, durationMs, ceiling);
-        var widened = new LogSet[grant.entries.length];
-        for (int i = 0; i < widened.length; i++) {
-          WatermarkRule.check(grant.entries[i], report, time, limits);
-          widened[i] = widened(grant.entries[i].logs(), addLogs);
-        }
-        for (int i = 0; i < widened.length; i++) {
-          LeaseEntry entry = grant.entries[i];
-          apply(entry, report, time);
+        for (LeaseEntry lease : leases) {
+          WatermarkRule.check(lease, report, time, limits);
+          LogSet widened = widened(lease.logs, addLogs);
+          apply(lease, report, time);
           if (report.fenced()) {
-            entry.fenced(time);
+            lease.fenced(time);
           }
           if (upgrade) {
-            grant.full = true;
-            entry.upgrade();
+            lease.upgrade();
           }
-          entry.prolong(time, expiry, widened[i]);
-          grant.keepUntil = Math.max(grant.keepUntil, entry.expiry + limits.retentionNanos());
+          lease.prolong(time, expiry, widened);
         }
-        return witnesses(grant);
+        grant.full |= upgrade;
+        grant.expiry = Math.max(grant.expiry, expiry);
+        return keep(stripe, grant, leases, time);
       } finally {
         locked.close();
       }
@@ -198,28 +204,23 @@ final class LeaseTable {
   void release(Id id, LeaseReport report, long now) throws LeaseRefusedException {
     Grants stripe = stripe(id);
     synchronized (stripe) {
-      GrantEntry grant = known(stripe, id);
-      if (grant.released) {
+      if (stripe.wasReleased(id)) {
         return;
       }
-      Shards.Locked locked = lock(grant);
+      GrantEntry grant = known(stripe, id);
+      Shards.Locked locked = shards.lock(grant.names());
       try {
         long time = locked.advance(now);
-        if (grant.full) {
-          requireHeld(grant, time);
+        List<LeaseEntry> leases = grant.full ? requireHeld(grant, time) : own(grant);
+        for (LeaseEntry lease : leases) {
+          WatermarkRule.check(lease, report, time, limits);
+          apply(lease, report, time);
+          lease.release(time, report.fenced());
         }
-        for (LeaseEntry entry : grant.entries) {
-          if (entry.grant == grant) {
-            WatermarkRule.check(entry, report, time, limits);
-          }
+        for (LeaseEntry lease : leases) {
+          byte[] unused = keep(lease);
         }
-        for (LeaseEntry entry : grant.entries) {
-          if (entry.grant == grant) {
-            apply(entry, report, time);
-            entry.release(time, report.fenced());
-          }
-        }
-        grant.release(time + limits.retentionNanos());
+        stripe.release(id, time);
       } finally {
         locked.close();
       }
@@ -235,13 +236,18 @@ final class LeaseTable {
     return shards.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
   }
 
-  /** Forgets the ids of grants that ended long ago. */
+  /**
+   * Forgets the ids of grants that ended long ago, in an eighth of the stripes: a walk over all at
+   * every call is a lot with ten million. From one thread at a time.
+   */
   void sweep(long now) {
-    for (Grants stripe : stripes) {
+    for (int i = 0; i < (stripes.length + 7) / 8; i++) {
+      Grants stripe = stripes[nextStripe++ % stripes.length];
       synchronized (stripe) {
         stripe.sweep(now);
       }
     }
+    nextStripe %= stripes.length;
   }
 
   /** How many ids of grants are remembered, ended ones included. */
@@ -256,6 +262,9 @@ final class LeaseTable {
   }
 
   private GrantEntry known(Grants stripe, Id id) throws LeaseRefusedException {
+    if (stripe.wasReleased(id)) {
+      throw notHeld("the grant was released; acquire anew");
+    }
     GrantEntry grant = stripe.get(id);
     if (grant == null) {
       throw notHeld(
@@ -264,38 +273,50 @@ final class LeaseTable {
     return grant;
   }
 
-  private void requireHeld(GrantEntry grant, long time) throws LeaseRefusedException {
-    if (grant.released) {
-      throw notHeld("the grant was released; acquire anew");
+  /** All leases of a grant, to work on. */
+  private List<LeaseEntry> requireHeld(GrantEntry grant, long time) throws LeaseRefusedException {
+    var leases = new ArrayList<LeaseEntry>();
+    for (String name : grant.names()) {
+      LeaseEntry lease = shards.of(name).get(name);
+      if (lease == null || !lease.belongsTo(grant.id)) {
+        boolean taken = lease != null && lease.state != LeaseEntry.State.RELEASED;
+        throw notHeld(
+            !grant.full && taken
+                ? "the tentative lease on " + name + " was broken; acquire anew"
+                : "the lease on " + name + " expired; acquire anew");
+      }
+      if (!lease.isHeld(time)) {
+        throw notHeld(
+            "the lease on "
+                + name
+                + " expired "
+                + (time - lease.expiry) / NANOS_PER_MS
+                + " ms ago; acquire anew");
+      }
+      leases.add(lease);
     }
-    for (LeaseEntry entry : grant.entries) {
-      requireHeld(grant, entry, time);
-    }
+    return leases;
   }
 
-  private static void requireHeld(GrantEntry grant, LeaseEntry entry, long time)
-      throws LeaseRefusedException {
-    if (entry.grant != grant) {
-      throw notHeld(
-          !grant.full && entry.grant != null
-              ? "the tentative lease on " + entry.name + " was broken; acquire anew"
-              : "the lease on " + entry.name + " expired; acquire anew");
+  /** The leases of a grant that nobody else has taken, to work on. */
+  private List<LeaseEntry> own(GrantEntry grant) {
+    var leases = new ArrayList<LeaseEntry>();
+    for (String name : grant.names()) {
+      LeaseEntry lease = shards.of(name).get(name);
+      if (lease != null && lease.belongsTo(grant.id)) {
+        leases.add(lease);
+      }
     }
-    if (!entry.isHeld(time)) {
-      throw notHeld(
-          "the lease on "
-              + entry.name
-              + " expired "
-              + (time - entry.expiry) / NANOS_PER_MS
-              + " ms ago; acquire anew");
-    }
+    return leases;
   }
 
   private void apply(LeaseEntry entry, LeaseReport report, long time) {
     if (report.watermark().isPresent()) {
       entry.state(report.watermark().getAsLong(), time);
     }
-    entry.addMetadata(report.metadata(), limits.metadataKept());
+    // It is but a hint, and all that a renewal can let grow.
+    boolean full = shards.of(entry.name).isFull();
+    entry.addMetadata(report.metadata(), full ? 0 : limits.metadataKept());
   }
 
   private LogSet widened(LogSet logs, LogSet add) throws LeaseRefusedException {
@@ -306,7 +327,7 @@ final class LeaseTable {
     if (both.ids().size() > WitnessCodec.MAX_LOGS) {
       throw invalid(both.ids().size() + " logs, more than " + WitnessCodec.MAX_LOGS);
     }
-    return logSets.of(both);
+    return both;
   }
 
   private static long expiry(long time, long durationMs, long ceiling)
@@ -318,12 +339,8 @@ final class LeaseTable {
     return expiry;
   }
 
-  private List<Witness> witnesses(GrantEntry grant) {
-    return Arrays.stream(grant.entries).map(e -> e.witness(instance)).toList();
-  }
-
-  private Shards.Locked lock(GrantEntry grant) {
-    return shards.lock(Arrays.stream(grant.entries).map(e -> e.name).toList());
+  private List<Witness> witnesses(List<LeaseEntry> leases) {
+    return leases.stream().map(e -> e.witness(instance)).toList();
   }
 
   private Grants stripe(Id id) {

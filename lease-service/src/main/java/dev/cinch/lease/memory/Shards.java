@@ -3,7 +3,6 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -11,11 +10,13 @@ import java.util.TreeMap;
 /** All names, spread over shards; locks those that an operation needs. Thread-safe. */
 final class Shards {
   private final Shard[] shards;
+  private final LogSets logSets;
 
-  Shards(TableLimits limits, Inheritance origin) {
+  Shards(TableLimits limits, Inheritance origin, LogSets logSets) {
+    this.logSets = logSets;
     shards = new Shard[limits.shards()];
     for (int i = 0; i < shards.length; i++) {
-      shards[i] = new Shard(limits.maxEntriesPerShard(), limits.retentionNanos(), origin);
+      shards[i] = new Shard(limits, origin, logSets);
     }
   }
 
@@ -26,7 +27,7 @@ final class Shards {
 
   private int index(String name) {
     // Mixed, since names that differ in a counter at the end hash to neighbours.
-    return Math.floorMod(name.hashCode() * 0x9E3779B9 >>> 7, shards.length);
+    return Math.floorMod(name.hashCode() * 0x9E3779B9 >>> 16, shards.length);
   }
 
   /**
@@ -46,7 +47,7 @@ final class Shards {
     var wanted = new int[shards.length];
     for (LeaseName name : names) {
       int index = index(name.value());
-      wanted[index] += shards[index].entries.containsKey(name.value()) ? 0 : 1;
+      wanted[index] += shards[index].rows.get(name.value()) == null ? 1 : 0;
     }
     for (int i = 0; i < wanted.length; i++) {
       if (wanted[i] > 0 && !shards[i].makeRoom(wanted[i])) {
@@ -60,7 +61,7 @@ final class Shards {
     Shard shard = of(name);
     shard.lock.lock();
     try {
-      LeaseEntry entry = shard.entries.get(name);
+      LeaseEntry entry = shard.get(name);
       return entry == null
           ? Optional.empty()
           : Optional.of(entry.info(instance, shard.advance(now)));
@@ -69,40 +70,34 @@ final class Shards {
     }
   }
 
+  /** A row that belongs to a page, with its shard's time. */
+  private record Found(byte[] row, long time) {}
+
   /** A page of names; names that come and go meanwhile may or may not be in it. */
   List<LeaseInfo> list(String prefix, String above, int limit, long instance, long now) {
     boolean fromPrefix = above.compareTo(prefix) < 0;
-    var found = new ArrayList<LeaseEntry>();
+    var found = new ArrayList<Found>();
     for (Shard shard : shards) {
       shard.lock.lock();
       try {
-        int taken = 0;
-        for (LeaseEntry entry :
-            shard.entries.tailMap(fromPrefix ? prefix : above, fromPrefix).values()) {
-          if (taken++ == limit || !entry.name.startsWith(prefix)) {
-            break;
-          }
-          found.add(entry);
+        long time = shard.advance(now);
+        for (byte[] row :
+            shard.rows.from(
+                fromPrefix ? prefix : above,
+                fromPrefix,
+                limit,
+                r -> LeaseRow.name(r).startsWith(prefix))) {
+          found.add(new Found(row, time));
         }
       } finally {
         shard.lock.unlock();
       }
     }
-    found.sort(Comparator.comparing(entry -> entry.name));
-    // Described only now: every shard brought as many as the page has.
+    found.sort((a, b) -> LeaseRow.compareNames(a.row(), b.row()));
+    // Unpacked only now: every shard brought as many as the page has.
     return found.subList(0, Math.min(limit, found.size())).stream()
-        .map(e -> info(e, instance, now))
+        .map(f -> LeaseRow.unpack(f.row(), logSets).info(instance, f.time()))
         .toList();
-  }
-
-  private LeaseInfo info(LeaseEntry entry, long instance, long now) {
-    Shard shard = of(entry.name);
-    shard.lock.lock();
-    try {
-      return entry.info(instance, shard.advance(now));
-    } finally {
-      shard.lock.unlock();
-    }
   }
 
   /** The shards of one operation, locked in ascending order until closed. */

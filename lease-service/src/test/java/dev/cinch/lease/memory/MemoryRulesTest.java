@@ -17,6 +17,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
@@ -89,6 +90,46 @@ final class MemoryRulesTest {
     tiny.service.release(held.id(), LeaseReport.NOTHING);
     tiny.time.advanceMs(1_000);
     assertEquals(1, tiny.acquire("d").witnesses().size());
+  }
+
+  @Test
+  void l4_longNamesAndMetadataAreBoundedByTheirBytes() throws Exception {
+    var rig = new Rig(new TableLimits(1, 1_000_000, 30_000, 0, 1_000 * MS, 3_600_000 * MS, 8));
+    var grants = new ArrayList<Grant>();
+    var e =
+        assertThrows(
+            LeaseRefusedException.class,
+            () -> {
+              for (int i = 0; i < 1_000; i++) {
+                grants.add(rig.acquire("n" + i + "/x".repeat(100)));
+              }
+            });
+    assertEquals(Reason.NOT_YET, e.reason());
+    assertEquals(80, grants.size(), 30);
+    // Renewals go on; what is only a hint is not kept beyond the bound.
+    var long8 = new ArrayList<Metadata>();
+    for (int i = 0; i < 8; i++) {
+      long8.add(new Metadata(LOG_A, i, "f".repeat(255)));
+    }
+    int kept = 0;
+    for (Grant grant : grants) {
+      var unused = rig.renew(grant, new LeaseReport(OptionalLong.empty(), false, long8));
+      kept += rig.service.show(only(grant).name()).orElseThrow().recent().size();
+    }
+    assertTrue(kept > 0 && kept <= 16, "" + kept);
+    for (Grant grant : grants) {
+      rig.service.release(grant.id(), LeaseReport.NOTHING);
+    }
+    rig.time.advanceMs(2_000);
+    assertEquals(1, rig.acquire("new").witnesses().size());
+  }
+
+  @Test
+  void l4_theDefaultsFollowTheHeap() {
+    TableLimits two = TableLimits.forHeap(2L << 30);
+    assertEquals(10_700_000, two.shards() * (long) two.maxEntriesPerShard(), 100_000);
+    assertEquals((2L << 30) / 4 * 3, two.shards() * two.maxBytesPerShard(), 64);
+    assertEquals(1, TableLimits.forHeap(0).maxEntriesPerShard());
   }
 
   @Test

@@ -1,0 +1,195 @@
+package dev.cinch.lease.memory;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rows in ascending order of their names, which serves looking one up and listing a page alike. In
+ * chunks, so that an insertion moves little; four bytes a row where chunks are full, some six else.
+ * Not thread-safe.
+ */
+final class NameRows {
+  /** Rows in a full chunk. */
+  private static final int CHUNK = 256;
+
+  private static final byte[] EMPTY = {};
+
+  private byte[][][] chunks = {};
+  private int[] sizes = {};
+  private int used;
+  private int count;
+  private long bytes;
+
+  /** What all rows take in the heap, index included; about. */
+  long bytes() {
+    return bytes;
+  }
+
+  /** An array's header, its bytes in steps of eight, and its slots here and in {@link Grants}. */
+  static long bytesOf(byte[] row) {
+    return (16 + row.length + 7 & ~7) + 16;
+  }
+
+  int size() {
+    return count;
+  }
+
+  byte @Nullable [] get(String name) {
+    if (used == 0) {
+      return null;
+    }
+    byte[] key = LeaseRow.key(name);
+    int chunk = chunkOf(key);
+    int at = search(chunk, key);
+    return at < 0 ? null : chunks[chunk][at];
+  }
+
+  /** Adds a row, or puts it in the place of the one of the same name. */
+  void put(byte[] row) {
+    if (used == 0) {
+      insertChunk(0);
+    }
+    byte[] key = LeaseRow.keyOf(row);
+    int chunk = chunkOf(key);
+    int at = search(chunk, key);
+    bytes += bytesOf(row);
+    if (at >= 0) {
+      bytes -= bytesOf(chunks[chunk][at]);
+      chunks[chunk][at] = row;
+      return;
+    }
+    at = -at - 1;
+    if (sizes[chunk] == CHUNK) {
+      // Names that come in ascending order leave full chunks behind.
+      int keep = at == CHUNK ? CHUNK : CHUNK / 2;
+      split(chunk, keep);
+      if (at >= keep) {
+        chunk++;
+        at -= keep;
+      }
+    }
+    byte[][] rows = chunks[chunk];
+    System.arraycopy(rows, at, rows, at + 1, sizes[chunk] - at);
+    rows[at] = row;
+    sizes[chunk]++;
+    count++;
+  }
+
+  /** At most so many rows from a key on, or only above it, while they match. */
+  List<byte[]> from(String start, boolean inclusive, int limit, Predicate<byte[]> matches) {
+    var found = new ArrayList<byte[]>();
+    if (used == 0) {
+      return found;
+    }
+    byte[] key = LeaseRow.key(start);
+    int chunk = chunkOf(key);
+    int at = search(chunk, key);
+    at = at < 0 ? -at - 1 : inclusive ? at : at + 1;
+    while (chunk < used && found.size() < limit) {
+      if (at == sizes[chunk]) {
+        chunk++;
+        at = 0;
+        continue;
+      }
+      byte[] row = chunks[chunk][at++];
+      if (!matches.test(row)) {
+        break;
+      }
+      found.add(row);
+    }
+    return found;
+  }
+
+  /** Takes those out, in ascending order, that may go, until so many and so many bytes are left. */
+  void removeUntil(int downTo, long downToBytes, Predicate<byte[]> mayGo) {
+    var old = chunks;
+    var oldSizes = sizes;
+    int oldUsed = used;
+    int left = count;
+    chunks = new byte[0][][];
+    sizes = new int[0];
+    used = 0;
+    count = 0;
+    for (int c = 0; c < oldUsed; c++) {
+      for (int i = 0; i < oldSizes[c]; i++) {
+        byte[] row = old[c][i];
+        if ((left > downTo || bytes > downToBytes) && mayGo.test(row)) {
+          left--;
+          bytes -= bytesOf(row);
+        } else {
+          append(row);
+        }
+      }
+    }
+  }
+
+  /** With a quarter of each chunk free, so that the next insertions split none. */
+  private void append(byte[] row) {
+    if (used == 0 || sizes[used - 1] >= CHUNK / 4 * 3) {
+      insertChunk(used);
+    }
+    chunks[used - 1][sizes[used - 1]++] = row;
+    count++;
+  }
+
+  /** The last chunk that starts at or before a key, else the first. */
+  private int chunkOf(byte[] key) {
+    int low = 0;
+    int high = used - 1;
+    while (low < high) {
+      int middle = low + high + 1 >>> 1;
+      if (sizes[middle] > 0 && LeaseRow.compare(chunks[middle][0], key) <= 0) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+
+  /** Where a key is in a chunk; -(where it would be) - 1 if it is not. */
+  private int search(int chunk, byte[] key) {
+    byte[][] rows = chunks[chunk];
+    int low = 0;
+    int high = sizes[chunk] - 1;
+    while (low <= high) {
+      int middle = low + high >>> 1;
+      int order = LeaseRow.compare(rows[middle], key);
+      if (order == 0) {
+        return middle;
+      }
+      if (order < 0) {
+        low = middle + 1;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return -low - 1;
+  }
+
+  private void split(int chunk, int keep) {
+    insertChunk(chunk + 1);
+    byte[][] from = chunks[chunk];
+    int moved = sizes[chunk] - keep;
+    System.arraycopy(from, keep, chunks[chunk + 1], 0, moved);
+    // The moved ones must not stay reachable from here once they are replaced there.
+    Arrays.fill(from, keep, from.length, EMPTY);
+    sizes[chunk] = keep;
+    sizes[chunk + 1] = moved;
+  }
+
+  private void insertChunk(int at) {
+    if (used == chunks.length) {
+      chunks = Arrays.copyOf(chunks, used + used / 2 + 1);
+      sizes = Arrays.copyOf(sizes, chunks.length);
+    }
+    System.arraycopy(chunks, at, chunks, at + 1, used - at);
+    System.arraycopy(sizes, at, sizes, at + 1, used - at);
+    chunks[at] = new byte[CHUNK][];
+    sizes[at] = 0;
+    used++;
+  }
+}

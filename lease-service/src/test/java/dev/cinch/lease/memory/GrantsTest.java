@@ -1,0 +1,103 @@
+package dev.cinch.lease.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Grants by their ids, against a map. */
+final class GrantsTest {
+  private static final long RETENTION = 1_000;
+  private final LogSets logSets = new LogSets();
+  private final Grants grants = new Grants(1_000_000, RETENTION, logSets);
+
+  /** What a grant is in the model. */
+  private record Known(int names, boolean released, long end) {}
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4})
+  void theyAreWhatAMapWouldBe(long seed) {
+    var random = new Random(seed);
+    Map<Id, Known> model = new HashMap<>();
+    long now = 0;
+    for (int step = 0; step < 20_000; step++) {
+      now += random.nextInt(3);
+      var id = new Id(random.nextInt(2), random.nextInt(400));
+      Known known = model.get(id);
+      assertEquals(known != null && known.released, grants.wasReleased(id));
+      GrantEntry found = grants.get(id);
+      if (known == null || known.released) {
+        assertNull(found);
+      } else {
+        assertEquals(names(known.names), found == null ? List.of() : found.names());
+      }
+      if (known == null) {
+        int names = 1 + random.nextInt(3);
+        put(id, names, now, now + 500);
+        model.put(id, new Known(names, false, now + 500));
+      } else if (random.nextInt(4) == 0) {
+        grants.release(id, now);
+        model.put(id, new Known(0, true, now));
+      }
+      if (random.nextInt(100) == 0) {
+        long by = now - RETENTION;
+        grants.sweep(now);
+        model.values().removeIf(k -> k.end < by);
+      }
+      assertEquals(model.size(), grants.size());
+    }
+  }
+
+  @Test
+  void l4_releasedOnesGoEarlyWhenThereAreMany() {
+    var few = new Grants(10, RETENTION, logSets);
+    for (int i = 0; i < 30; i++) {
+      var unused = put(few, new Id(0, i), 1, 2_000_000_000L * i, Long.MAX_VALUE / 2);
+      if (i >= 5) {
+        few.release(new Id(0, i), 2_000_000_000L * i);
+      }
+    }
+    assertTrue(few.size() <= 11, "" + few.size());
+    assertEquals(names(1), put(few, new Id(0, 3), 1, 0, Long.MAX_VALUE / 2).names());
+    assertFalse(few.wasReleased(new Id(0, 3)));
+  }
+
+  private void put(Id id, int names, long now, long expiry) {
+    var unused = put(grants, id, names, now, expiry);
+  }
+
+  private GrantEntry put(Grants to, Id id, int count, long now, long expiry) {
+    List<LeaseName> names = names(count).stream().map(LeaseName::new).toList();
+    var request = new AcquireRequest(id, names, "h", 500, LogSet.ALL, false);
+    var rows = new ArrayList<byte[]>();
+    for (LeaseName name : names) {
+      var lease = new LeaseEntry(name.value());
+      lease.grant(
+          request, Inheritance.origin(Ending.NONE, Fence.NONE), now, expiry, new Id(now, 1));
+      rows.add(LeaseRow.pack(lease, logSets));
+    }
+    var grant = new GrantEntry(request, names, expiry);
+    to.put(grant, rows, now);
+    assertTrue(grant.isFor(request, names));
+    return grant;
+  }
+
+  private static List<String> names(int count) {
+    return List.of("a", "b", "c").subList(0, count);
+  }
+}

@@ -1,0 +1,116 @@
+package dev.cinch.lease.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Rows in the order of their names, against a sorted map. */
+final class NameRowsTest {
+  private final LogSets logSets = new LogSets();
+  private final NameRows rows = new NameRows();
+  private final TreeMap<String, byte[]> model = new TreeMap<>();
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6})
+  void theyAreWhatASortedMapWouldBe(long seed) {
+    var random = new Random(seed);
+    int names = 100 + random.nextInt(5_000);
+    for (int step = 0; step < 20_000; step++) {
+      String name = (random.nextBoolean() ? "a/" : "b") + random.nextInt(names);
+      if (random.nextInt(3) > 0) {
+        put(name);
+      }
+      assertSame(model.get(name), rows.get(name));
+      if (random.nextInt(4_000) == 0) {
+        int downTo = random.nextInt(model.size() + 1);
+        int kind = random.nextInt(3);
+        rows.removeUntil(downTo, Long.MAX_VALUE, row -> goes(LeaseRow.name(row), kind));
+        for (String n : new ArrayList<>(model.keySet())) {
+          if (model.size() > downTo && goes(n, kind)) {
+            model.remove(n);
+          }
+        }
+      }
+      if (random.nextInt(500) == 0) {
+        String from = random.nextInt(4) == 0 ? "" : name;
+        boolean inclusive = random.nextBoolean();
+        assertEquals(
+            model.tailMap(from, inclusive).keySet().stream().limit(400).toList(),
+            rows.from(from, inclusive, 400, row -> true).stream().map(LeaseRow::name).toList());
+      }
+      assertEquals(model.size(), rows.size());
+    }
+    assertEquals(model.values().stream().mapToLong(NameRows::bytesOf).sum(), rows.bytes());
+    assertEquals(List.copyOf(model.keySet()), all());
+  }
+
+  @Test
+  void namesInEitherOrderArriveInOrder() {
+    for (int i = 0; i < 3_000; i++) {
+      put(String.format("up%05d", i));
+      put(String.format("down%05d", 3_000 - i));
+    }
+    assertEquals(List.copyOf(model.keySet()), all());
+  }
+
+  @Test
+  void aPageEndsWhereRowsNoLongerMatch() {
+    for (String name : List.of("a", "b/1", "b/2", "c")) {
+      put(name);
+    }
+    assertEquals(
+        List.of("b/1", "b/2"),
+        rows.from("b/", true, 10, row -> LeaseRow.name(row).startsWith("b/")).stream()
+            .map(LeaseRow::name)
+            .toList());
+    assertEquals(List.of(), rows.from("ü", true, 10, row -> true));
+  }
+
+  @Test
+  void ofNoneThereIsNothing() {
+    assertNull(rows.get("a"));
+    assertEquals(List.of(), all());
+    rows.removeUntil(0, 0, row -> true);
+    put("a");
+    assertNotNull(rows.get("a"));
+    rows.removeUntil(0, 0, row -> true);
+    assertNull(rows.get("a"));
+    assertEquals(0, rows.size());
+  }
+
+  @Test
+  void theyAreRemovedUntilFewEnoughBytesAreLeft() {
+    for (String name : List.of("a", "b", "c", "d")) {
+      put(name);
+    }
+    long each = rows.bytes() / 4;
+    rows.removeUntil(4, each * 3 - 1, row -> true);
+    assertEquals(List.of("c", "d"), all());
+    assertEquals(each * 2, rows.bytes());
+  }
+
+  private static boolean goes(String name, int kind) {
+    return Math.floorMod(name.hashCode(), 3) <= kind;
+  }
+
+  private List<String> all() {
+    return rows.from("", true, Integer.MAX_VALUE, row -> true).stream()
+        .map(LeaseRow::name)
+        .toList();
+  }
+
+  private void put(String name) {
+    byte[] row = LeaseRow.pack(new LeaseEntry(name), logSets);
+    rows.put(row);
+    model.put(name, row);
+  }
+}
