@@ -19,6 +19,8 @@ record Answer(int status, ObjectNode body) {
   static final String UNAVAILABLE = "UNAVAILABLE";
   static final String INTERNAL = "INTERNAL";
 
+  private static final int MAX_MESSAGE = 280;
+
   static Answer ok(ObjectNode body) {
     return new Answer(200, body);
   }
@@ -28,7 +30,20 @@ record Answer(int status, ObjectNode body) {
   }
 
   static Answer error(int status, String error, String message, long retryAfterMs) {
-    return new Answer(status, WireWriter.error(error, message, retryAfterMs));
+    return new Answer(status, WireWriter.error(error, shown(message), retryAfterMs));
+  }
+
+  /**
+   * One line that JSON can say, whatever a client sent and a message repeats: no control characters
+   * and no half of a surrogate pair, for which the writer of JSON would throw.
+   */
+  private static String shown(String message) {
+    String some = message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE);
+    var line = new StringBuilder(MAX_MESSAGE + 1);
+    some.codePoints()
+        .map(c -> Character.isISOControl(c) || c >= 0xD800 && c <= 0xDFFF ? '?' : c)
+        .forEach(line::appendCodePoint);
+    return some.length() < message.length() ? line.append('…').toString() : line.toString();
   }
 
   static Answer refusal(LeaseRefusedException e) {

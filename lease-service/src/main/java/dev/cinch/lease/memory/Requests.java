@@ -1,6 +1,7 @@
 package dev.cinch.lease.memory;
 
 import static dev.cinch.lease.memory.Refusals.invalid;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.LeaseName;
@@ -68,9 +69,10 @@ final class Requests {
     for (Metadata m : report.metadata()) {
       if (m.dataFile().isEmpty()
           || m.dataFile().length() > MAX_DATA_FILE
-          || m.dataFile().chars().anyMatch(Character::isISOControl)) {
+          || m.dataFile().chars().anyMatch(Character::isISOControl)
+          || !UTF_8.newEncoder().canEncode(m.dataFile())) {
         throw invalid(
-            "a data file's name has 1 to 255 characters, none of them control characters");
+            "a data file's name has 1 to 255 characters of Unicode, no control characters");
       }
     }
   }

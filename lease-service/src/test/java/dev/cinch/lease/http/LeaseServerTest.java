@@ -119,6 +119,53 @@ final class LeaseServerTest {
             "MALFORMED"),
         post("an empty name", "acquire", acquire(ok.replace("bad", "")), 400, "MALFORMED"),
         post("a name with a blank", "acquire", acquire(ok.replace("bad", "a b")), 400, "MALFORMED"),
+        post("NUL in a name", "acquire", acquire(ok.replace("bad", "a\\u0000b")), 400, "MALFORMED"),
+        post(
+            "a line feed in a name",
+            "acquire",
+            acquire(ok.replace("bad", "a\\nb")),
+            400,
+            "MALFORMED"),
+        post(
+            "half a surrogate pair in a name",
+            "acquire",
+            acquire(ok.replace("bad", "a\\ud800")),
+            400,
+            "MALFORMED"),
+        post(
+            "half a surrogate pair in a field",
+            "acquire",
+            acquire(ok + ",\"\\udc00\\n\":5"),
+            400,
+            "MALFORMED"),
+        post(
+            "half a surrogate pair in a holder",
+            "acquire",
+            acquire(ok.replace("\"h\"", "\"\\ud800\"")),
+            400,
+            "INVALID"),
+        post(
+            "NUL in a holder",
+            "acquire",
+            acquire(ok.replace("\"h\"", "\"\\u0000\"")),
+            400,
+            "INVALID"),
+        post(
+            "names that are numbers",
+            "acquire",
+            acquire(ok.replace("\"bad\"", "7")),
+            400,
+            "MALFORMED"),
+        post(
+            "a holder that is true",
+            "acquire",
+            acquire(ok.replace("\"h\"", "true")),
+            400,
+            "MALFORMED"),
+        post("a letter alone", "acquire", "\u00ff", 400, "MALFORMED"),
+        new Bad(
+            "half a surrogate pair in a path", "GET", "/v1/leases/%ED%A0%80", "", 400, "MALFORMED"),
+        new Bad("a long path", "GET", "/v1/" + "x".repeat(2_000), "", 404, "NO_SUCH_PATH"),
         post(
             "names as text",
             "acquire",
