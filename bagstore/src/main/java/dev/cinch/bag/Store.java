@@ -117,8 +117,8 @@ public final class Store {
    * Opens a store.
    *
    * @throws NotAStoreException if the directory is none, or not wholly made
-   * @throws dev.cinch.bag.format.DamagedException if {@code store.json} is damaged or of another
-   *     format
+   * @throws dev.cinch.bag.store.NewerFormatException if it was made by a newer Cinch
+   * @throws dev.cinch.bag.format.DamagedException if {@code store.json} is damaged
    */
   public static Store open(Path root, Environment environment) throws IOException {
     var layout = new StoreLayout(root);

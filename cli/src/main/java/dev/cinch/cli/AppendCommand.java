@@ -7,6 +7,7 @@ import dev.cinch.bag.session.Session;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -34,16 +35,22 @@ import picocli.CommandLine.Spec;
     description = {
       "Append each line of the input as one message, without its newline; any bytes will do.",
       "Messages keep the input's order. Ends with 0 when all are committed, with 3 and the numbers",
-      "of the lines when some are not; these are not in the log and never will be."
+      "of the lines when some are not (4 if that is because the lease service does not answer);",
+      "these are not in the log and never will be.",
+      "SIGTERM and SIGINT stop the reading: what was taken is finished, leases are given back, and",
+      "it ends with 143 or 130. A second signal ends it at once."
     },
     footer = {
       "",
       "Examples:",
       "  cinch append --log jobs < jobs.txt",
-      "  cinch append --log jobs --lease jobs/42 --server http://127.0.0.1:8470 --json"
+      "  cinch append --log jobs --lease jobs/42 --server http://127.0.0.1:8470 --json",
+      "  cinch append --log jobs --lease jobs/42 --wait 5m results.txt"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class AppendCommand implements Callable<Integer> {
+  private static final String NAME = "cinch append";
+
   private final Io io;
 
   @Spec CommandSpec spec;
@@ -66,6 +73,8 @@ final class AppendCommand implements Callable<Integer> {
       description =
           "How long leases last unless renewed, which happens by itself; ${DEFAULT-VALUE}.")
   Duration leaseFor;
+
+  @Mixin WaitOption waiting;
 
   @Option(names = "--json", description = "Print a receipt a message, as JSON lines.")
   boolean json;
@@ -102,41 +111,76 @@ final class AppendCommand implements Callable<Integer> {
       throw new ParameterException(
           spec.commandLine(), "--lease needs a lease service: --server URL, or CINCH_SERVER");
     }
-    Store opened = store.open();
+    Duration wait = waiting.checked();
+    io.stop().listen();
+    var time = new StoppableTime(store.time(), io.stop());
+    Store opened = store.open(time);
     long unused = opened.context().checkedNow(); // before the first line is read and lost
     try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
       Log target = create ? opened.createLog(log) : opened.log(log);
-      return leases.isEmpty() ? append(target, in) : appendUnderLeases(opened, target, in);
+      if (leases.isEmpty()) {
+        time.settle();
+        return append(target, in);
+      }
+      return appendUnderLeases(opened, target, in, wait, time);
     }
   }
 
   private int append(Log target, InputStream in) throws IOException, InterruptedException {
     try (LogWriter writer = target.writer(durability)) {
-      return run(
-          target,
-          in,
-          (bytes, offset, n) -> writer.submit(LeaseStamp.NONE, bytes, offset, n)::await);
+      AppendJob job =
+          job(
+              target,
+              (bytes, offset, n) -> writer.submit(LeaseStamp.NONE, bytes, offset, n)::await);
+      run(job, in);
+      return tell(job, null);
     }
   }
 
-  private int appendUnderLeases(Store opened, Log target, InputStream in)
+  private int appendUnderLeases(
+      Store opened, Log target, InputStream in, Duration wait, StoppableTime time)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
     try (Session session = Session.open(opened, server.client(), holder, durability)) {
       try {
-        session.acquire(leases, leaseFor);
+        Grant unused =
+            LeaseWait.take(
+                wait, time, opened.context().random(), () -> session.acquire(leases, leaseFor));
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      } catch (InterruptedException e) {
+        if (!io.stop().requested()) {
+          throw e;
+        }
+        Commands.say(io, NAME, "stopped by " + io.stop().name() + "; nothing was appended");
+        return io.stop().exitCode();
       }
-      return run(target, in, (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await);
+      time.settle();
+      AppendJob job =
+          job(target, (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await);
+      session.onLoss(why -> job.lost("a lease is no longer held: " + why));
+      run(job, in);
+      return tell(job, unreleased(session));
     }
   }
 
-  private int run(Log target, InputStream in, AppendJob.Submitter submitter)
-      throws IOException, InterruptedException {
+  /** Gives the leases back; says why that could not be done, null if it was. */
+  private static @Nullable String unreleased(Session session) {
+    try {
+      session.end();
+      return null;
+    } catch (LeaseUnavailableException e) {
+      return e.getMessage() + "; the leases were not given back and run out";
+    }
+  }
+
+  private AppendJob job(Log target, AppendJob.Submitter submitter) {
     int limit = target.context().store().settings().messageLimit();
-    @Nullable Output receipts = json ? io.output() : null;
-    var job = new AppendJob(submitter, limit, receipts);
+    return new AppendJob(submitter, limit, json ? io.output() : null);
+  }
+
+  private void run(AppendJob job, InputStream in) throws IOException, InterruptedException {
+    io.stop().onRequest(job::stop);
     try {
       job.run(in);
     } catch (Output.ClosedException e) {
@@ -146,13 +190,26 @@ final class AppendCommand implements Callable<Integer> {
               .formatted(job.committed()),
           e);
     }
-    if (job.failed() > 0) {
-      Commands.say(io, "cinch append", job.failures());
-      return ExitCode.REFUSED;
+  }
+
+  /** One line about what became of the input and the leases, where there is something to say. */
+  private int tell(AppendJob job, @Nullable String unreleased) {
+    boolean stopped = io.stop().requested();
+    boolean incomplete = job.failed() > 0 || job.lost();
+    if (stopped || incomplete || unreleased != null || io.terminal()) {
+      Commands.say(
+          io,
+          NAME,
+          (stopped ? "stopped by " + io.stop().name() + " before the end of the input: " : "")
+              + job.summary()
+              + (unreleased == null ? "" : "; " + unreleased));
     }
-    if (io.terminal()) {
-      Commands.say(io, "cinch append", job.committed() + " messages committed");
+    if (stopped) {
+      return io.stop().exitCode();
     }
-    return ExitCode.GOOD;
+    if (!incomplete) {
+      return ExitCode.GOOD;
+    }
+    return job.lost() && unreleased != null ? ExitCode.UNAVAILABLE : ExitCode.REFUSED;
   }
 }

@@ -8,11 +8,13 @@ import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Appends lines as messages: one thread reads and submits, another takes the receipts, so that a
- * slow producer gets its receipts at once and a fast one never waits for each.
+ * slow producer gets its receipts at once and a fast one never waits for each. A third waits for
+ * both, so that input that does not come stops nobody from ending the job.
  */
 final class AppendJob {
   /** How often a rejected message is sent again (rule A3). */
@@ -28,9 +30,15 @@ final class AppendJob {
   private final @Nullable Output receipts;
   private final ArrayBlockingQueue<Sent> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
   private final List<Long> failedLines = new ArrayList<>();
+  private final CountDownLatch inputOver = new CountDownLatch(1);
+  private final Object taking = new Object();
+  private volatile boolean stopped;
+  private volatile @Nullable String lostWhy;
   private volatile @Nullable Throwable failure;
+  private volatile @Nullable Throwable inputFailure;
   private long committed;
   private long failed;
+  private volatile boolean submitterRefused;
   private String firstReason = "";
   private @Nullable DataFileName lastFile;
   private String lastFileText = "";
@@ -64,27 +72,76 @@ final class AppendJob {
     this.receipts = receipts;
   }
 
-  /** Appends everything there is; every line has its fate when it returns. */
+  /**
+   * Appends everything there is, or until it is stopped; every line taken has its fate when it
+   * returns.
+   */
   void run(InputStream in) throws IOException, InterruptedException {
-    var harvester = new Thread(this::harvest, "cinch-receipts");
-    harvester.setDaemon(true);
-    harvester.start();
+    Thread harvester = start("cinch-receipts", this::harvest);
+    Thread unused = start("cinch-input", () -> read(in));
     try {
-      var reader = new LineReader(in, limit);
-      for (var lines = reader.read(); lines != null && failure == null; lines = reader.read()) {
-        if (lines.count() > 0) {
-          queue.put(submit(lines));
-        }
-      }
+      inputOver.await();
     } finally {
+      synchronized (taking) { // what is being taken just now is taken whole
+        stopped = true;
+      }
       queue.put(Sent.END);
       harvester.join();
     }
-    Throwable t = failure;
+    Throwable t = failure != null ? failure : inputFailure;
     if (t instanceof IOException e) {
       throw e;
     } else if (t != null) {
       throw new IllegalStateException(t);
+    }
+  }
+
+  private static Thread start(String name, Runnable work) {
+    var thread = new Thread(work, name);
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  /** Takes no more input; what was taken is finished. May be called by anyone at any time. */
+  void stop() {
+    stopped = true;
+    inputOver.countDown();
+  }
+
+  /**
+   * Takes no more input, since it could not be appended.
+   *
+   * @param why one line
+   */
+  void lost(String why) {
+    lostWhy = why;
+    stop();
+  }
+
+  private void read(InputStream in) {
+    try {
+      var reader = new LineReader(in, limit);
+      for (var lines = reader.read(); lines != null && take(lines); lines = reader.read()) {}
+    } catch (IOException | InterruptedException | RuntimeException | Error e) {
+      if (!stopped) {
+        inputFailure = e;
+      }
+    } finally {
+      inputOver.countDown();
+    }
+  }
+
+  /** All of the lines or none; false if no more are wanted. */
+  private boolean take(LineReader.Lines lines) throws InterruptedException {
+    synchronized (taking) {
+      if (stopped) {
+        return false;
+      }
+      if (lines.count() > 0) {
+        queue.put(submit(lines));
+      }
+      return true;
     }
   }
 
@@ -109,6 +166,7 @@ final class AppendJob {
           submitter.submit(lines.bytes, lines.start(i), Math.toIntExact(lines.length(i)));
     } catch (MessageRefusedException e) {
       sent.why()[i] = String.valueOf(e.getMessage());
+      submitterRefused = true;
     }
   }
 
@@ -122,10 +180,12 @@ final class AppendJob {
           harvest(sent);
         } catch (IOException | RuntimeException | Error e) {
           failure = e;
+          stop();
         }
       }
     } catch (InterruptedException e) {
       failure = e;
+      stop();
     }
   }
 
@@ -217,8 +277,21 @@ final class AppendJob {
     return failed;
   }
 
-  /** One line about those that failed. */
-  String failures() {
+  /** Whether something other than its length kept a message out of the log, or ended the input. */
+  boolean lost() {
+    return submitterRefused || lostWhy != null;
+  }
+
+  /** One line about what became of the input. */
+  String summary() {
+    if (failed > 0) {
+      return failures();
+    }
+    String why = lostWhy;
+    return committed + " messages committed" + (why == null ? "" : ", and no more taken: " + why);
+  }
+
+  private String failures() {
     var lines = new StringBuilder();
     for (long line : failedLines) {
       lines.append(lines.isEmpty() ? "" : ", ").append(line);

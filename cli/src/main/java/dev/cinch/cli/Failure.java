@@ -7,7 +7,6 @@ import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.store.ClockException;
-import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -48,10 +47,7 @@ record Failure(int code, String line) {
   }
 
   private static int code(Throwable t) {
-    if (t instanceof DamagedException d) {
-      return isOtherFormat(d) ? ExitCode.UNAVAILABLE : ExitCode.DAMAGE;
-    }
-    if (t instanceof SegmentsDifferException) {
+    if (t instanceof DamagedException || t instanceof SegmentsDifferException) {
       return ExitCode.DAMAGE;
     }
     if (t instanceof StoreExistsException
@@ -65,12 +61,6 @@ record Failure(int code, String line) {
       return ExitCode.REFUSED;
     }
     return ExitCode.UNAVAILABLE;
-  }
-
-  /** A store of a newer format is not damaged; it is just not for this program. */
-  private static boolean isOtherFormat(DamagedException d) {
-    return String.valueOf(d.getMessage())
-        .contains("expected store format " + StoreIdentity.FORMAT + ",");
   }
 
   private static String text(Throwable t) {

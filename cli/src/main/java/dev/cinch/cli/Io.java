@@ -22,13 +22,17 @@ import org.jspecify.annotations.Nullable;
  * @param err standard error
  * @param env the environment's variables
  * @param terminal whether standard error is a terminal, so that progress may be shown
+ * @param outTerminal whether standard output is one, which progress would garble
+ * @param stop how the process is told to stop
  */
 record Io(
     InputStream in,
     OutputStream out,
     PrintStream err,
     Function<String, @Nullable String> env,
-    boolean terminal) {
+    boolean terminal,
+    boolean outTerminal,
+    Stop stop) {
 
   /** The process's own. */
   static Io ofProcess() {
@@ -37,13 +41,15 @@ record Io(
         new FileOutputStream(FileDescriptor.out),
         new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8),
         System::getenv,
-        isTerminal());
+        isTerminal(2),
+        isTerminal(1),
+        Stop.ofProcess());
   }
 
   /** Java's own console is none as soon as standard input is a pipe, as it mostly is here. */
-  private static boolean isTerminal() {
+  private static boolean isTerminal(int descriptor) {
     try {
-      String target = Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString();
+      String target = Files.readSymbolicLink(Path.of("/proc/self/fd", "" + descriptor)).toString();
       return target.startsWith("/dev/pts/")
           || target.startsWith("/dev/tty")
           || target.equals("/dev/console");

@@ -1,21 +1,11 @@
 package dev.cinch.cli;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.time.SystemTime;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.security.SecureRandom;
-import java.time.Duration;
-import java.util.ArrayList;
+import dev.cinch.lease.http.HttpLeaseClient;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -52,7 +42,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
   @Override
   public CommandLine line() {
     return new CommandLine(this)
-        .addSubcommand("acquire", new Acquire(io))
+        .addSubcommand("acquire", new LeaseAcquireCommand(io))
         .addSubcommand("renew", new Renew(io))
         .addSubcommand("release", new Release(io))
         .addSubcommand("show", new Show(io))
@@ -65,92 +55,12 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
         spec.commandLine(), "name one of acquire, renew, release, show, list");
   }
 
-  private static void print(Io io, ObjectNode... nodes) throws IOException {
-    try (Output out = io.output()) {
-      for (ObjectNode node : nodes) {
-        out.line(node.toString());
-      }
-    }
-  }
-
-  @Command(
-      name = "acquire",
-      mixinStandardHelpOptions = true,
-      description = {
-        "Take leases, all or none, and print the grant with its secret id and signed witnesses.",
-        "Appends under leases take and renew their own: see cinch append --lease."
-      },
-      footer = {"", "Example:", "  cinch lease acquire --for 30s --holder worker-7 jobs/42"})
+  /** A grant, and what is told of it when it is renewed or released. */
   @SuppressWarnings("NullAway.Init")
-  static final class Acquire implements Callable<Integer> {
-    private final Io io;
+  static final class Held {
+    @Parameters(paramLabel = "ID", description = "The grant's secret id.")
+    Id id;
 
-    @Mixin ServerOptions server;
-
-    @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
-    List<LeaseName> names;
-
-    @Option(
-        names = "--for",
-        paramLabel = "DURATION",
-        defaultValue = "30s",
-        description = "How long; ${DEFAULT-VALUE}.")
-    Duration duration;
-
-    @Option(names = "--holder", paramLabel = "TEXT", description = "Who; the machine's name.")
-    @Nullable String holder;
-
-    @Option(names = "--tentative", description = "Permits no writes, and anyone may break it.")
-    boolean tentative;
-
-    @Option(
-        names = "--store",
-        paramLabel = "DIR",
-        description = "Permit the logs of this store; every log unless set (or CINCH_STORE).")
-    @Nullable Path store;
-
-    @Option(names = "--log", paramLabel = "NAME", description = "Only this log; may be repeated.")
-    List<LogName> logs = new ArrayList<>();
-
-    @Spec CommandSpec spec;
-
-    Acquire(Io io) {
-      this.io = io;
-    }
-
-    @Override
-    public Integer call() throws Exception {
-      var request =
-          new AcquireRequest(
-              Id.random(new SecureRandom()),
-              names,
-              holder == null ? MachineNames.ofHost().value() : holder,
-              duration.toMillis(),
-              logs(),
-              tentative);
-      print(io, LeaseJson.grant(server.client().acquire(request)));
-      return ExitCode.GOOD;
-    }
-
-    private LogSet logs() throws IOException {
-      if (store == null) {
-        if (!logs.isEmpty()) {
-          throw new ParameterException(spec.commandLine(), "--log needs --store");
-        }
-        return LogSet.ALL;
-      }
-      Store opened =
-          Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE));
-      var ids = new ArrayList<Id>();
-      for (LogName name : logs.isEmpty() ? opened.freshLogs() : logs) {
-        ids.add(opened.log(name).id());
-      }
-      return LogSet.of(ids);
-    }
-  }
-
-  /** What renewals and releases tell. */
-  static final class Report {
     @Option(
         names = "--watermark",
         paramLabel = "NANOS",
@@ -174,31 +84,19 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       description = "Prolong the leases of a grant.",
       footer = {"", "Example:", "  cinch lease renew --for 30s 0123456789abcdef0123456789abcdef"})
   @SuppressWarnings("NullAway.Init")
-  static final class Renew implements Callable<Integer> {
-    private final Io io;
-
-    @Mixin ServerOptions server;
-    @Mixin Report report;
-
-    @Parameters(paramLabel = "ID", description = "The grant's secret id.")
-    Id id;
-
-    @Option(
-        names = "--for",
-        paramLabel = "DURATION",
-        defaultValue = "30s",
-        description = "How long from now; ${DEFAULT-VALUE}.")
-    Duration duration;
+  static final class Renew extends LeaseRequest {
+    @Mixin Held held;
+    @Mixin ForOption length;
 
     Renew(Io io) {
-      this.io = io;
+      super(io);
     }
 
     @Override
-    public Integer call() throws Exception {
-      Grant grant = server.client().renew(id, duration.toMillis(), LogSet.NONE, report.report());
-      print(io, LeaseJson.grant(grant));
-      return ExitCode.GOOD;
+    void ask(HttpLeaseClient client, Printer printer) throws Exception {
+      printer.print(
+          LeaseJson.grant(
+              client.renew(held.id, length.duration.toMillis(), LogSet.NONE, held.report())));
     }
   }
 
@@ -208,24 +106,16 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       description = "Give the leases of a grant back. Repeating it is no error.",
       footer = {"", "Example:", "  cinch lease release 0123456789abcdef0123456789abcdef"})
   @SuppressWarnings("NullAway.Init")
-  static final class Release implements Callable<Integer> {
-    private final Io io;
-
-    @Mixin ServerOptions server;
-    @Mixin Report report;
-
-    @Parameters(paramLabel = "ID", description = "The grant's secret id.")
-    Id id;
+  static final class Release extends LeaseRequest {
+    @Mixin Held held;
 
     Release(Io io) {
-      this.io = io;
+      super(io);
     }
 
     @Override
-    public Integer call() throws Exception {
-      server.client().release(id, report.report());
-      print(io);
-      return ExitCode.GOOD;
+    void ask(HttpLeaseClient client, Printer printer) throws Exception {
+      client.release(held.id, held.report());
     }
   }
 
@@ -235,26 +125,21 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       description = "Print what is known about a lease; exit code 3 if nothing is.",
       footer = {"", "Example:", "  cinch lease show jobs/42"})
   @SuppressWarnings("NullAway.Init")
-  static final class Show implements Callable<Integer> {
-    private final Io io;
-
-    @Mixin ServerOptions server;
-
+  static final class Show extends LeaseRequest {
     @Parameters(paramLabel = "LEASE", description = "The lease's name.")
     LeaseName name;
 
     Show(Io io) {
-      this.io = io;
+      super(io);
     }
 
     @Override
-    public Integer call() throws Exception {
-      Optional<LeaseInfo> info = server.client().show(name);
+    void ask(HttpLeaseClient client, Printer printer) throws Exception {
+      Optional<LeaseInfo> info = client.show(name);
       if (info.isEmpty()) {
         throw new Failure.Refusal("the service knows nothing of " + name);
       }
-      print(io, LeaseJson.info(info.get()));
-      return ExitCode.GOOD;
+      printer.print(LeaseJson.info(info.get()));
     }
   }
 
@@ -264,33 +149,26 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       description = "Print what is known about leases, one JSON object a line.",
       footer = {"", "Example:", "  cinch lease list --prefix jobs/"})
   @SuppressWarnings("NullAway.Init")
-  static final class Listing implements Callable<Integer> {
-    private final Io io;
-
-    @Mixin ServerOptions server;
-
+  static final class Listing extends LeaseRequest {
     @Option(names = "--prefix", paramLabel = "TEXT", defaultValue = "", description = "Of names.")
     String prefix;
 
     Listing(Io io) {
-      this.io = io;
+      super(io);
     }
 
     @Override
-    public Integer call() throws Exception {
-      var client = server.client();
+    void ask(HttpLeaseClient client, Printer printer) throws Exception {
       Optional<LeaseName> after = Optional.empty();
-      try (Output out = io.output()) {
-        while (true) {
-          List<LeaseInfo> page = client.list(prefix, after, PAGE);
-          for (LeaseInfo info : page) {
-            out.line(LeaseJson.info(info).toString());
-          }
-          if (page.size() < PAGE) {
-            return ExitCode.GOOD;
-          }
-          after = Optional.of(page.get(page.size() - 1).witness().name());
+      while (true) {
+        List<LeaseInfo> page = client.list(prefix, after, PAGE);
+        for (LeaseInfo info : page) {
+          printer.print(LeaseJson.info(info));
         }
+        if (page.size() < PAGE) {
+          return;
+        }
+        after = Optional.of(page.get(page.size() - 1).witness().name());
       }
     }
   }

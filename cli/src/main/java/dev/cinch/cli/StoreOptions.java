@@ -35,12 +35,21 @@ final class StoreOptions {
 
   /** Opens the store. */
   Store open() throws IOException {
-    return Store.open(store, environment());
+    return open(time());
+  }
+
+  /** Opens the store with other clocks and waits. */
+  Store open(TimeSource time) throws IOException {
+    return Store.open(store, environment(time));
   }
 
   /** What this process brings along. */
   Store.Environment environment() {
-    return Store.Environment.of(machine == null ? MachineNames.ofHost() : machine, time());
+    return environment(time());
+  }
+
+  private Store.Environment environment(TimeSource time) {
+    return Store.Environment.of(machine == null ? MachineNames.ofHost() : machine, time);
   }
 
   TimeSource time() {

@@ -50,7 +50,9 @@ public final class Warmup {
         nowhere,
         new PrintStream(nowhere, true, StandardCharsets.UTF_8),
         name -> null,
-        false);
+        false,
+        false,
+        Stop.byHand());
   }
 
   private static void remove(Path directory) throws IOException {

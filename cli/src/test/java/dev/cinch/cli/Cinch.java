@@ -84,7 +84,9 @@ final class Cinch {
             out,
             new PrintStream(err, true, StandardCharsets.UTF_8),
             env::get,
-            false);
+            false,
+            false,
+            Stop.byHand());
     int code = Main.run(args, io);
     return new Ran(code, out.toByteArray(), err.toString(StandardCharsets.UTF_8));
   }

@@ -43,9 +43,39 @@ class RefusalsTest {
     Path settings = store.resolve("store.json");
     Files.writeString(
         settings, Files.readString(settings).replaceFirst("\"format\" ?: ?1", "\"format\" : 2"));
+    for (String[] command :
+        List.of(
+            new String[] {"cat", "--log=jobs"},
+            new String[] {"cat", "--log=jobs", "--live"},
+            new String[] {"append", "--log=jobs"},
+            new String[] {"append", "--log=jobs", "--lease=x", "--server=http://127.0.0.1:1"},
+            new String[] {"close"},
+            new String[] {"serve", "--key=" + temp.resolve("key")},
+            new String[] {"lease", "acquire", "x", "--server=http://127.0.0.1:1"},
+            new String[] {"verify"},
+            new String[] {"audit"},
+            new String[] {"view", "build"},
+            new String[] {"view", "cat", "--log=jobs"},
+            new String[] {"gc", "--retention=1d"},
+            new String[] {"doctor"},
+            new String[] {"keygen", "--key=" + temp.resolve("key")})) {
+      Cinch.Ran ran = Cinch.on(store).run(command);
+      ran.failed(4, "store.json: made by a newer Cinch: store format 2, this one knows 1");
+      assertEquals("", ran.out());
+    }
+    assertFalse(Files.exists(temp.resolve("key")));
+    new Cinch().run("init", store.toString()).failed(3, "is a store already");
+  }
+
+  @Test
+  void aFormatThatNeverWas() throws IOException {
+    Path store = Cinch.store(temp);
+    Path settings = store.resolve("store.json");
+    Files.writeString(
+        settings, Files.readString(settings).replaceFirst("\"format\" ?: ?1", "\"format\" : 0"));
     Cinch.on(store)
         .run("cat", "--log", "jobs")
-        .failed(4, "expected store format 1, found 2 (use the Cinch that made it, or a newer one)");
+        .failed(1, "damaged at byte 0: expected store format 1, found 0");
   }
 
   @Test

@@ -50,6 +50,7 @@ public final class StoreVerifier {
    *
    * @return counts of what was read and found; everything found went to the listener
    * @throws dev.cinch.bag.NotAStoreException if there is none
+   * @throws dev.cinch.bag.store.NewerFormatException if it was made by a newer Cinch
    * @throws IOException if its directories can't be listed
    */
   @CanIgnoreReturnValue

@@ -413,18 +413,33 @@ public final class Session implements AutoCloseable {
     return all;
   }
 
-  /** Releases what is held; leases that can't be given back now run out by themselves. */
-  @Override
-  public void close() {
+  /**
+   * As {@link #close}, for whoever wants to know how it went.
+   *
+   * @return as {@link #release}
+   * @throws LeaseUnavailableException if the service did not answer: the leases run out by
+   *     themselves; the session is closed all the same
+   */
+  @CanIgnoreReturnValue
+  public boolean end() throws LeaseUnavailableException {
     try {
-      release();
-    } catch (LeaseUnavailableException e) {
-      LOG.warn("leases were not given back and run out: {}", e.getMessage());
+      return release();
     } finally {
+      holdings.clear();
       keeper.close();
       if (ownsWriters) {
         writers.close();
       }
+    }
+  }
+
+  /** Releases what is held; leases that can't be given back now run out by themselves. */
+  @Override
+  public void close() {
+    try {
+      end();
+    } catch (LeaseUnavailableException e) {
+      LOG.warn("leases were not given back and run out: {}", e.getMessage());
     }
   }
 }

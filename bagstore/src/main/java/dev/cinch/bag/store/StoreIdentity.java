@@ -66,9 +66,11 @@ public record StoreIdentity(Id id, long created, StoreSettings settings) {
   }
 
   /**
+   * @throws NewerFormatException if it is of a later format
    * @throws DamagedException if it is no {@code store.json} that this code can read
    */
-  public static StoreIdentity decode(byte[] bytes, Path path) throws DamagedException {
+  public static StoreIdentity decode(byte[] bytes, Path path)
+      throws DamagedException, NewerFormatException {
     JsonNode node;
     try {
       node = JSON.readTree(bytes);
@@ -80,12 +82,11 @@ public record StoreIdentity(Id id, long created, StoreSettings settings) {
     }
     var in = new Reader(object, path);
     int format = in.number("format");
+    if (format > FORMAT) { // before anything else: the rest may mean something else there
+      throw new NewerFormatException(path, format);
+    }
     if (format != FORMAT) {
-      throw new DamagedException(
-          path,
-          0,
-          "store format " + FORMAT,
-          format + " (use the Cinch that made it, or a newer one)");
+      throw new DamagedException(path, 0, "store format " + FORMAT, "" + format);
     }
     String digest = digest(object);
     if (!digest.equals(in.text(DIGEST))) {

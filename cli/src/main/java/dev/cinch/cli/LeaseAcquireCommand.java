@@ -1,0 +1,108 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Takes leases. */
+@Command(
+    name = "acquire",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Take leases, all or none, and print the grant with its secret id and signed witnesses.",
+      "Appends under leases take and renew their own: see cinch append --lease."
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  cinch lease acquire --for 30s --holder worker-7 jobs/42",
+      "  cinch lease acquire --wait 5m jobs/42"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class LeaseAcquireCommand extends LeaseRequest {
+  @Spec CommandSpec spec;
+  @Mixin ForOption length;
+  @Mixin WaitOption waiting;
+
+  @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
+  List<LeaseName> names;
+
+  @Option(names = "--holder", paramLabel = "TEXT", description = "Who; the machine's name.")
+  @Nullable String holder;
+
+  @Option(names = "--tentative", description = "Permits no writes, and anyone may break it.")
+  boolean tentative;
+
+  @Option(
+      names = "--store",
+      paramLabel = "DIR",
+      description = "Permit the logs of this store; every log unless set (or CINCH_STORE).")
+  @Nullable Path store;
+
+  @Option(names = "--log", paramLabel = "NAME", description = "Only this log; may be repeated.")
+  List<LogName> logs = new ArrayList<>();
+
+  LeaseAcquireCommand(Io io) {
+    super(io);
+  }
+
+  @Override
+  void ask(HttpLeaseClient client, Printer printer) throws Exception {
+    Duration wait = waiting.checked();
+    LogSet permitted = logs();
+    var random = new SecureRandom();
+    Grant grant =
+        LeaseWait.take(
+            wait,
+            SystemTime.INSTANCE,
+            random,
+            () -> client.acquire(request(Id.random(random), permitted)));
+    printer.print(LeaseJson.grant(grant));
+  }
+
+  private AcquireRequest request(Id id, LogSet permitted) {
+    return new AcquireRequest(
+        id,
+        names,
+        holder == null ? MachineNames.ofHost().value() : holder,
+        length.duration.toMillis(),
+        permitted,
+        tentative);
+  }
+
+  private LogSet logs() throws IOException {
+    if (store == null) {
+      if (!logs.isEmpty()) {
+        throw new ParameterException(spec.commandLine(), "--log needs --store");
+      }
+      return LogSet.ALL;
+    }
+    Store opened =
+        Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE));
+    var ids = new ArrayList<Id>();
+    for (LogName name : logs.isEmpty() ? opened.freshLogs() : logs) {
+      ids.add(opened.log(name).id());
+    }
+    return LogSet.of(ids);
+  }
+}

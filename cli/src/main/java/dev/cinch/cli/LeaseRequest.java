@@ -1,0 +1,48 @@
+package dev.cinch.cli;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.http.HttpLeaseClient;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Asks a lease service something and prints what it answers, one JSON object a line. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+abstract class LeaseRequest implements Callable<Integer> {
+  private final Io io;
+
+  @Mixin ServerOptions server;
+
+  LeaseRequest(Io io) {
+    this.io = io;
+  }
+
+  /** Where answers go. */
+  interface Printer {
+    void print(ObjectNode answer) throws IOException;
+  }
+
+  abstract void ask(HttpLeaseClient client, Printer printer) throws Exception;
+
+  @Override
+  public final Integer call() throws Exception {
+    HttpLeaseClient client = server.client();
+    try (Output out = io.output()) {
+      ask(client, answer -> out.line(answer.toString()));
+    }
+    return ExitCode.GOOD;
+  }
+
+  /** How long leases last. */
+  @SuppressWarnings("NullAway.Init")
+  static final class ForOption {
+    @Option(
+        names = "--for",
+        paramLabel = "DURATION",
+        defaultValue = "30s",
+        description = "How long, from now; ${DEFAULT-VALUE}.")
+    Duration duration;
+  }
+}

@@ -1,0 +1,105 @@
+package dev.cinch.cli;
+
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import sun.misc.Signal;
+import sun.misc.SignalHandler;
+
+/**
+ * SIGTERM and SIGINT as a wish: the first one is passed to whoever works, the second one ends the
+ * process at once. Thread-safe.
+ *
+ * <p>Signals do what they always do until a command calls {@link #listen}: most commands may be
+ * ended anywhere. A shutdown hook would not do, since while it runs a second signal is not heard.
+ */
+final class Stop {
+  private static final int SIGINT = 2;
+  private static final int SIGTERM = 15;
+
+  /** What a shell adds to a signal's number to make an exit code. */
+  private static final int SIGNALLED = 128;
+
+  private final boolean ofProcess;
+  private final AtomicBoolean listening = new AtomicBoolean();
+  private final AtomicInteger signal = new AtomicInteger();
+  private final CountDownLatch requested = new CountDownLatch(1);
+  private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+
+  private Stop(boolean ofProcess) {
+    this.ofProcess = ofProcess;
+  }
+
+  /** Hears the process's signals. */
+  static Stop ofProcess() {
+    return new Stop(true);
+  }
+
+  /** Hears only {@link #arrived}. */
+  static Stop byHand() {
+    return new Stop(false);
+  }
+
+  /** From now on signals are wishes; one that the process was started to ignore stays ignored. */
+  void listen() {
+    if (ofProcess && listening.compareAndSet(false, true)) {
+      listen("TERM");
+      listen("INT");
+    }
+  }
+
+  private void listen(String name) {
+    try {
+      var number = new Signal(name);
+      SignalHandler before = Signal.handle(number, s -> arrived(s.getNumber()));
+      if (before == SignalHandler.SIG_IGN) {
+        Signal.handle(number, before);
+      }
+    } catch (IllegalArgumentException e) {
+      // No such signal here, or Java was told to leave it alone (-Xrs): it ends the process then.
+    }
+  }
+
+  /** A signal came. */
+  void arrived(int number) {
+    if (!signal.compareAndSet(0, number)) {
+      Runtime.getRuntime().halt(SIGNALLED + number);
+    }
+    requested.countDown();
+    listeners.forEach(Runnable::run);
+  }
+
+  /** Calls back when a signal comes, on another thread; at once if one came before. */
+  void onRequest(Runnable listener) {
+    listeners.add(listener);
+    if (requested()) {
+      listener.run();
+    }
+  }
+
+  boolean requested() {
+    return requested.getCount() == 0;
+  }
+
+  /** Waits for a signal; false if none came in so many nanoseconds. */
+  boolean await(long nanos) throws InterruptedException {
+    return requested.await(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** What a process that was ended by the signal would exit with: 143 or 130. */
+  int exitCode() {
+    return SIGNALLED + signal.get();
+  }
+
+  /** The signal's name. */
+  String name() {
+    return switch (signal.get()) {
+      case SIGINT -> "SIGINT";
+      case SIGTERM -> "SIGTERM";
+      default -> "signal " + signal.get();
+    };
+  }
+}

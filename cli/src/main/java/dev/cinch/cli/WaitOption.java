@@ -1,0 +1,32 @@
+package dev.cinch.cli;
+
+import java.time.Duration;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** How long to wait for leases that others hold. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class WaitOption {
+  @Spec(Spec.Target.MIXEE)
+  CommandSpec command;
+
+  @Option(
+      names = "--wait",
+      paramLabel = "DURATION",
+      defaultValue = "0s",
+      description = {
+        "How long to try again while a lease is held, or the service does not grant yet;",
+        "exit code 3 after that. ${DEFAULT-VALUE}."
+      })
+  Duration wait;
+
+  /** The duration, which is not negative. */
+  Duration checked() {
+    if (wait.isNegative()) {
+      throw new ParameterException(command.commandLine(), "--wait is not negative");
+    }
+    return wait;
+  }
+}
