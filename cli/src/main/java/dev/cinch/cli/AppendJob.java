@@ -38,7 +38,6 @@ final class AppendJob {
   private volatile @Nullable Throwable inputFailure;
   private long committed;
   private long failed;
-  private volatile boolean submitterRefused;
   private String firstReason = "";
   private @Nullable DataFileName lastFile;
   private String lastFileText = "";
@@ -112,10 +111,12 @@ final class AppendJob {
   /**
    * Takes no more input, since it could not be appended.
    *
-   * @param why one line
+   * @param why one line; the first one is told
    */
-  void lost(String why) {
-    lostWhy = why;
+  synchronized void lost(String why) {
+    if (lostWhy == null) {
+      lostWhy = why;
+    }
     stop();
   }
 
@@ -166,7 +167,7 @@ final class AppendJob {
           submitter.submit(lines.bytes, lines.start(i), Math.toIntExact(lines.length(i)));
     } catch (MessageRefusedException e) {
       sent.why()[i] = String.valueOf(e.getMessage());
-      submitterRefused = true;
+      lost(sent.why()[i]); // going on would leave a gap in the input's order
     }
   }
 
@@ -279,16 +280,18 @@ final class AppendJob {
 
   /** Whether something other than its length kept a message out of the log, or ended the input. */
   boolean lost() {
-    return submitterRefused || lostWhy != null;
+    return lostWhy != null;
   }
 
   /** One line about what became of the input. */
   String summary() {
-    if (failed > 0) {
-      return failures();
-    }
     String why = lostWhy;
-    return committed + " messages committed" + (why == null ? "" : ", and no more taken: " + why);
+    if (failed > 0) {
+      return failures() + (why == null ? "" : "; no more input was taken");
+    }
+    return committed
+        + " messages committed"
+        + (why == null ? "" : ", no more input was taken: " + why);
   }
 
   private String failures() {

@@ -80,7 +80,7 @@ class AppendJobTest {
     assertEquals(4, job.committed());
     assertEquals(2, job.failed());
     assertEquals(1 + AppendJob.RESENDS, submitted.stream().filter("d"::equals).count());
-    assertEquals("2 of 6 messages not appended (lines 4, 6): the bucket was closed", job.summary());
+    assertEquals("2 of 6 messages not appended (lines 4, 6): the bucket was closed; no more input was taken", job.summary());
     List<String> receipts = bytes.toString(StandardCharsets.UTF_8).lines().toList();
     assertTrue(receipts.get(1).startsWith("{\"line\":2,\"state\":\"committed\",\"timestamp\":6,"));
     assertEquals(
@@ -165,5 +165,80 @@ class AppendJobTest {
     var job = new AppendJob(this::submit, 100, new Output(full));
     var e = assertThrows(Output.ClosedException.class, () -> job.run(endless));
     assertTrue(e.brokenPipe());
+  }
+
+  @Test
+  void theFirstMessageThatIsRefusedEndsTheInput() throws Exception {
+    InputStream endless =
+        new InputStream() {
+          private int reads;
+
+          @Override
+          public int read() {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) {
+            byte[] line = (++reads == 3 ? "never\n" : "a\n").getBytes(StandardCharsets.UTF_8);
+            System.arraycopy(line, 0, b, offset, line.length);
+            return line.length;
+          }
+        };
+    var job = new AppendJob(this::submit, 100, null);
+    job.run(endless);
+    assertTrue(job.lost());
+    assertEquals(List.of("a", "a"), committed);
+    assertEquals(
+        "1 of 3 messages not appended (line 3): a lease was lost; no more input was taken",
+        job.summary());
+  }
+
+  @Test
+  void stoppingTakesNoMoreAndWaitsForNoInput() throws Exception {
+    var reading = new CountDownLatch(2);
+    InputStream silent =
+        new InputStream() {
+          @Override
+          public int read() {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) throws IOException {
+            reading.countDown();
+            if (reading.getCount() == 1) {
+              b[offset] = 'a';
+              b[offset + 1] = '\n';
+              return 2;
+            }
+            try {
+              new CountDownLatch(1).await(); // nothing more ever comes
+            } catch (InterruptedException e) {
+              throw new IOException(e);
+            }
+            return -1;
+          }
+        };
+    var job = new AppendJob(this::submit, 100, null);
+    var stopper =
+        new Thread(
+            () -> {
+              try {
+                reading.await();
+              } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+              }
+              job.stop();
+            });
+    stopper.start();
+    job.run(silent);
+    stopper.join();
+    assertEquals(List.of("a"), committed);
+    assertEquals("1 messages committed", job.summary());
+    var stopped = new AppendJob(this::submit, 100, null);
+    stopped.stop();
+    stopped.run(lines("b"));
+    assertEquals(0, stopped.committed());
   }
 }

@@ -6,16 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.witness.SigningKey;
-import dev.cinch.lease.witness.WitnessSigner;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -29,27 +23,18 @@ class LeaseCommandsTest {
 
   @TempDir Path temp;
 
-  private LeaseServer server;
+  private Served served;
   private Cinch cinch;
 
   @BeforeEach
   void serve() throws Exception {
-    Path root = Cinch.quickStore(temp);
-    Store store =
-        Store.open(root, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
-    SigningKey key = SigningKey.generate();
-    long unused = TrustedKeyFiles.add(store.context(), key.publicKey());
-    MemoryLeaseService service =
-        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
-            .registry(new StoreInstances(store.context()))
-            .start();
-    server = LeaseServer.builder(service, service::info).port(0).start();
-    cinch = Cinch.on(root).with("CINCH_SERVER", server.uri().toString());
+    served = new Served(temp);
+    cinch = served.cinch;
   }
 
   @AfterEach
   void stop() throws Exception {
-    server.close();
+    served.close();
   }
 
   private JsonNode json(Cinch.Ran ran) throws Exception {
@@ -126,5 +111,56 @@ class LeaseCommandsTest {
         Converters.Moment.text(SystemTime.INSTANCE.wallNanos() + 7_200_000_000_000L);
     // Whatever anybody's clock says, the filesystem's does not reach there.
     cinch.run("close", "--log=jobs", "--through", inTwoHours).failed(3, "too early");
+  }
+
+  @Test
+  void aHeldLeaseIsWaitedForAsLongAsAskedFor() throws Exception {
+    cinch.feed("a\n", "append", "--log=jobs").ended(0);
+    cinch.run("lease", "acquire", "--for=60s", "--holder=somebody", "held").ended(0);
+    String[] held = {"held is held by \"somebody\"", "; waited 0.3 s"};
+    for (String text : held) {
+      cinch.run("lease", "acquire", "--wait=300ms", "held").failed(3, text);
+      cinch
+          .feed("b\n", "append", "--log=jobs", "--lease=held", "--wait=300ms")
+          .failed(3, text);
+    }
+    cinch.run("lease", "acquire", "held").failed(3, "held is held by \"somebody\"");
+    cinch.run("lease", "acquire", "--for=1s", "soon").ended(0);
+    cinch.run("lease", "acquire", "--for=1s", "--wait=60s", "soon").ended(0);
+    cinch.feed("c\n", "append", "--log=jobs", "--lease=soon", "--wait=60s").ended(0);
+    assertEquals("a\nc\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+    cinch.run("lease", "acquire", "--wait=-1s", "x").failed(2, "--wait is not negative");
+    cinch.run("append", "--log=jobs", "--lease=x", "--wait=-1s").failed(2, "not negative");
+  }
+
+  @Test
+  void aServerOfAnotherStoreIsRefusedAndTheLeaseGivenBack() throws Exception {
+    Path other = Cinch.store(Files.createDirectory(temp.resolve("other")));
+    Cinch there = Cinch.on(other).with("CINCH_SERVER", served.uri());
+    there
+        .feed("a\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s")
+        .failed(3, "the lease server is not one that this store trusts");
+    assertEquals("", there.run("cat", "--log=jobs", "--live").ended(0).out());
+    assertEquals("released", json(cinch.run("lease", "show", "x")).get("state").textValue());
+  }
+
+  @Test
+  void durationsAndNumbersOfNamesOutOfRange() {
+    cinch.run("lease", "acquire", "--for=0s", "x").failed(3, " ms");
+    cinch.run("lease", "acquire", "--for=-1s", "x").failed(3, " ms");
+    cinch.run("lease", "acquire", "--for=365d", "x").failed(3, "60000 ms");
+    cinch.run("append", "--log=jobs", "--lease=x", "--lease-for=365d").failed(3, "60000 ms");
+    cinch.run("append", "--log=jobs", "--lease=x", "--lease-for=0s").failed(2, "too short");
+    cinch.run("lease", "acquire").failed(2, "LEASE");
+    var many = new ArrayList<>(List.of("lease", "acquire"));
+    var append = new ArrayList<>(List.of("append", "--log=jobs"));
+    for (int i = 0; i < 10_000; i++) {
+      many.add("n/" + i);
+      append.add("--lease=n/" + i);
+    }
+    cinch.run(many.toArray(String[]::new)).failed(3, "1000");
+    cinch.feed("a\n", append.toArray(String[]::new)).failed(3, "1000");
+    assertEquals("", cinch.run("lease", "list").ended(0).out());
+    assertEquals("", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
   }
 }

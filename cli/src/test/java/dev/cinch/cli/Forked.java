@@ -1,0 +1,113 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The command line in a process of its own, with the signals that it would have on a terminal. */
+final class Forked implements AutoCloseable {
+  private final Process process;
+  private final BufferedReader out;
+  private final Path err;
+
+  Forked(Path temp, String... args) throws IOException {
+    err = Files.createTempFile(temp, "err", "");
+    var command = new ArrayList<String>();
+    if (Files.isExecutable(Path.of("/usr/bin/env"))) {
+      // A test that a script runs in the background was told to ignore SIGINT, and so are its
+      // children.
+      command.addAll(List.of("/usr/bin/env", "--default-signal=INT,TERM"));
+    }
+    command.addAll(
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx128m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            System.getProperty("java.class.path"),
+            Main.class.getName()));
+    command.addAll(List.of(args));
+    process = new ProcessBuilder(command).redirectError(err.toFile()).start();
+    out = process.inputReader(StandardCharsets.UTF_8);
+  }
+
+  /** Starts a lease service on the store, and says where. */
+  static Forked serve(Path temp, Path store, String... options) throws IOException {
+    var args = new ArrayList<>(List.of("serve", "--port=0", "--store=" + store));
+    args.add("--key=" + temp.resolve("served.key"));
+    args.addAll(List.of(options));
+    return new Forked(temp, args.toArray(String[]::new));
+  }
+
+  /** The address in the first line of a {@code serve}. */
+  String listening() throws IOException {
+    String line = line();
+    String start = "listening on ";
+    if (!line.startsWith(start)) {
+      throw new IOException("serve said: " + line + "; " + err());
+    }
+    return line.substring(start.length());
+  }
+
+  /** Writes to its standard input. */
+  void type(String text) throws IOException {
+    OutputStream in = process.getOutputStream();
+    in.write(text.getBytes(StandardCharsets.UTF_8));
+    in.flush();
+  }
+
+  /** Ends its input. */
+  void endInput() throws IOException {
+    process.getOutputStream().close();
+  }
+
+  /** Waits for a line of its output. */
+  String line() throws IOException {
+    String line = out.readLine();
+    if (line == null) {
+      throw new IOException("it ended; " + err());
+    }
+    return line;
+  }
+
+  /** The rest of its output. */
+  List<String> rest() {
+    return out.lines().toList();
+  }
+
+  /** Sends a signal by name. */
+  void signal(String name) throws IOException, InterruptedException {
+    assertEquals(
+        0, new ProcessBuilder("kill", "-" + name, "" + process.pid()).start().waitFor(), "kill");
+  }
+
+  /** Waits for its end; its exit code, 128 and the signal's number if one ended it. */
+  int await() throws InterruptedException {
+    return process.waitFor();
+  }
+
+  /** Waits for its end, and asserts how it ended. */
+  void ended(int code) throws IOException, InterruptedException {
+    assertEquals(code, await(), err());
+  }
+
+  /** All that it said on standard error so far. */
+  String err() throws IOException {
+    return Files.readString(err);
+  }
+
+  /** Kills it if it has not ended. */
+  @Override
+  public void close() throws InterruptedException {
+    process.destroyForcibly();
+    int unused = process.waitFor();
+  }
+}

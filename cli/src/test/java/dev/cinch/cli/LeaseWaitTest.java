@@ -1,0 +1,98 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.time.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** When and how often it is tried again. */
+class LeaseWaitTest {
+  private static final long SECOND = 1_000_000_000;
+
+  private final List<Long> sleeps = new ArrayList<>();
+  private long clock;
+  private int attempts;
+
+  private final TimeSource time =
+      new TimeSource() {
+        @Override
+        public long wallNanos() {
+          throw new AssertionError("deadlines run on the monotonic clock (rule L5)");
+        }
+
+        @Override
+        public long monotonicNanos() {
+          return clock;
+        }
+
+        @Override
+        public void sleepNanos(long nanos) {
+          sleeps.add(nanos);
+          clock += nanos;
+        }
+      };
+
+  private int take(Duration wait, Reason reason, long retryAfterMs, long until) throws Exception {
+    return LeaseWait.take(
+        wait,
+        time,
+        new Random(7),
+        () -> {
+          attempts++;
+          if (clock < until) {
+            throw new LeaseRefusedException(reason, "x is held by \"me\"", retryAfterMs);
+          }
+          return attempts;
+        });
+  }
+
+  @Test
+  void aReleaseIsNoticedWithinASecondHoweverLongTheLeaseWas() throws Exception {
+    for (Reason passing : List.of(Reason.HELD, Reason.NOT_YET)) {
+      sleeps.clear();
+      attempts = 0;
+      clock = 0;
+      int taken = take(Duration.ofHours(1), passing, 3_600_000, 10 * SECOND);
+      assertEquals(sleeps.size() + 1, taken);
+      assertTrue(clock < 11 * SECOND, "at " + clock);
+      assertTrue(sleeps.stream().allMatch(s -> s >= SECOND / 2 && s <= SECOND), sleeps.toString());
+      assertTrue(new HashSet<>(sleeps).size() > sleeps.size() / 2, "no jitter: " + sleeps);
+    }
+  }
+
+  @Test
+  void theEndOfTheLeaseIsWaitedForWhereItIsNear() throws Exception {
+    assertEquals(2, take(Duration.ofHours(1), Reason.HELD, 100, 50_000_000));
+    assertTrue(clock <= 100_000_000, "at " + clock);
+  }
+
+  @Test
+  void afterTheTimeTheLastRefusalIsTold() {
+    var e =
+        assertThrows(
+            LeaseRefusedException.class,
+            () -> take(Duration.ofMillis(2_500), Reason.HELD, 60_000, Long.MAX_VALUE));
+    assertEquals("x is held by \"me\"; waited 2.5 s", e.getMessage());
+    assertEquals(2_500_000_000L, clock); // not longer, and one last attempt at the end
+    assertEquals(sleeps.size() + 1, attempts);
+  }
+
+  @Test
+  void noWaitAndWhatWaitingDoesNotHelpAreToldAtOnce() {
+    for (Reason reason : Reason.values()) {
+      boolean passes = reason == Reason.HELD || reason == Reason.NOT_YET;
+      Duration wait = passes ? Duration.ZERO : Duration.ofHours(1);
+      assertThrows(LeaseRefusedException.class, () -> take(wait, reason, 10, Long.MAX_VALUE));
+    }
+    assertEquals(List.of(), sleeps);
+  }
+}

@@ -1,0 +1,71 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.util.concurrent.Semaphore;
+
+/** A store whose buckets can be closed soon, and a lease service for it within this process. */
+final class Served implements AutoCloseable {
+  private final LeaseServer server;
+  private final Semaphore acquires = new Semaphore(0);
+  final Path store;
+  final Cinch cinch;
+
+  Served(Path parent) throws Exception {
+    store = Cinch.quickStore(parent);
+    Store opened =
+        Store.open(store, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
+    SigningKey key = SigningKey.generate();
+    long unused = TrustedKeyFiles.add(opened.context(), key.publicKey());
+    MemoryLeaseService service =
+        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
+            .registry(new StoreInstances(opened.context()))
+            .start();
+    server = LeaseServer.builder(counting(service), service::info).port(0).start();
+    cinch = Cinch.on(store).with("CINCH_SERVER", uri());
+  }
+
+  private LeaseService counting(LeaseService service) {
+    return (LeaseService)
+        Proxy.newProxyInstance(
+            LeaseService.class.getClassLoader(),
+            new Class<?>[] {LeaseService.class},
+            (proxy, method, args) -> {
+              try {
+                return method.invoke(service, args);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              } finally {
+                if (method.getName().equals("acquire")) {
+                  acquires.release();
+                }
+              }
+            });
+  }
+
+  /** Waits until so many more attempts to acquire were answered. */
+  void awaitAcquires(int n) throws InterruptedException {
+    acquires.acquire(n);
+  }
+
+  /** Where the service is. */
+  String uri() {
+    return server.uri().toString();
+  }
+
+  @Override
+  public void close() throws Exception {
+    server.close();
+  }
+}

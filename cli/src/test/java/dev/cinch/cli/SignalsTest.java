@@ -1,0 +1,122 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Real processes that are told to end, in the middle of their work. */
+@Timeout(120)
+class SignalsTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String LEASE = "--lease=jobs/1";
+
+  @TempDir Path temp;
+
+  private Forked append(Path store, String... options) throws Exception {
+    var args = new java.util.ArrayList<>(List.of("append", "--log=jobs", "--store=" + store));
+    args.addAll(List.of(options));
+    return new Forked(temp, args.toArray(String[]::new));
+  }
+
+  @Test
+  void sigtermFinishesWhatWasTakenAndGivesTheLeasesBack() throws Exception {
+    try (var served = new Served(temp);
+        Forked append = append(served.store, LEASE, "--server=" + served.uri(), "--json")) {
+      append.type("one\ntw");
+      JsonNode receipt = JSON.readTree(append.line());
+      assertEquals("committed", receipt.get("state").textValue());
+      append.signal("TERM"); // its input is still open
+      append.ended(143);
+      assertEquals(List.of(), append.rest());
+      assertEquals(
+          "cinch append: stopped by SIGTERM before the end of the input: 1 messages committed\n",
+          append.err());
+      Cinch cinch = served.cinch;
+      assertEquals("one\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+      JsonNode next =
+          JSON.readTree(cinch.run("lease", "acquire", "jobs/1").ended(0).out())
+              .get("witnesses")
+              .get(0);
+      assertEquals("released", next.get("previousEnding").textValue());
+      assertTrue(next.get("watermark").longValue() >= receipt.get("timestamp").longValue());
+      assertTrue(next.get("fenceUpTo") == null, next.toString());
+    }
+  }
+
+  @Test
+  void sigintEndsAPlainAppendInTheSameWay() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    try (Forked append = append(store, "--json")) {
+      append.type("one\ntwo\n");
+      append.line();
+      append.line();
+      append.signal("INT");
+      append.ended(130);
+      assertEquals(
+          "cinch append: stopped by SIGINT before the end of the input: 2 messages committed\n",
+          append.err());
+    }
+    assertEquals("one\ntwo\n", Cinch.on(store).run("cat", "--log=jobs", "--live").out());
+  }
+
+  @Test
+  void aSecondSignalEndsItAtOnce() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    try (Forked append = append(store, "--json")) {
+      append.type("x\n");
+      append.line();
+      append.type("x\n".repeat(5_000)); // more receipts than the pipe holds, and nobody reads them
+      append.signal("TERM");
+      append.signal("INT");
+      int code = append.await();
+      assertTrue(code == 143 || code == 130, "ended " + code); // whichever came second
+      assertEquals("", append.err());
+    }
+  }
+
+  @Test
+  void aSignalEndsTheWaitForALeaseAndNothingIsTaken() throws Exception {
+    try (var served = new Served(temp)) {
+      served.cinch.run("lease", "acquire", "--for=60s", "jobs/1").ended(0);
+      served.awaitAcquires(1);
+      try (Forked append =
+          append(served.store, LEASE, "--server=" + served.uri(), "--wait=1h")) {
+        append.type("never\n");
+        served.awaitAcquires(2); // it tries again
+        append.signal("TERM");
+        append.ended(143);
+        assertEquals("cinch append: stopped by SIGTERM; nothing was appended\n", append.err());
+      }
+      assertEquals("", served.cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+    }
+  }
+
+  @Test
+  void afterSigkillReceiptsAreTrueAndTheNextHolderFences() throws Exception {
+    try (var served = new Served(temp)) {
+      Cinch cinch = served.cinch;
+      try (Forked append =
+          append(
+              served.store, LEASE, "--server=" + served.uri(), "--lease-for=2s", "--json")) {
+        append.type("a\nb\n");
+        append.line();
+        append.line();
+        append.signal("KILL");
+        append.ended(137);
+      }
+      cinch.feed("c\n", "append", "--log=jobs", LEASE).failed(3, "jobs/1 is held by \"");
+      cinch.feed("c\n", "append", "--log=jobs", LEASE, "--wait=60s").ended(0);
+      cinch.settle("jobs");
+      assertEquals("a\nb\nc\n", cinch.run("cat", "--log=jobs").ended(0).out());
+      Cinch.Ran audited = cinch.run("audit").ended(0);
+      assertTrue(audited.out().contains(" 1 handovers, 1 fences; 0 violations"), audited.out());
+    }
+  }
+}
