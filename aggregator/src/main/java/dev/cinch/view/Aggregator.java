@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,6 +39,7 @@ public final class Aggregator {
   private final HorizonChain chain;
   private final Segments segments;
   private final SegmentFeed feed;
+  private final LongConsumer progress;
 
   /**
    * How much goes into one segment. A segment has whole records, at least one; it ends before the
@@ -79,7 +81,15 @@ public final class Aggregator {
   }
 
   public Aggregator(Log log, Limits limits) {
+    this(log, limits, messages -> {});
+  }
+
+  /**
+   * @param progress told the number of messages merged so far in a run, after every record
+   */
+  public Aggregator(Log log, Limits limits, LongConsumer progress) {
     this.log = log.context();
+    this.progress = progress;
     this.limits = limits;
     this.chain = new HorizonChain(this.log);
     this.segments = new Segments(this.log);
@@ -108,7 +118,7 @@ public final class Aggregator {
           long to = before.map(SegmentHeader::to).orElse(Long.MIN_VALUE);
           return new Result(published, last.orElse(0), messages, bytes, to);
         }
-        mine = publish(last.orElse(0) + 1, records);
+        mine = publish(last.orElse(0) + 1, records, messages);
       } catch (SegmentsDifferException e) {
         throw e;
       } catch (IOException e) {
@@ -174,7 +184,8 @@ public final class Aggregator {
    * Writes, forces and links a segment, then reads back what stands there. Empty if somebody
    * published another range under the number first.
    */
-  private Optional<Published> publish(long number, List<Link> records) throws IOException {
+  private Optional<Published> publish(long number, List<Link> records, long before)
+      throws IOException {
     SegmentHeader header = header(number, records);
     Path name = log.layout().segment(number);
     StoreFs fs = log.store().fs();
@@ -187,6 +198,7 @@ public final class Aggregator {
         var encoder = new SegmentEncoder(header, written);
         for (Link link : records) {
           feed.feed(link.record(), encoder);
+          progress.accept(before + encoder.messages());
         }
         encoder.end();
         written.force();

@@ -103,12 +103,22 @@ public final class Retention {
    */
   @CanIgnoreReturnValue
   public Plan run() throws IOException {
+    return run(path -> {});
+  }
+
+  /**
+   * As {@link #run()}.
+   *
+   * @param each told of every bucket directory and record that went
+   */
+  @CanIgnoreReturnValue
+  public Plan run(Consumer<Path> each) throws IOException {
     Optional<Checkpoint> due = due();
     if (due.isPresent()) {
       publish(due.get());
     }
     Optional<Checkpoint> checkpoint = chain.checkpoint();
-    var remover = new Remover();
+    var remover = new Remover(each);
     if (checkpoint.isPresent()) {
       new RetiredTree(log).walk(checkpoint.get(), remover);
     }
@@ -215,8 +225,13 @@ public final class Retention {
   }
 
   private final class Remover implements RetiredTree.Visitor {
+    private final Consumer<Path> each;
     private long buckets;
     private long records;
+
+    Remover(Consumer<Path> each) {
+      this.each = each;
+    }
 
     /**
      * Rule R3: data files first, then the prelock, the lock last. A late writer may come back at
@@ -237,6 +252,7 @@ public final class Retention {
         remove(LogLayout.lock(directory));
         fs.rmdir(directory);
         buckets++;
+        each.accept(directory);
       } catch (NoSuchFileException e) {
         LOG.debug("{}: somebody else retired it", directory);
       } catch (DirectoryNotEmptyException e) {
@@ -267,6 +283,7 @@ public final class Retention {
     public void record(Path file) throws IOException {
       remove(file);
       records++;
+      each.accept(file);
     }
 
     @Override

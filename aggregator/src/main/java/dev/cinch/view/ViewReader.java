@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Reads a log's settled messages from segments as far as they go, which is one file instead of many
  * directories, then the rest from buckets. The same messages in the same order as {@link
- * LogReader#settled}. Thread-safe.
+ * LogReader#settled}. Thread-safe. For a user who may only read, how far that is may be old.
  */
 @CheckReturnValue
 public final class ViewReader {
@@ -53,17 +53,17 @@ public final class ViewReader {
     long at = Math.max(from, covered);
     boolean more = true;
     if (from < covered) {
-      long last = segments.last(true).orElseThrow();
+      long last = segments.lastAsPermitted().orElseThrow();
       more = segments.read(from, Math.min(to, covered), last, sink, objection);
     }
     // The rest, and how far the log is settled.
     long end = more ? Math.max(at, to) : at;
-    return log.reader().settled(at, end, true, sink, objection);
+    return log.reader().settled(at, end, sink, objection);
   }
 
   /** The time through which segments cover the log, {@link Long#MIN_VALUE} if there is none. */
   public long covered() throws IOException {
-    OptionalLong last = segments.last(true);
+    OptionalLong last = segments.lastAsPermitted();
     if (last.isEmpty()) {
       return Long.MIN_VALUE;
     }
@@ -81,7 +81,7 @@ public final class ViewReader {
       throws IOException {
     long covered = covered();
     if (from < covered) {
-      long last = segments.last(true).orElseThrow();
+      long last = segments.lastAsPermitted().orElseThrow();
       boolean unused = segments.read(from, Math.min(to, covered), last, sink, objection);
     }
     return covered;

@@ -169,6 +169,11 @@ public final class Store {
     return names(context.fresh().list(context.layout().logs(), context.fileMode()));
   }
 
+  /** As {@link #freshLogs} where this user may create files in the store, else as {@link #logs}. */
+  public List<LogName> permittedLogs() throws IOException {
+    return names(context.fresh().listAsPermitted(context.layout().logs(), context.fileMode()));
+  }
+
   private static List<LogName> names(List<String> entries) {
     return entries.stream()
         .filter(name -> !LogLayout.isTemporary(name))

@@ -29,7 +29,9 @@ final class AuditCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    AuditReport r = LeaseAuditor.audit(store.open());
+    var progress = new Progress(io);
+    AuditReport r = LeaseAuditor.audit(store.open(), n -> progress.show(n, " messages audited"));
+    progress.end();
     try (Output out = io.output()) {
       for (Violation v : r.violations()) {
         out.line("violation: " + Failure.oneLine(v.toString()));

@@ -102,18 +102,36 @@ final class CatCommand implements Callable<Integer> {
     long start = from == null ? Long.MIN_VALUE : from.nanos();
     long end = to == null ? Long.MAX_VALUE : to.nanos();
     var ignored = new IgnoredMessages(io, "cinch cat");
+    var progress = new Progress(io);
     try (Output out = io.output()) {
-      MessageSink sink = sink(out, target.context().bucketWidth());
+      MessageSink sink = watched(progress, sink(out, target.context().bucketWidth()));
       if (live) {
         reader.live(start, end, sink, ignored);
       } else if (follow) {
         follow(opened, reader, start, end, sink, ignored, out);
       } else {
-        reader.settled(start, end, true, sink, ignored);
+        reader.settled(start, end, sink, ignored);
       }
     }
+    progress.end();
     ignored.end();
     return ExitCode.GOOD;
+  }
+
+  /** Shows on a terminal how many there were, unless the messages themselves go to it. */
+  private MessageSink watched(Progress progress, MessageSink sink) {
+    if (!io.terminal() || io.outTerminal()) {
+      return sink;
+    }
+    return new MessageSink() {
+      private long count;
+
+      @Override
+      public boolean accept(Message message) throws IOException {
+        progress.show(++count, " messages");
+        return sink.accept(message);
+      }
+    };
   }
 
   /** The next record is waited for by listing, never by asking for its name (rule N3). */
@@ -130,7 +148,7 @@ final class CatCommand implements Callable<Integer> {
     long pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
     long next = start;
     while (true) {
-      long settled = reader.settled(next, end, true, sink, ignored);
+      long settled = reader.settled(next, end, sink, ignored);
       out.flush();
       next = Math.max(next, settled);
       if (next >= end) {

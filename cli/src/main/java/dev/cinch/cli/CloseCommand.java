@@ -96,13 +96,20 @@ final class CloseCommand implements Callable<Integer> {
 
   private void close(Log opened, Output out)
       throws IOException, InterruptedException, LeaseUnavailableException {
-    HorizonAdvance horizon = opened.horizon();
+    var progress = new Progress(io);
+    var horizon =
+        new HorizonAdvance(opened.context(), n -> progress.show(n, " buckets of " + opened.name()));
     Optional<Link> before = horizon.chain().freshTip();
     long to = through != null ? through.nanos() : horizon.reachable();
     if (before.isPresent() && before.get().record().to() >= to) {
       return;
     }
-    Link last = advance(opened, horizon, to);
+    Link last;
+    try {
+      last = advance(opened, horizon, to);
+    } finally {
+      progress.end();
+    }
     long first = before.map(b -> b.record().number()).orElse(0L) + 1;
     long buckets = last.record().buckets().size();
     for (long n = first; n < last.record().number(); n++) {

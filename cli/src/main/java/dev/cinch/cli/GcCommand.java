@@ -28,6 +28,7 @@ import picocli.CommandLine.Spec;
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class GcCommand implements Callable<Integer> {
   private final Io io;
+  private long deleted;
 
   @Spec CommandSpec spec;
   @Mixin StoreOptions store;
@@ -72,7 +73,9 @@ final class GcCommand implements Callable<Integer> {
         out.line("would delete " + path);
       }
     } else {
-      plan = keeper.run();
+      var progress = new Progress(io);
+      plan = keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
+      progress.end();
     }
     if (plan.buckets() + plan.records() + plan.temporaries() > 0) {
       out.line(

@@ -100,7 +100,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
     Store opened =
         Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE));
     var ids = new ArrayList<Id>();
-    for (LogName name : logs.isEmpty() ? opened.freshLogs() : logs) {
+    for (LogName name : logs.isEmpty() ? opened.permittedLogs() : logs) {
       ids.add(opened.log(name).id());
     }
     return LogSet.of(ids);

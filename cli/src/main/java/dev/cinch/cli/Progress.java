@@ -1,25 +1,55 @@
 package dev.cinch.cli;
 
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.time.TimeSource;
+
 /** Shows on a terminal that long work goes on; says nothing in a pipe. Not thread-safe. */
 final class Progress {
-  private static final int EVERY = 256;
+  private static final long PAUSE_NANOS = 200_000_000;
+
+  /** Moves to the line's beginning and empties it. */
+  private static final String CLEAR = "\r\033[K";
 
   private final Io io;
-  private long shown;
+  private final TimeSource time;
+  private boolean shown;
+  private long next = Long.MIN_VALUE;
 
   Progress(Io io) {
-    this.io = io;
+    this(io, SystemTime.INSTANCE);
   }
 
   /**
-   * Shows a count every so often.
+   * @param time its monotonic clock says when to show something again
+   */
+  Progress(Io io, TimeSource time) {
+    this.io = io;
+    this.time = time;
+  }
+
+  /**
+   * Shows a count, five times a second at most.
    *
    * @param rest what follows the count
    */
   void show(long count, String rest) {
-    if (io.terminal() && count - shown >= EVERY) {
-      shown = count;
-      io.err().print("\r" + count + rest + " \r");
+    if (!io.terminal()) {
+      return;
+    }
+    long now = time.monotonicNanos();
+    if (!shown || now - next >= 0) {
+      shown = true;
+      next = now + PAUSE_NANOS;
+      io.err().print(CLEAR + count + rest);
+      io.err().flush();
+    }
+  }
+
+  /** Leaves the line empty, for what is said at the end. */
+  void end() {
+    if (shown) {
+      shown = false;
+      io.err().print(CLEAR);
       io.err().flush();
     }
   }

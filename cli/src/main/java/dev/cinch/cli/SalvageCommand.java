@@ -64,6 +64,7 @@ final class SalvageCommand implements Callable<Integer> {
         throw new IOException("there is no log \"" + log + "\" in " + store, e);
       }
       out.flush();
+      printer.progress.end();
       printer.summary();
       return printer.damaged > 0 ? ExitCode.DAMAGE : ExitCode.GOOD;
     }

@@ -39,7 +39,9 @@ final class VerifyCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     try (Output out = io.output()) {
-      VerifySummary s = StoreVerifier.verify(store.store, store.environment(), new Printer(out));
+      var printer = new Printer(out);
+      VerifySummary s = StoreVerifier.verify(store.store, store.environment(), printer);
+      printer.progress.end();
       out.line(
           "%s: %d files (%d bytes), %d logs, %d records, %d buckets, %d messages; %d damaged, %d covered by locks, %d notes"
               .formatted(

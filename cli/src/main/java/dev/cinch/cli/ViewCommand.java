@@ -70,7 +70,14 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       Store opened = store.open();
       try (Output out = io.output()) {
         for (Log log : logs.open(opened)) {
-          Aggregator.Result r = new Aggregator(log).run();
+          var progress = new Progress(io);
+          Aggregator.Result r =
+              new Aggregator(
+                      log,
+                      Aggregator.Limits.DEFAULT,
+                      n -> progress.show(n, " messages of " + log.name()))
+                  .run();
+          progress.end();
           if (r.published() > 0) {
             out.line(
                 "%s: %d segment%s up to number %d through %s (%d messages, %d bytes)"

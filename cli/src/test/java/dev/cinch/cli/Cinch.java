@@ -32,6 +32,7 @@ final class Cinch {
   private static final Duration LATER = Duration.ofMinutes(10);
 
   private final Map<String, String> env = new HashMap<>();
+  private boolean terminal;
 
   /** What a command said and how it ended. */
   record Ran(int code, byte[] bytes, String err) {
@@ -67,6 +68,13 @@ final class Cinch {
     return this;
   }
 
+  /** From now on standard error is a terminal, and standard output a file. */
+  @CanIgnoreReturnValue
+  Cinch onTerminal() {
+    terminal = true;
+    return this;
+  }
+
   Ran run(String... args) {
     return feed(new byte[0], args);
   }
@@ -84,7 +92,7 @@ final class Cinch {
             out,
             new PrintStream(err, true, StandardCharsets.UTF_8),
             env::get,
-            false,
+            terminal,
             false,
             Stop.byHand());
     int code = Main.run(args, io);
@@ -130,6 +138,13 @@ final class Cinch {
 
   /** Lines that were appended some minutes ago, and are settled. */
   void settled(String log, String lines) throws Exception {
+    overdue(log, lines);
+    long last = SystemTime.INSTANCE.wallNanos() - LATER.toNanos();
+    at(Duration.ZERO, log).horizon().advance(last, OptionalLong.empty());
+  }
+
+  /** Lines that were appended some minutes ago, and that nobody has settled. */
+  void overdue(String log, String lines) throws Exception {
     Log then = at(LATER.negated(), log);
     try (var writer = then.writer(Durability.CLOSE)) {
       for (String line : lines.lines().toList()) {
@@ -137,7 +152,5 @@ final class Cinch {
         var unused = writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length);
       }
     }
-    long last = SystemTime.INSTANCE.wallNanos() - LATER.toNanos();
-    at(Duration.ZERO, log).horizon().advance(last, OptionalLong.empty());
   }
 }

@@ -10,15 +10,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** The command line in a process of its own, with the signals that it would have on a terminal. */
 final class Forked implements AutoCloseable {
   private final Process process;
   private final BufferedReader out;
-  private final Path err;
+  private final BufferedReader err;
 
-  Forked(Path temp, String... args) throws IOException {
-    err = Files.createTempFile(temp, "err", "");
+  Forked(String... args) throws IOException {
     var command = new ArrayList<String>();
     if (Files.isExecutable(Path.of("/usr/bin/env"))) {
       // A test that a script runs in the background was told to ignore SIGINT, and so are its
@@ -35,8 +35,9 @@ final class Forked implements AutoCloseable {
             System.getProperty("java.class.path"),
             Main.class.getName()));
     command.addAll(List.of(args));
-    process = new ProcessBuilder(command).redirectError(err.toFile()).start();
+    process = new ProcessBuilder(command).start();
     out = process.inputReader(StandardCharsets.UTF_8);
+    err = process.errorReader(StandardCharsets.UTF_8);
   }
 
   /** Starts a lease service on the store, and says where. */
@@ -44,7 +45,7 @@ final class Forked implements AutoCloseable {
     var args = new ArrayList<>(List.of("serve", "--port=0", "--store=" + store));
     args.add("--key=" + temp.resolve("served.key"));
     args.addAll(List.of(options));
-    return new Forked(temp, args.toArray(String[]::new));
+    return new Forked(args.toArray(String[]::new));
   }
 
   /** The address in the first line of a {@code serve}. */
@@ -95,13 +96,18 @@ final class Forked implements AutoCloseable {
   }
 
   /** Waits for its end, and asserts how it ended. */
-  void ended(int code) throws IOException, InterruptedException {
-    assertEquals(code, await(), err());
+  void ended(int code) throws InterruptedException {
+    assertEquals(code, await());
   }
 
-  /** All that it said on standard error so far. */
-  String err() throws IOException {
-    return Files.readString(err);
+  /** Waits for a line on standard error. */
+  String errLine() throws IOException {
+    return String.valueOf(err.readLine());
+  }
+
+  /** What it says on standard error from now on until it ends, a newline after each line. */
+  String err() {
+    return err.lines().map(line -> line + "\n").collect(Collectors.joining());
   }
 
   /** Kills it if it has not ended. */

@@ -22,7 +22,7 @@ class SignalsTest {
   private Forked append(Path store, String... options) throws Exception {
     var args = new java.util.ArrayList<>(List.of("append", "--log=jobs", "--store=" + store));
     args.addAll(List.of(options));
-    return new Forked(temp, args.toArray(String[]::new));
+    return new Forked(args.toArray(String[]::new));
   }
 
   @Test

@@ -30,6 +30,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,7 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class LeaseAuditor {
   private final Store store;
+  private final LongConsumer progress;
   private final boolean required;
   private final Map<Id, AuditedLease> leases = new HashMap<>();
   private final Map<Integer, WitnessVerifier> verifiers = new HashMap<>();
@@ -53,8 +55,9 @@ public final class LeaseAuditor {
   private long unleased;
   private long witnesses;
 
-  private LeaseAuditor(Store store) {
+  private LeaseAuditor(Store store, LongConsumer progress) {
     this.store = store;
+    this.progress = progress;
     this.required = store.settings().leases() == StoreSettings.Leases.REQUIRED;
   }
 
@@ -72,7 +75,16 @@ public final class LeaseAuditor {
    * @throws IOException if the store can't be read; a single damaged file is a violation
    */
   public static AuditReport audit(Store store) throws IOException {
-    return new LeaseAuditor(store).audit();
+    return audit(store, messages -> {});
+  }
+
+  /**
+   * As {@link #audit(Store)}.
+   *
+   * @param progress told the number of messages read, after every bucket
+   */
+  public static AuditReport audit(Store store, LongConsumer progress) throws IOException {
+    return new LeaseAuditor(store, progress).audit();
   }
 
   private AuditReport audit() throws IOException {
@@ -153,6 +165,7 @@ public final class LeaseAuditor {
             scan(log, record, bucket, f, keys);
           }
         }
+        progress.accept(messages);
       } catch (DamagedException e) {
         violated(
             Rule.DAMAGE,

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,9 +41,18 @@ public final class HorizonAdvance {
   private final LogContext log;
   private final HorizonChain chain;
   private final BucketCloser closer;
+  private final LongConsumer progress;
 
   public HorizonAdvance(LogContext log) {
+    this(log, buckets -> {});
+  }
+
+  /**
+   * @param progress told the number of buckets closed so far in an advance, after each
+   */
+  public HorizonAdvance(LogContext log, LongConsumer progress) {
     this.log = log;
+    this.progress = progress;
     this.chain = new HorizonChain(log);
     this.closer = new BucketCloser(log);
   }
@@ -169,6 +179,7 @@ public final class HorizonAdvance {
     var closed = new ArrayList<ClosedBucket>();
     for (Bucket bucket : new BucketTree(log).find(from, to)) { // step 3
       closed.add(new ClosedBucket(bucket.start(), closer.close(bucket).digest()));
+      progress.accept(closed.size());
     }
     while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
       tip = Optional.of(linkNext(tip, to, closed, keys, me, now));

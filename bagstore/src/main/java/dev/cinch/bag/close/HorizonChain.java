@@ -8,8 +8,6 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
@@ -22,9 +20,6 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public final class HorizonChain {
-  /** How the JDK words EROFS. */
-  private static final String READ_ONLY = "Read-only file system";
-
   private final LogContext log;
 
   public HorizonChain(LogContext log) {
@@ -50,6 +45,18 @@ public final class HorizonChain {
   /** The last record as far as this machine knows: may be old, never wrong. */
   public Optional<Link> knownTip() throws IOException {
     return tip(log.store().fs()::list);
+  }
+
+  /**
+   * As {@link #freshTip}; for a user who may only read as {@link #knownTip}. For those who just
+   * want to read, and decide nothing by it.
+   */
+  public Optional<Link> permittedTip() throws IOException {
+    return tip(this::listAsPermitted);
+  }
+
+  private List<String> listAsPermitted(Path directory) throws IOException {
+    return log.store().fresh().listAsPermitted(directory, log.store().fileMode());
   }
 
   private interface Lister {
@@ -234,15 +241,7 @@ public final class HorizonChain {
 
   /** The number of the last checkpoint, past every cache where this user may create files. */
   OptionalLong freshCheckpoint() throws IOException {
-    try {
-      return checkpointNumber(
-          directory -> log.store().fresh().list(directory, log.store().fileMode()));
-    } catch (FileSystemException e) {
-      if (e instanceof AccessDeniedException || READ_ONLY.equals(e.getReason())) {
-        return checkpointNumber(log.store().fs()::list); // a user who may only read
-      }
-      throw e;
-    }
+    return checkpointNumber(this::listAsPermitted);
   }
 
   private OptionalLong checkpointNumber(Lister lister) throws IOException {

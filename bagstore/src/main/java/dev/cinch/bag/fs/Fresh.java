@@ -4,7 +4,9 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -19,6 +21,9 @@ import java.util.random.RandomGenerator;
  * always asks the server.
  */
 public final class Fresh {
+  /** How the JDK words EROFS. */
+  private static final String READ_ONLY = "Read-only file system";
+
   private static final RandomGenerator RANDOM = new SecureRandom();
 
   private final StoreFs fs;
@@ -53,6 +58,22 @@ public final class Fresh {
     fs.create(entry, mode).close();
     fs.unlink(entry);
     return fs.list(directory);
+  }
+
+  /**
+   * As {@link #list}; for a user who may only read, or on a read-only mount, a plain listing: it
+   * may be old then. Good for what only grows, where an old answer is not a wrong one; never for
+   * what a writer, a closer or the next holder of a lease decides by.
+   */
+  public List<String> listAsPermitted(Path directory, int mode) throws IOException {
+    try {
+      return list(directory, mode);
+    } catch (FileSystemException e) {
+      if (e instanceof AccessDeniedException || READ_ONLY.equals(e.getReason())) {
+        return fs.list(directory);
+      }
+      throw e;
+    }
   }
 
   /**

@@ -72,7 +72,23 @@ public final class LogReader {
   @CanIgnoreReturnValue
   public long settled(long from, long to, boolean fresh, MessageSink sink, Objection objection)
       throws IOException {
-    Optional<Link> tip = fresh ? chain.freshTip() : chain.knownTip();
+    return settled(fresh ? chain.freshTip() : chain.knownTip(), from, to, sink, objection);
+  }
+
+  /**
+   * As {@link #settled(long, long, boolean, MessageSink, Objection)}, as fresh as this user may
+   * look: who may not create files in the store gets what this machine knows, which may be old,
+   * never wrong. Not for reads after an acquire (rule H3).
+   */
+  @CanIgnoreReturnValue
+  public long settled(long from, long to, MessageSink sink, Objection objection)
+      throws IOException {
+    return settled(chain.permittedTip(), from, to, sink, objection);
+  }
+
+  private long settled(
+      Optional<Link> tip, long from, long to, MessageSink sink, Objection objection)
+      throws IOException {
     if (tip.isEmpty()) {
       return Long.MIN_VALUE;
     }
@@ -199,11 +215,12 @@ public final class LogReader {
 
   /**
    * Reads settled messages, then those that are not settled yet, marked so; locks are honoured
-   * where they exist, and unlisted buckets in settled time are ignored (rule H4).
+   * where they exist, and unlisted buckets in settled time are ignored (rule H4). For a user who may
+   * only read, what counts as settled may be old.
    */
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
-    Optional<Link> tip = chain.freshTip();
+    Optional<Link> tip = chain.permittedTip();
     long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     var delivery = new Delivery(log, from, to, sink, objection);
     if (tip.isPresent() && !readSettled(tip.get(), from, to, delivery)) {

@@ -34,6 +34,16 @@ public final class Segments {
         fresh
             ? log.store().fresh().list(log.layout().segments(), log.store().fileMode())
             : log.store().fs().list(log.layout().segments());
+    return number(names);
+  }
+
+  /** As {@link #last} past every cache where this user may create files; else it may be old. */
+  public OptionalLong lastAsPermitted() throws IOException {
+    return number(
+        log.store().fresh().listAsPermitted(log.layout().segments(), log.store().fileMode()));
+  }
+
+  private static OptionalLong number(List<String> names) {
     return names.stream().map(Numbered::parse).flatMapToLong(OptionalLong::stream).max();
   }
 

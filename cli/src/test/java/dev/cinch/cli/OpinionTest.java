@@ -1,0 +1,87 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Closing after a rest of more than an hour asks for a third opinion on the time (section 5). */
+class OpinionTest {
+  private static final long HOUR = 3_600_000_000_000L;
+
+  @TempDir Path temp;
+
+  /** Makes a log, and makes it look as if that had been long ago. */
+  private static void oldLog(Cinch cinch, Path store, String name, long age) throws IOException {
+    cinch.feed("", "append", "--log", name).ended(0);
+    Path identity = store.resolve("logs").resolve(name).resolve("identity");
+    byte[] bytes = Files.readAllBytes(identity);
+    int line = 0;
+    while (bytes[line] != '\n') {
+      line++;
+    }
+    var document =
+        (ObjectNode) new ObjectMapper().readTree(Arrays.copyOfRange(bytes, line, bytes.length));
+    document.put("created", document.get("created").longValue() - age);
+    Files.write(identity, Envelope.encode("log", document));
+  }
+
+  private static LeaseServer server(long offset) throws Exception {
+    MemoryLeaseService service =
+        MemoryLeaseService.builder(
+                new WitnessSigner(SigningKey.generate()), new SystemTime(offset))
+            .fresh(true)
+            .start();
+    return LeaseServer.builder(service, service::info).port(0).start();
+  }
+
+  @Test
+  void aLongRestNeedsTheServiceOrTheOperator() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    oldLog(cinch, store, "one", 2 * HOUR);
+    oldLog(cinch, store, "two", 2 * HOUR);
+    cinch
+        .run("close", "--log=one")
+        .failed(3, "or confirm the present time yourself (--server or --trust-clock)");
+    cinch.run("close", "--log=one", "--server=http://127.0.0.1:1").failed(4, "can't connect");
+    try (LeaseServer late = server(-2 * HOUR)) {
+      cinch
+          .run("close", "--log=one", "--server=" + late.uri())
+          .failed(3, "it says the present is ");
+    }
+    cinch.run("close", "--log=one", "--trust-clock", "--clock-offset=3h").failed(3, "clock is");
+    assertEquals("", cinch.run("cat", "--log=one").ended(0).out());
+    try (var records = Files.list(store.resolve("logs/one/horizon/records"))) {
+      assertEquals(0, records.count()); // every refusal left the horizon where it was
+    }
+    try (LeaseServer right = server(0)) {
+      Cinch.Ran ran = cinch.run("close", "--log=one", "--server=" + right.uri()).ended(0);
+      assertTrue(ran.out().startsWith("one: settled through "), ran.out());
+    }
+    Cinch.Ran ran = cinch.run("close", "--log=two", "--trust-clock").ended(0);
+    assertTrue(ran.out().startsWith("two: settled through "), ran.out());
+    cinch.run("close").ended(0); // and from then on by itself
+  }
+
+  @Test
+  void aShortRestNeedsNobody() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    oldLog(cinch, store, "one", HOUR - 60_000_000_000L);
+    cinch.run("close", "--server=http://127.0.0.1:1").ended(0); // not even asked
+  }
+}
