@@ -80,7 +80,9 @@ class AppendJobTest {
     assertEquals(4, job.committed());
     assertEquals(2, job.failed());
     assertEquals(1 + AppendJob.RESENDS, submitted.stream().filter("d"::equals).count());
-    assertEquals("2 of 6 messages not appended (lines 4, 6): the bucket was closed; no more input was taken", job.summary());
+    assertEquals(
+        "2 of 6 messages not appended (lines 4, 6): the bucket was closed; no more input was taken",
+        job.summary());
     List<String> receipts = bytes.toString(StandardCharsets.UTF_8).lines().toList();
     assertTrue(receipts.get(1).startsWith("{\"line\":2,\"state\":\"committed\",\"timestamp\":6,"));
     assertEquals(

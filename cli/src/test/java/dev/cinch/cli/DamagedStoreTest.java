@@ -94,7 +94,14 @@ class DamagedStoreTest {
 
   private static HorizonRecord listing(HorizonRecord r, List<ClosedBucket> buckets) {
     return new HorizonRecord(
-        r.log(), r.number(), r.from(), r.to(), r.previous(), r.trustedKeys(), buckets, r.closer(),
+        r.log(),
+        r.number(),
+        r.from(),
+        r.to(),
+        r.previous(),
+        r.trustedKeys(),
+        buckets,
+        r.closer(),
         r.settledAt());
   }
 
@@ -123,9 +130,7 @@ class DamagedStoreTest {
     var next = new Bucket(good.bucket().end(), good.bucket().width());
     told(lock, lock, new BucketLock(good.store(), good.log(), next, good.files()).encode());
     told(
-        lock,
-        lock,
-        new BucketLock(new Id(1, 2), good.log(), good.bucket(), good.files()).encode());
+        lock, lock, new BucketLock(new Id(1, 2), good.log(), good.bucket(), good.files()).encode());
     told(lock, lock, longer(good, 1).encode()); // the record names another digest
     told(lock, lock, longer(good, -1).encode());
   }
@@ -137,7 +142,13 @@ class DamagedStoreTest {
     files.set(
         0,
         new LockedFile(
-            f.name(), f.validLength() + by, f.messages(), f.first(), f.last(), f.digest(), f.copy()));
+            f.name(),
+            f.validLength() + by,
+            f.messages(),
+            f.first(),
+            f.last(),
+            f.digest(),
+            f.copy()));
     return new BucketLock(lock.store(), lock.log(), lock.bucket(), files);
   }
 
@@ -183,15 +194,29 @@ class DamagedStoreTest {
         record,
         record,
         new HorizonRecord(
-                new Id(1, 2), r.number(), r.from(), r.to(), r.previous(), r.trustedKeys(),
-                r.buckets(), r.closer(), r.settledAt())
+                new Id(1, 2),
+                r.number(),
+                r.from(),
+                r.to(),
+                r.previous(),
+                r.trustedKeys(),
+                r.buckets(),
+                r.closer(),
+                r.settledAt())
             .encode());
     told(
         record,
         record,
         new HorizonRecord(
-                r.log(), r.number() + 1, r.from(), r.to(), r.previous(), r.trustedKeys(),
-                r.buckets(), r.closer(), r.settledAt())
+                r.log(),
+                r.number() + 1,
+                r.from(),
+                r.to(),
+                r.previous(),
+                r.trustedKeys(),
+                r.buckets(),
+                r.closer(),
+                r.settledAt())
             .encode());
   }
 }

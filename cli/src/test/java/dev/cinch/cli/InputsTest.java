@@ -35,8 +35,7 @@ class InputsTest {
   void newlinesAndNulsWithinAMessageSurviveJson() throws Exception {
     Path root = Cinch.quickStore(temp);
     byte[] payload = "a\nb\0c\r\n\n".getBytes(StandardCharsets.UTF_8);
-    Store store =
-        Store.open(root, Store.Environment.of(new MachineName("m"), SystemTime.INSTANCE));
+    Store store = Store.open(root, Store.Environment.of(new MachineName("m"), SystemTime.INSTANCE));
     try (LogWriter writer = store.createLog(new LogName("jobs")).writer(Durability.SYNC)) {
       assertTrue(writer.append(payload) instanceof Receipt.Committed);
       assertTrue(writer.append(new byte[0]) instanceof Receipt.Committed);
@@ -48,8 +47,7 @@ class InputsTest {
     String text = new ObjectMapper().readTree(lines.get(0)).get("payload").textValue();
     assertArrayEquals(payload, text.getBytes(StandardCharsets.UTF_8));
     assertEquals("", new ObjectMapper().readTree(lines.get(1)).get("payload").textValue());
-    assertEquals(
-        "a\nb\0c\r\n\n\n\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+    assertEquals("a\nb\0c\r\n\n\n\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
   }
 
   @Test

@@ -120,9 +120,7 @@ class LeaseCommandsTest {
     String[] held = {"held is held by \"somebody\"", "; waited 0.3 s"};
     for (String text : held) {
       cinch.run("lease", "acquire", "--wait=300ms", "held").failed(3, text);
-      cinch
-          .feed("b\n", "append", "--log=jobs", "--lease=held", "--wait=300ms")
-          .failed(3, text);
+      cinch.feed("b\n", "append", "--log=jobs", "--lease=held", "--wait=300ms").failed(3, text);
     }
     cinch.run("lease", "acquire", "held").failed(3, "held is held by \"somebody\"");
     cinch.run("lease", "acquire", "--for=1s", "soon").ended(0);

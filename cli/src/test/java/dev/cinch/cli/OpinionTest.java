@@ -41,8 +41,7 @@ class OpinionTest {
 
   private static LeaseServer server(long offset) throws Exception {
     MemoryLeaseService service =
-        MemoryLeaseService.builder(
-                new WitnessSigner(SigningKey.generate()), new SystemTime(offset))
+        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), new SystemTime(offset))
             .fresh(true)
             .start();
     return LeaseServer.builder(service, service::info).port(0).start();

@@ -60,8 +60,7 @@ class ProgressTest {
   @Test
   void aCountNowAndThenAndAnEmptyLineAtTheEnd() {
     String clear = "\r\033[K";
-    assertEquals(
-        clear + "0 things" + clear + "2 things" + clear + "4 things" + clear, shown(true));
+    assertEquals(clear + "0 things" + clear + "2 things" + clear + "4 things" + clear, shown(true));
     assertEquals("", shown(false));
   }
 

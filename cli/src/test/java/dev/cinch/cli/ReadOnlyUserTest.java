@@ -116,9 +116,11 @@ class ReadOnlyUserTest {
     assertEquals("one\ntwo\n", cinch.run("cat", "--log=jobs").ended(0).out());
     assertEquals("one\ntwo\nthree\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
     assertEquals("one\ntwo\n", cinch.run("view", "cat", "--log=jobs").ended(0).out());
-    String settled = new ObjectMapper().readTree(
-        cinch.run("cat", "--log=jobs", "--format=json").out().lines().toList().get(1))
-        .get("timestamp").asText();
+    String settled =
+        new ObjectMapper()
+            .readTree(cinch.run("cat", "--log=jobs", "--format=json").out().lines().toList().get(1))
+            .get("timestamp")
+            .asText();
     assertEquals(
         "one\n", cinch.run("cat", "--log=jobs", "--follow", "--to", settled).ended(0).out());
     assertTrue(cinch.run("verify").ended(0).out().startsWith("intact: "));
@@ -126,8 +128,7 @@ class ReadOnlyUserTest {
     cinch.run("lease", "list").ended(0);
     cinch.run("lease", "show", "x").ended(0);
     String grant = cinch.run("lease", "acquire", "--for=1s", "y").ended(0).out();
-    assertEquals(
-        1, new ObjectMapper().readTree(grant).get("witnesses").get(0).get("logs").size());
+    assertEquals(1, new ObjectMapper().readTree(grant).get("witnesses").get(0).get("logs").size());
     for (String[] command :
         List.of(
             new String[] {"append", "--log=jobs"},

@@ -112,7 +112,13 @@ class ServerDeathTest {
               false,
               Stop.byHand());
       String[] append = {
-        "append", "--log=jobs", "--lease=a", "--lease=b", "--lease-for=2s", "--json", "--durability=close"
+        "append",
+        "--log=jobs",
+        "--lease=a",
+        "--lease=b",
+        "--lease-for=2s",
+        "--json",
+        "--durability=close"
       };
       int code = Main.run(append, io);
       String said = err.toString(StandardCharsets.UTF_8);

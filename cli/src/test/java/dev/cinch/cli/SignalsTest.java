@@ -86,8 +86,7 @@ class SignalsTest {
     try (var served = new Served(temp)) {
       served.cinch.run("lease", "acquire", "--for=60s", "jobs/1").ended(0);
       served.awaitAcquires(1);
-      try (Forked append =
-          append(served.store, LEASE, "--server=" + served.uri(), "--wait=1h")) {
+      try (Forked append = append(served.store, LEASE, "--server=" + served.uri(), "--wait=1h")) {
         append.type("never\n");
         served.awaitAcquires(2); // it tries again
         append.signal("TERM");
@@ -103,8 +102,7 @@ class SignalsTest {
     try (var served = new Served(temp)) {
       Cinch cinch = served.cinch;
       try (Forked append =
-          append(
-              served.store, LEASE, "--server=" + served.uri(), "--lease-for=2s", "--json")) {
+          append(served.store, LEASE, "--server=" + served.uri(), "--lease-for=2s", "--json")) {
         append.type("a\nb\n");
         append.line();
         append.line();

@@ -215,8 +215,8 @@ public final class LogReader {
 
   /**
    * Reads settled messages, then those that are not settled yet, marked so; locks are honoured
-   * where they exist, and unlisted buckets in settled time are ignored (rule H4). For a user who may
-   * only read, what counts as settled may be old.
+   * where they exist, and unlisted buckets in settled time are ignored (rule H4). For a user who
+   * may only read, what counts as settled may be old.
    */
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
