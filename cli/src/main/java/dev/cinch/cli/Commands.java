@@ -31,7 +31,9 @@ import picocli.CommandLine.Spec;
       "1:damage or a violation was found",
       "2:the command line is wrong",
       "3:refused: rejected, lease not held, too early, clock off",
-      "4:unavailable: no store, no server, no permission, an I/O error"
+      "4:unavailable: no store, no server, no permission, an I/O error",
+      "130:append was stopped by SIGINT, and finished what it had taken",
+      "143:the same by SIGTERM"
     },
     footer = {
       "",

@@ -53,7 +53,7 @@ class CommandsTest {
   @Test
   void helpListsTheExitCodes() {
     String help = new Cinch().run("--help").ended(0).out();
-    for (int code = 0; code <= 4; code++) {
+    for (int code : new int[] {0, 1, 2, 3, 4, 130, 143}) {
       assertTrue(help.matches("(?s).*\n +" + code + " +\\S.*"), help);
     }
   }
