@@ -9,8 +9,8 @@ import java.util.concurrent.ArrayBlockingQueue;
 /**
  * How many runs of the simulator it takes until each mutation is caught.
  *
- * <p>{@code MutationCampaign RUNS [NAME...]}: at most so many runs each, for the mutations named, or
- * all. Run it in {@code aggregator}. Prints a table; exits with 1 if one was not caught.
+ * <p>{@code MutationCampaign RUNS [NAME...]}: at most so many runs each, for the mutations named,
+ * or all. Run it in {@code aggregator}. Prints a table; exits with 1 if one was not caught.
  */
 public final class MutationCampaign {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -57,7 +57,9 @@ public final class MutationCampaign {
   }
 
   private static void work(
-      java.util.Queue<Mutation> queue, long most, java.util.concurrent.atomic.AtomicInteger missed) {
+      java.util.Queue<Mutation> queue,
+      long most,
+      java.util.concurrent.atomic.AtomicInteger missed) {
     for (Mutation m = queue.poll(); m != null; m = queue.poll()) {
       String runs;
       try {
