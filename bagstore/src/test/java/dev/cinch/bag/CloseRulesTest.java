@@ -240,8 +240,12 @@ class CloseRulesTest {
       var fs = new FaultyFs(rig.disk.view(Rig.BOB));
       fs.arm(1, Fault.ERROR_AFTER, op -> op.is(Kind.LINK, name));
       Log closer = rig.open(fs);
-      assertThrows(IOException.class, () -> rig.settle(closer));
-      rig.settle(closer);
+      if (name.equals("lock")) {
+        rig.settle(closer); // at once: the truth is what the name holds
+      } else {
+        assertThrows(IOException.class, () -> rig.settle(closer));
+        rig.settle(closer);
+      }
       ledger.check(Ledger.settled(closer));
     }
   }

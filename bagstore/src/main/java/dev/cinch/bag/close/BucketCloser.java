@@ -94,6 +94,16 @@ public final class BucketCloser {
         }
         LOG.debug("{}: {}; trying again until caches have expired", directory, e.toString());
         log.store().time().sleepNanos(RETRY_NANOS);
+      } catch (IOException e) {
+        // Who finishes first removes the temporary files of the others (close, step 5): over NFS an
+        // open one is stale then.
+        fs.list(directory);
+        Optional<Closed> now = read(bucket);
+        if (now.isEmpty()) {
+          throw e;
+        }
+        fs.forceDirectory(directory);
+        return now.get();
       }
     }
   }

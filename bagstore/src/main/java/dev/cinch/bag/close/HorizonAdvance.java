@@ -111,8 +111,17 @@ public final class HorizonAdvance {
     questionLongAdvance(tip, to, opinion);
     Id me = Id.random(log.store().random());
     Path intent = log.layout().intent(to, me);
-    log.store().fs().create(intent, log.store().fileMode()).close(); // step 2
-    log.store().fs().forceDirectory(log.layout().intents());
+    try {
+      log.store().fs().create(intent, log.store().fileMode()).close(); // step 2
+      log.store().fs().forceDirectory(log.layout().intents());
+    } catch (NoSuchFileException e) {
+      // Swept before it had its mode, by somebody who got there meanwhile.
+      Optional<Link> swept = chain.freshTip();
+      if (reaches(swept, to)) {
+        return durable(swept.orElseThrow());
+      }
+      throw e;
+    }
     try {
       Link last = settle(to, me, now);
       sweepIntents(last.record().to());

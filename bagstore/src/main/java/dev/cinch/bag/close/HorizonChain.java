@@ -5,6 +5,7 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -105,9 +106,10 @@ public final class HorizonChain {
   private OptionalLong lastNumber(Lister lister) throws IOException {
     List<Long> groups =
         lister.list(log.layout().records()).stream()
-            .filter(name -> name.matches("\\d{7}"))
-            .map(Long::valueOf)
+            .map(LogLayout::recordGroupNumber)
+            .flatMapToLong(OptionalLong::stream)
             .sorted()
+            .boxed()
             .toList();
     // The last group may still be empty: its directory is made before its first record is linked.
     for (int i = groups.size() - 1; i >= 0; i--) {

@@ -35,6 +35,7 @@ public record LogLayout(Path root, LogName name) {
   /** What closes a bucket; everything else in it is a data file, or foreign. */
   public static final Set<String> MARKS = Set.of(PRELOCK, LOCK);
 
+  private static final int RECORD_GROUP_DIGITS = 7;
   private static final String DATA_SUFFIX = ".log";
 
   /**
@@ -110,7 +111,12 @@ public record LogLayout(Path root, LogName name) {
 
   /** The directory of the records {@code group * 1000 + 1} to {@code (group + 1) * 1000}. */
   public Path recordGroup(long group) {
-    return records().resolve(String.format("%07d", group));
+    return records().resolve(Numbered.padded(group, RECORD_GROUP_DIGITS));
+  }
+
+  /** The number of a group of records; empty for a name of another kind. */
+  public static OptionalLong recordGroupNumber(String name) {
+    return Numbered.parse(name, RECORD_GROUP_DIGITS);
   }
 
   public static long groupOfRecord(long number) {

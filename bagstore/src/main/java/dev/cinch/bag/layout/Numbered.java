@@ -1,14 +1,13 @@
 package dev.cinch.bag.layout;
 
 import java.util.OptionalLong;
-import java.util.regex.Pattern;
 
 /** A number as a file name: ten decimal digits, so that text order is number order. */
 public final class Numbered {
   /** The highest number that has a name. */
   public static final long MAX = 9_999_999_999L;
 
-  private static final Pattern SHAPE = Pattern.compile("\\d{10}");
+  private static final int DIGITS = 10;
 
   private Numbered() {}
 
@@ -19,13 +18,38 @@ public final class Numbered {
     if (number < 1 || number > MAX) {
       throw new IllegalArgumentException("no file is numbered " + number);
     }
-    return String.format("%010d", number);
+    return padded(number, DIGITS);
   }
 
   /** The number that a name stands for; empty for a name of another kind. */
   public static OptionalLong parse(String name) {
-    return SHAPE.matcher(name).matches()
-        ? OptionalLong.of(Long.parseLong(name))
-        : OptionalLong.empty();
+    return parse(name, DIGITS);
+  }
+
+  /** Decimal digits with leading zeros. Written out because listings and paths are full of them. */
+  static String padded(long number, int digits) {
+    var text = new char[digits];
+    long rest = number;
+    for (int i = digits - 1; i >= 0; i--) {
+      text[i] = (char) ('0' + rest % 10);
+      rest /= 10;
+    }
+    return new String(text);
+  }
+
+  /** The number that exactly so many decimal digits stand for; empty for anything else. */
+  static OptionalLong parse(String name, int digits) {
+    if (name.length() != digits) {
+      return OptionalLong.empty();
+    }
+    long number = 0;
+    for (int i = 0; i < digits; i++) {
+      int digit = name.charAt(i) - '0';
+      if (digit < 0 || digit > 9) {
+        return OptionalLong.empty();
+      }
+      number = number * 10 + digit;
+    }
+    return OptionalLong.of(number);
   }
 }

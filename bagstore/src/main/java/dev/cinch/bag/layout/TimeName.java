@@ -1,12 +1,8 @@
 package dev.cinch.bag.layout;
 
 import java.time.DateTimeException;
-import java.time.Instant;
-import java.time.LocalDateTime;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
+import java.time.LocalDate;
 import java.util.OptionalLong;
-import java.util.regex.Pattern;
 
 /**
  * A time as a file name: {@code 20261121T040225.000Z}, UTC, to the millisecond; text order is time
@@ -15,10 +11,9 @@ import java.util.regex.Pattern;
  * <p>Bucket widths are whole milliseconds, so every boundary has an exact name.
  */
 public final class TimeName {
-  private static final DateTimeFormatter FORMAT =
-      DateTimeFormatter.ofPattern("uuuuMMdd'T'HHmmss.SSS'Z'");
-  private static final Pattern SHAPE = Pattern.compile("\\d{8}T\\d{6}\\.\\d{3}Z");
+  private static final String SHAPE = "ddddddddTdddddd.dddZ";
   private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final long MILLIS_PER_DAY = 86_400_000;
 
   private TimeName() {}
 
@@ -29,20 +24,61 @@ public final class TimeName {
     if (Math.floorMod(nanos, NANOS_PER_MILLI) != 0) {
       throw new IllegalArgumentException(nanos + " ns is no whole millisecond");
     }
-    Instant instant = Instant.ofEpochMilli(Math.floorDiv(nanos, NANOS_PER_MILLI));
-    return FORMAT.format(instant.atOffset(ZoneOffset.UTC));
+    long millis = Math.floorDiv(nanos, NANOS_PER_MILLI);
+    LocalDate day = LocalDate.ofEpochDay(Math.floorDiv(millis, MILLIS_PER_DAY));
+    int ofDay = (int) Math.floorMod(millis, MILLIS_PER_DAY);
+    // A long's nanoseconds reach from 1677 to 2262, so that four digits hold every year.
+    long date = (day.getYear() * 100L + day.getMonthValue()) * 100 + day.getDayOfMonth();
+    int seconds = ofDay / 1_000;
+    int clock = (seconds / 3_600 * 100 + seconds / 60 % 60) * 100 + seconds % 60;
+    return Numbered.padded(date, 8)
+        + "T"
+        + Numbered.padded(clock, 6)
+        + "."
+        + Numbered.padded(ofDay % 1_000, 3)
+        + "Z";
   }
 
   /** The time that a name stands for, in nanoseconds; empty for a name of another kind. */
   public static OptionalLong parse(String name) {
-    if (!SHAPE.matcher(name).matches()) {
+    if (!hasShape(name)) {
+      return OptionalLong.empty();
+    }
+    int hour = number(name, 9, 2);
+    int minute = number(name, 11, 2);
+    int second = number(name, 13, 2);
+    if (hour > 23 || minute > 59 || second > 59) {
       return OptionalLong.empty();
     }
     try {
-      long millis = LocalDateTime.parse(name, FORMAT).toInstant(ZoneOffset.UTC).toEpochMilli();
+      LocalDate day = LocalDate.of(number(name, 0, 4), number(name, 4, 2), number(name, 6, 2));
+      long ofDay = ((hour * 60L + minute) * 60 + second) * 1_000 + number(name, 16, 3);
+      long millis = day.toEpochDay() * MILLIS_PER_DAY + ofDay;
       return OptionalLong.of(Math.multiplyExact(millis, NANOS_PER_MILLI));
     } catch (DateTimeException | ArithmeticException e) {
       return OptionalLong.empty();
     }
+  }
+
+  private static boolean hasShape(String name) {
+    if (name.length() != SHAPE.length()) {
+      return false;
+    }
+    for (int i = 0; i < SHAPE.length(); i++) {
+      char c = name.charAt(i);
+      char wanted = SHAPE.charAt(i);
+      if (wanted == 'd' ? c < '0' || c > '9' : c != wanted) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static int number(String name, int from, int digits) {
+    int number = 0;
+    for (int i = from; i < from + digits; i++) {
+      number = number * 10 + (name.charAt(i) - '0');
+    }
+    return number;
   }
 }

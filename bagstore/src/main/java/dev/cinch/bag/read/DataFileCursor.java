@@ -87,7 +87,7 @@ final class DataFileCursor implements Message, Closeable {
     this.settled = settled;
     this.codec = new FrameCodec(name.incarnation());
     this.leases = leases;
-    if (hasHeader(expected) || (settled && limit > 0 && readAgain() && hasHeader(expected))) {
+    if (hasHeader(expected) || (limit > 0 && readAgain() && hasHeader(expected))) {
       nextFrame = expected.length();
     } else if (settled && limit > 0) {
       this.in.close();
@@ -211,10 +211,11 @@ final class DataFileCursor implements Message, Closeable {
   }
 
   private boolean torn(long offset, String expected) throws IOException {
+    // Of an open bucket too: a bad page would hide messages from whoever has just taken a lease.
+    if (readAgain()) {
+      return nextFrame();
+    }
     if (settled) {
-      if (readAgain()) {
-        return nextFrame();
-      }
       throw damaged(offset, expected, "none");
     }
     nextFrame = limit;

@@ -252,13 +252,21 @@ public final class LogReader {
   }
 
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    return log.store().fs().list(directory).stream()
+    return freshNames(directory).stream()
         .map(TimeName::parse)
         .flatMapToLong(OptionalLong::stream)
         .filter(s -> Math.floorMod(s, width) == 0 && s < to && s + width > from)
         .sorted()
         .boxed()
         .toList();
+  }
+
+  /**
+   * Names past every cache: whoever has just taken a lease must find all that its last holder wrote
+   * (rules N2, H3).
+   */
+  private List<String> freshNames(Path directory) throws IOException {
+    return log.store().fresh().listAsPermitted(directory, log.store().fileMode());
   }
 
   private List<DataFileCursor> open(Bucket bucket, ClosedBucket listed, WitnessVerifier keys)
@@ -334,7 +342,7 @@ public final class LogReader {
       return open(bucket, directory, closed.get().lock().files(), keys);
     }
     var cursors = new ArrayList<DataFileCursor>();
-    for (String entry : log.store().fs().list(directory)) {
+    for (String entry : freshNames(directory)) {
       Optional<DataFileName> name = DataFileName.parse(entry);
       if (name.isPresent()) {
         Path path = directory.resolve(entry);

@@ -37,6 +37,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,6 +64,7 @@ public final class Session implements AutoCloseable {
   private final TimeSource time;
   private final WitnessCheck check;
   private final LeaseKeeper keeper;
+  private final boolean ownsKeeper;
   private final List<Holding> holdings = new CopyOnWriteArrayList<>();
   private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
   private final Lock submitting;
@@ -73,15 +75,20 @@ public final class Session implements AutoCloseable {
   private record Stamped(LeaseStamp stamp, List<Grant> grants) {}
 
   private Session(
-      Store store, LeaseService service, String holder, Writers writers, boolean ownsWriters) {
-    this.store = store;
+      LeaseService service,
+      String holder,
+      Writers writers,
+      boolean ownsWriters,
+      @Nullable LeaseKeeper shared) {
+    this.store = writers.store();
     this.service = service;
     this.holder = holder;
     this.writers = writers;
     this.ownsWriters = ownsWriters;
     this.time = store.context().time();
     this.check = new WitnessCheck(store.context());
-    this.keeper = new LeaseKeeper(time);
+    this.keeper = shared != null ? shared : new LeaseKeeper(time);
+    this.ownsKeeper = shared == null;
     var lock = new ReentrantReadWriteLock();
     this.submitting = lock.readLock();
     this.releasing = lock.writeLock();
@@ -99,12 +106,21 @@ public final class Session implements AutoCloseable {
   /** As {@link #open(Store, LeaseService, String)}, with another durability. */
   public static Session open(
       Store store, LeaseService service, String holder, Durability durability) {
-    return new Session(store, service, holder, new Writers(store, durability), true);
+    return new Session(service, holder, new Writers(store, durability), true, null);
   }
 
   /** Begins a session that shares writers with others. */
   public static Session open(Writers writers, LeaseService service, String holder) {
-    return new Session(writers.store(), service, holder, writers, false);
+    return new Session(service, holder, writers, false, null);
+  }
+
+  /**
+   * As {@link #open(Writers, LeaseService, String)}; its leases are kept by a keeper that others
+   * use too, or that the caller steps. The session does not close it.
+   */
+  public static Session open(
+      Writers writers, LeaseService service, String holder, LeaseKeeper keeper) {
+    return new Session(service, holder, writers, false, keeper);
   }
 
   /** Tells of every lease that is lost, one line; called on other threads, maybe two at once. */
@@ -255,7 +271,8 @@ public final class Session implements AutoCloseable {
    *     too long; nothing was written
    */
   public Receipt append(Log log, byte[] payload) throws MessageRefusedException {
-    Receipt receipt = submit(log, payload, 0, payload.length).await();
+    // This caller waits, so that no other thread is needed.
+    Receipt receipt = submit(log, payload, 0, payload.length, false).await();
     if (receipt instanceof Receipt.Committed c) {
       var where = new Metadata(log.id(), c.bucket().start(), c.file().toString());
       holdings.forEach(h -> h.stands(where));
@@ -270,16 +287,27 @@ public final class Session implements AutoCloseable {
    */
   public PendingReceipt submit(Log log, byte[] payload, int offset, int length)
       throws MessageRefusedException {
+    return submit(log, payload, offset, length, true);
+  }
+
+  /**
+   * As {@link #submit(Log, byte[], int, int)}.
+   *
+   * @param needsThread as for {@link dev.cinch.bag.write.LogWriter}
+   */
+  public PendingReceipt submit(Log log, byte[] payload, int offset, int length, boolean needsThread)
+      throws MessageRefusedException {
     // Nothing may get a timestamp once a release has begun to state the watermark.
     submitting.lock();
     try {
-      return submitHeld(log, payload, offset, length);
+      return submitHeld(log, payload, offset, length, needsThread);
     } finally {
       submitting.unlock();
     }
   }
 
-  private PendingReceipt submitHeld(Log log, byte[] payload, int offset, int length)
+  private PendingReceipt submitHeld(
+      Log log, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
     for (Holding h : holdings) {
       if (h.lease().remainingNanos() <= 0) {
@@ -292,7 +320,8 @@ public final class Session implements AutoCloseable {
       }
     }
     LeaseStamp stamp = stamp();
-    PendingReceipt pending = writers.writer(log).submit(stamp, payload, offset, length);
+    PendingReceipt pending =
+        writers.writer(log).submit(stamp, payload, offset, length, needsThread);
     for (Holding h : holdings) {
       h.wrote(pending.timestamp());
     }
@@ -426,7 +455,9 @@ public final class Session implements AutoCloseable {
       return release();
     } finally {
       holdings.clear();
-      keeper.close();
+      if (ownsKeeper) {
+        keeper.close();
+      }
       if (ownsWriters) {
         writers.close();
       }

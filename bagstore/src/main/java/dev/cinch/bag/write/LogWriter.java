@@ -90,7 +90,14 @@ public final class LogWriter implements AutoCloseable {
     return submit(stamp, payload, offset, length, true);
   }
 
-  private PendingReceipt submit(
+  /**
+   * As {@link #submit(LeaseStamp, byte[], int, int)}.
+   *
+   * @param needsThread whether a thread of the writer's own sees to it; false if the caller soon
+   *     awaits the receipt, flushes or closes: nothing is written before somebody does
+   * @throws MessageRefusedException likewise
+   */
+  public PendingReceipt submit(
       LeaseStamp stamp, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
     if (length > messageLimit) {

@@ -187,6 +187,22 @@ final class HeldLeaseTest {
   }
 
   @Test
+  void aSteppedKeeperRenewsOnItsCallersThreadAndSaysWhenToComeBack() throws Exception {
+    HeldLease lease = hold();
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    assertEquals(Long.MAX_VALUE, keeper.doWork());
+    keeper.keep(lease);
+    for (int i = 0; i < 10; i++) {
+      rig.time.advanceNanos(keeper.doWork());
+      assertEquals(HeldLease.State.HELD, lease.state());
+    }
+    assertEquals(9, service.renewals, 1);
+    assertEquals(Thread.currentThread().getName(), service.renewalThread);
+    lease.close();
+    assertEquals(Long.MAX_VALUE, keeper.doWork());
+  }
+
+  @Test
   void settingsOutOfRangeAreRefused() {
     assertThrows(IllegalArgumentException.class, () -> new HoldSettings(0, 0, 0, 1));
     assertThrows(IllegalArgumentException.class, () -> new HoldSettings(10, 501, 0, 1));

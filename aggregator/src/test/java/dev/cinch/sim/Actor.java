@@ -1,0 +1,70 @@
+package dev.cinch.sim;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.sim.fs.Rng;
+import java.io.IOException;
+
+/** Somebody's work, which goes on in a new process after a crash. */
+abstract class Actor implements SimProcess.Body {
+  private static final long MS = 1_000_000;
+
+  final World world;
+  final Rng rng;
+  private final boolean dense;
+  int left;
+
+  Actor(World world, Rng rng) {
+    this.world = world;
+    this.rng = rng;
+    this.dense = rng.oneIn(2);
+    this.left = world.plan.operations();
+  }
+
+  boolean done() {
+    return left <= 0;
+  }
+
+  Log anyLog(Store store) throws IOException, InterruptedException {
+    return log(store, rng.below(world.plan.logs()));
+  }
+
+  /** Opens a log, as often as it takes. */
+  Log log(Store store, int index) throws IOException, InterruptedException {
+    while (true) {
+      try {
+        return store.log(Workbench.log(index));
+      } catch (IOException e) {
+        if (world.faults.stopped()) {
+          throw e;
+        }
+        store.context().time().sleepNanos(50 * MS);
+      }
+    }
+  }
+
+  /** A while: from nothing to some bucket widths, or for some actors always short. */
+  void rest(SimProcess me) throws InterruptedException {
+    if (rng.oneIn(2)) {
+      long width = world.plan.widthMs() * MS;
+      me.sleepNanos(rng.spread(MS, dense ? width / 4 : 4 * width));
+    }
+  }
+
+  /** The pause of who does something now and then. */
+  void wait(SimProcess me) throws InterruptedException {
+    me.sleepNanos(rng.spread(10 * MS, 2 * (world.plan.widthMs() + world.plan.graceMs()) * MS));
+  }
+
+  /**
+   * An error is no surprise while there are faults.
+   *
+   * @param calm whether faults had stopped when the work that failed began
+   */
+  static void tolerate(SimProcess me, boolean calm, IOException e) throws IOException {
+    me.note(e.getClass().getSimpleName());
+    if (calm) {
+      throw e;
+    }
+  }
+}

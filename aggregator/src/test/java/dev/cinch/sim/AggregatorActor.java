@@ -1,0 +1,51 @@
+package dev.cinch.sim;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.sim.fs.Rng;
+import dev.cinch.view.Aggregator;
+import dev.cinch.view.Retention;
+import dev.cinch.view.SegmentsDifferException;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.time.Duration;
+
+/** Builds segments, and retires what they cover after a short while. */
+final class AggregatorActor extends Actor {
+  AggregatorActor(World world, Rng rng) {
+    super(world, rng);
+  }
+
+  @Override
+  public void run(SimProcess me) throws Exception {
+    Store store = me.openStore();
+    left = Math.min(left, 8);
+    while (left > 0) {
+      left--;
+      boolean calm = world.faults.stopped();
+      Log log = anyLog(store);
+      try {
+        if (rng.below(3) > 0) {
+          Aggregator.Result built =
+              new Aggregator(log, new Aggregator.Limits(rng.between(1, 4), 100_000)).run();
+          me.note("built " + built.published());
+        } else {
+          retire(me, log);
+        }
+      } catch (SegmentsDifferException e) {
+        world.history.violation("segments differ: " + e.getMessage());
+      } catch (IOException e) {
+        tolerate(me, calm, e);
+      }
+      wait(me);
+    }
+  }
+
+  private void retire(SimProcess me, Log log) throws IOException {
+    try {
+      new Retention(log, Duration.ofMillis(rng.below(1_000))).run();
+    } catch (AccessDeniedException e) {
+      me.note("not the owner"); // of a closed directory: the owner or a superuser retires it
+    }
+  }
+}

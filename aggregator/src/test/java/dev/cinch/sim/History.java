@@ -1,0 +1,152 @@
+package dev.cinch.sim;
+
+import dev.cinch.bag.Receipt;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.SignedWitness;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What callers asked for and were told, to be compared with what is in the files. */
+final class History {
+  /** One message that somebody tried to append. */
+  static final class Attempt {
+    final int id;
+    final int log;
+    final int length;
+    final String who;
+    final List<Held> leases;
+    boolean submitted;
+    @Nullable Receipt receipt;
+
+    Attempt(int id, int log, int length, String who, List<Held> leases) {
+      this.id = id;
+      this.log = log;
+      this.length = length;
+      this.who = who;
+      this.leases = leases;
+    }
+
+    @Override
+    public String toString() {
+      return "#" + id + " of " + who + " in log " + log + " " + leases + ": " + receipt;
+    }
+  }
+
+  /** One lease, as the service granted it. */
+  static final class Held {
+    final LeaseName name;
+    final Id correlation;
+    final long instance;
+    final int order;
+    final long grantedAt;
+    long expiry;
+    boolean released;
+
+    /** Whether its holder had to wait for the horizon. */
+    boolean fenced;
+
+    /** Ids that its holder found before it did anything; null if it never got to look. */
+    @Nullable Set<Integer> found;
+
+    /** Which log {@code found} is about. */
+    int foundIn;
+
+    Held(LeaseName name, Id correlation, long instance, int order, long at, long expiry) {
+      this.name = name;
+      this.correlation = correlation;
+      this.instance = instance;
+      this.order = order;
+      this.grantedAt = at;
+      this.expiry = expiry;
+    }
+
+    boolean before(Held other) {
+      return instance != other.instance ? instance < other.instance : order < other.order;
+    }
+
+    @Override
+    public String toString() {
+      return name + "/" + instance + "." + order;
+    }
+  }
+
+  /** What a settled read gave once. */
+  record View(String who, int log, long to, int[] ids) {}
+
+  final List<Attempt> attempts = new ArrayList<>();
+  final Map<Id, Held> held = new LinkedHashMap<>();
+  final List<View> views = new ArrayList<>();
+  final List<String> violations = new ArrayList<>();
+  private final Map<Id, List<Held>> byGrant = new HashMap<>();
+  private final Set<String> said = new HashSet<>();
+
+  Attempt attempt(int log, int length, String who, List<Held> leases) {
+    var a = new Attempt(attempts.size(), log, Math.max(8, length), who, leases);
+    attempts.add(a);
+    return a;
+  }
+
+  static byte[] payload(Attempt a) {
+    var bytes = new byte[a.length];
+    Arrays.fill(bytes, (byte) (a.id * 7 + 1));
+    ByteBuffer.wrap(bytes).putInt(a.id).putInt(a.length);
+    return bytes;
+  }
+
+  /** The attempt that wrote a payload; null if nobody did. */
+  @Nullable Attempt find(byte[] payload) {
+    if (payload.length < 8) {
+      return null;
+    }
+    int id = ByteBuffer.wrap(payload).getInt();
+    if (id < 0 || id >= attempts.size()) {
+      return null;
+    }
+    Attempt a = attempts.get(id);
+    return Arrays.equals(payload, payload(a)) ? a : null;
+  }
+
+  /** The service granted or renewed: known even if nobody was told. */
+  void granted(Grant grant) {
+    var leases = new ArrayList<Held>();
+    for (SignedWitness s : grant.witnesses()) {
+      var w = s.witness();
+      Held h = held.get(w.correlation());
+      if (h == null) {
+        h =
+            new Held(
+                w.name(), w.correlation(), w.instance(), held.size(), w.issuedAt(), w.expiry());
+        h.fenced = !w.fence().isNone();
+        held.put(w.correlation(), h);
+      }
+      h.expiry = Math.max(h.expiry, w.expiry());
+      leases.add(h);
+    }
+    byGrant.put(grant.id(), leases);
+  }
+
+  void released(Id grant) {
+    byGrant.getOrDefault(grant, List.of()).forEach(h -> h.released = true);
+  }
+
+  List<Held> leases(Grant grant) {
+    return byGrant.getOrDefault(grant.id(), List.of());
+  }
+
+  /** Each text once, since one fault shows in many places. */
+  void violation(String text) {
+    if (said.add(text) && violations.size() < 20) {
+      violations.add(text);
+    }
+  }
+}

@@ -1,0 +1,242 @@
+package dev.cinch.sim;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.memory.TableLimits;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.WitnessSigner;
+import dev.cinch.sim.fs.FaultKind;
+import dev.cinch.sim.fs.Gate;
+import dev.cinch.sim.fs.Op;
+import dev.cinch.sim.fs.Rng;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.PriorityQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The machine of the lease service: starts instances, kills and forgets them, and carries out one
+ * request at a time on the thread of whoever calls.
+ */
+final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
+  private static final long MAINTAIN_NANOS = 4_000_000_000L;
+  private static final long RETRY_NANOS = 200_000_000L;
+  private static final TableLimits LIMITS =
+      new TableLimits(2, 3, 1L << 20, 2_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
+
+  private final World world;
+  private final SimMachine machine;
+  private final WitnessSigner signer;
+  private final Rng random;
+  private final PriorityQueue<Task> tasks = new PriorityQueue<>();
+  private @Nullable MemoryLeaseService service;
+  private @Nullable MemoryLeaseService zombie;
+  private @Nullable SimProcess daemon;
+  private boolean busy;
+  private long taskNumber;
+  private int instances;
+
+  /** The instance is gone, in the middle of whatever it did. */
+  static final class Gone extends Error {
+    private static final long serialVersionUID = 1;
+
+    Gone() {
+      super("service", null, false, false);
+    }
+  }
+
+  /** A request to an instance. */
+  interface Request<T> {
+    T send(MemoryLeaseService service) throws LeaseRefusedException, LeaseUnavailableException;
+  }
+
+  private record Task(long at, long number, Runnable what) implements Comparable<Task> {
+    @Override
+    public int compareTo(Task o) {
+      return at != o.at ? Long.compare(at, o.at) : Long.compare(number, o.number);
+    }
+  }
+
+  LeaseHost(World world, SimMachine machine, WitnessSigner signer) {
+    this.world = world;
+    this.machine = machine;
+    this.signer = signer;
+    this.random = Rng.of(world.plan.seed(), 3);
+  }
+
+  /** Starts the first instance, and what runs in the background. */
+  void start() {
+    SimProcess process = new SimProcess(world, machine, "service", this);
+    daemon = process;
+    process.wakeAt = 0;
+    in(0, this::boot);
+    in(MAINTAIN_NANOS, this::maintain);
+    world.scheduler.addDaemon(process);
+  }
+
+  /** Does something later, on the service's own thread. */
+  void in(long nanos, Runnable what) {
+    long at = world.scheduler.now() + nanos;
+    tasks.add(new Task(at, taskNumber++, what));
+    SimProcess process = daemon;
+    if (process != null) {
+      process.wakeAt = Math.min(process.wakeAt, at);
+    }
+  }
+
+  @Override
+  public void run(SimProcess me) {
+    while (true) {
+      Task task = tasks.peek();
+      if (task == null) {
+        world.scheduler.sleepUntil(Long.MAX_VALUE);
+      } else if (task.at > world.scheduler.now()) {
+        world.scheduler.sleepUntil(task.at);
+      } else if (busy) {
+        world.scheduler.sleepUntil(world.scheduler.now() + 300_000);
+      } else {
+        tasks.poll();
+        task.what.run();
+      }
+      me.checkAlive();
+    }
+  }
+
+  private void boot() {
+    busy = true;
+    try {
+      var fs = SimProcess.fs(world, machine, this);
+      var environment = new Store.Environment(fs, machine.name, this, random);
+      Store store = Store.open(World.ROOT, environment);
+      service =
+          MemoryLeaseService.builder(signer, this)
+              .registry(new StoreInstances(store.context()))
+              .longestLeaseMs(12_000)
+              .limits(LIMITS)
+              .random(random)
+              .start();
+      instances++;
+    } catch (IOException | Gone e) {
+      in(RETRY_NANOS, this::boot);
+    } finally {
+      busy = false;
+    }
+  }
+
+  private void maintain() {
+    if (world.faults.strike(FaultKind.SERVICE_CLOCK_STEP)) {
+      machine.step(world.faults.rng().nextLong(-20_000_000_000L, 20_000_000_000L));
+    }
+    MemoryLeaseService s = service;
+    if (s != null) {
+      busy = true;
+      try {
+        s.maintain();
+      } catch (Gone e) {
+        lose();
+      } finally {
+        busy = false;
+      }
+    }
+    in(MAINTAIN_NANOS, this::maintain);
+  }
+
+  private void lose() {
+    world.scheduler.note(Op.CRASH, "service", 0, null);
+    zombie = world.faults.strike(FaultKind.SERVICE_ZOMBIE) ? service : null;
+    service = null;
+    in(world.faults.rng().spread(1_000_000, 3_000_000_000L), this::boot);
+  }
+
+  /**
+   * Carries out a request on the calling process's thread.
+   *
+   * @param old whether it reaches an instance that was thought dead, if there is one
+   */
+  <T> T send(boolean old, Request<T> request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    while (busy) {
+      world.scheduler.sleepUntil(world.scheduler.now() + 300_000);
+    }
+    MemoryLeaseService z = zombie;
+    MemoryLeaseService s = old && z != null ? z : service;
+    if (s == null) {
+      throw new LeaseUnavailableException("the service is down", null);
+    }
+    busy = true;
+    try {
+      if (s == service && world.faults.strike(FaultKind.SERVICE_CRASH)) {
+        throw new Gone();
+      }
+      return request.send(s);
+    } catch (Gone e) {
+      if (s == service) {
+        lose();
+      } else {
+        zombie = null;
+      }
+      throw new LeaseUnavailableException("the service went away", null);
+    } finally {
+      busy = false;
+    }
+  }
+
+  boolean busy() {
+    return busy;
+  }
+
+  /** Its clock is set right. */
+  void calm() {
+    machine.setClock();
+  }
+
+  int instances() {
+    return instances;
+  }
+
+  @Override
+  public void enter(Op op, Path path) {
+    world.scheduler.note(op, "service", 0, path);
+    if (world.faults.strike(FaultKind.SERVICE_CRASH)) {
+      throw new Gone();
+    }
+    world.scheduler.step(world.plan.latencyNanos());
+  }
+
+  @Override
+  public void leave(Op op, Path path) {}
+
+  @Override
+  public void failed(Op op, Path path, Exception why) {
+    world.scheduler.note(Op.ERROR, "service", 0, why.getClass().getSimpleName());
+  }
+
+  @Override
+  public void opened(Killable file) {}
+
+  @Override
+  public void closed(Killable file) {}
+
+  @Override
+  public long now() {
+    return world.scheduler.now();
+  }
+
+  @Override
+  public long wallNanos() {
+    return machine.wall();
+  }
+
+  @Override
+  public long monotonicNanos() {
+    return machine.monotonic();
+  }
+
+  @Override
+  public void sleepNanos(long nanos) {
+    world.scheduler.sleepUntil(world.scheduler.now() + Math.max(0, nanos));
+  }
+}

@@ -1,0 +1,209 @@
+package dev.cinch.sim;
+
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.StoreSettings.Confirm;
+import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.sim.fs.FaultKind;
+import dev.cinch.sim.fs.FsKind;
+import dev.cinch.sim.fs.Rng;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The shape of a world: everything that a seed decides before the run begins. A smaller one can be
+ * made of it to find out what a failure needs.
+ *
+ * @param tickNanos resolution of the server's change times
+ * @param users how many different ones its machines have; -1: one is a superuser
+ * @param leaseMs what sessions ask for
+ * @param operations of each process, about
+ * @param longestBurst operations that a process may do before another runs
+ * @param latencyNanos what one operation takes, on average
+ * @param faultsEndNanos simulated time after which nothing fails any more
+ */
+record Plan(
+    long seed,
+    FsKind kind,
+    Durability durability,
+    Confirm confirm,
+    Leases leases,
+    long widthMs,
+    long graceMs,
+    long leaseMs,
+    int umask,
+    long tickNanos,
+    int machines,
+    int users,
+    int logs,
+    List<Role> roles,
+    int operations,
+    boolean byPriority,
+    int longestBurst,
+    long latencyNanos,
+    long faultsEndNanos,
+    Set<FaultKind> on) {
+  /** How far clocks may be off, timestamps from clocks, and how slow an append may be. */
+  static final int BOUND_MS = 50;
+
+  static final int MARGIN_MS = 40;
+
+  static Plan draw(long seed) {
+    Rng rng = Rng.of(seed, 1);
+    FsKind kind = rng.oneIn(7) ? FsKind.LOCAL : rng.oneIn(6) ? FsKind.GLUSTER : FsKind.NFS;
+    Durability durability = rng.below(5) < 3 ? Durability.SYNC : Durability.CLOSE;
+    Confirm confirm = rng.oneIn(10) ? Confirm.LATE : Confirm.ALWAYS;
+    long widthMs = new long[] {100, 200, 500, 1_000}[rng.below(4)];
+    long graceMs = new long[] {200, 300, 600}[rng.below(3)];
+    List<Role> roles = roles(rng);
+    boolean leased = roles.contains(Role.SESSION);
+    Leases leases = leased && rng.oneIn(3) ? Leases.REQUIRED : Leases.OPTIONAL;
+    Set<FaultKind> on = faults(rng, kind, durability, confirm, leased);
+    long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
+    boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
+    long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
+    int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, 3);
+    return new Plan(
+        seed,
+        kind,
+        durability,
+        confirm,
+        leases,
+        widthMs,
+        graceMs,
+        leaseMs,
+        rng.oneIn(4) ? 022 : 02,
+        new long[] {1, 1_000_000, 4_000_000, 20_000_000}[rng.below(4)],
+        machines,
+        rng.oneIn(8) ? -1 : rng.between(1, 2),
+        rng.oneIn(3) ? 2 : 1,
+        roles,
+        rng.between(3, 12),
+        rng.oneIn(4),
+        new int[] {3, 8, 30, 150}[rng.below(4)],
+        rng.spread(50_000, 10_000_000),
+        rng.spread(2_000_000_000L, 60_000_000_000L),
+        on);
+  }
+
+  private static List<Role> roles(Rng rng) {
+    var roles = new ArrayList<Role>();
+    boolean leased = rng.oneIn(3);
+    int writers = rng.between(1, 3);
+    for (int i = 0; i < writers; i++) {
+      roles.add(leased && rng.below(4) > 0 ? Role.SESSION : Role.APPENDER);
+    }
+    if (rng.below(4) > 0) {
+      roles.add(Role.CLOSER);
+    }
+    Role[] others = {Role.CLOSER, Role.CLOSER, Role.READER, Role.AGGREGATOR};
+    if (rng.oneIn(2)) {
+      roles.add(others[rng.below(others.length)]);
+    }
+    return Collections.unmodifiableList(roles);
+  }
+
+  private static Set<FaultKind> faults(
+      Rng rng, FsKind kind, Durability durability, Confirm confirm, boolean leased) {
+    var on = EnumSet.noneOf(FaultKind.class);
+    int density = rng.between(0, 6);
+    for (FaultKind f : FaultKind.values()) {
+      boolean usual =
+          f == FaultKind.ATTRIBUTES_CACHED
+              || f == FaultKind.LISTINGS_CACHED
+              || f == FaultKind.PIECES
+              || f == FaultKind.PAUSE;
+      if (usual ? rng.below(5) > 0 : rng.below(12) < density) {
+        on.add(f);
+      }
+    }
+    if (durability != Durability.SYNC || kind == FsKind.LOCAL) {
+      on.remove(FaultKind.SERVER_REBOOT); // what was only closed may be lost then
+    }
+    if (durability != Durability.SYNC && kind == FsKind.LOCAL) {
+      on.remove(FaultKind.MACHINE_CRASH); // likewise
+    }
+    if (confirm == Confirm.LATE) {
+      on.remove(FaultKind.SERVER_CLOCK_STEP); // its assumption (section 5)
+    }
+    if (!leased) {
+      on.removeIf(f -> f.ordinal() >= FaultKind.REQUEST_LOST.ordinal());
+    } else if (rng.oneIn(2)) {
+      on.remove(FaultKind.SERVICE_CRASH); // waiting for a ceiling makes a run long
+    } else if (rng.oneIn(2) && on.contains(FaultKind.SERVICE_CRASH)) {
+      on.add(FaultKind.SERVICE_ZOMBIE);
+    }
+    return Collections.unmodifiableSet(on);
+  }
+
+  StoreSettings settings() {
+    return new StoreSettings(
+        widthMs,
+        graceMs,
+        BOUND_MS,
+        BOUND_MS,
+        BOUND_MS,
+        BOUND_MS,
+        12_000,
+        MARGIN_MS,
+        0664,
+        02775,
+        Optional.empty(),
+        1 << 20,
+        confirm,
+        leases);
+  }
+
+  boolean leased() {
+    return roles.contains(Role.SESSION);
+  }
+
+  Plan without(FaultKind kind) {
+    var fewer = EnumSet.noneOf(FaultKind.class);
+    fewer.addAll(on);
+    fewer.remove(kind);
+    return with(Collections.unmodifiableSet(fewer), roles, operations, byPriority, longestBurst);
+  }
+
+  Plan withoutRole(int index) {
+    var fewer = new ArrayList<Role>(roles);
+    fewer.remove(index);
+    return with(on, Collections.unmodifiableList(fewer), operations, byPriority, longestBurst);
+  }
+
+  Plan withOperations(int count) {
+    return with(on, roles, count, byPriority, longestBurst);
+  }
+
+  Plan withBursts(int longest) {
+    return with(on, roles, operations, byPriority, longest);
+  }
+
+  private Plan with(Set<FaultKind> o, List<Role> r, int count, boolean priority, int longest) {
+    return new Plan(
+        seed,
+        kind,
+        durability,
+        confirm,
+        leases,
+        widthMs,
+        graceMs,
+        leaseMs,
+        umask,
+        tickNanos,
+        machines,
+        users,
+        logs,
+        r,
+        count,
+        priority,
+        longest,
+        latencyNanos,
+        faultsEndNanos,
+        o);
+  }
+}

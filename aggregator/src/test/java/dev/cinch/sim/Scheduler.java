@@ -1,0 +1,323 @@
+package dev.cinch.sim;
+
+import dev.cinch.sim.fs.ClientFs;
+import dev.cinch.sim.fs.Op;
+import dev.cinch.sim.fs.Rng;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Owns time and decides who runs. Exactly one process runs at any time, on its own thread; it hands
+ * over at operations and sleeps only, and mostly goes on for a burst of them.
+ */
+final class Scheduler implements ClientFs.Later {
+  private final Rng rng;
+  private final Trace trace = new Trace();
+  private final List<SimProcess> alive = new ArrayList<>();
+  private final List<SimProcess> daemons = new ArrayList<>();
+  private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final Thread main = Thread.currentThread();
+  private final boolean byPriority;
+  private final int longestBurst;
+  private final long stepLimit;
+
+  private volatile @Nullable SimProcess current;
+  private volatile boolean over;
+  private boolean quiet;
+  private boolean stuck;
+  private int burst;
+  private int expected;
+  private int processes;
+  private long now;
+  private long eventNumber;
+  private long steps;
+  private long quietFrom;
+  private long switches;
+  private @Nullable Throwable failure;
+  private Runnable atLimit = () -> {};
+
+  private record Event(long at, long number, Runnable what) implements Comparable<Event> {
+    @Override
+    public int compareTo(Event o) {
+      return at != o.at ? Long.compare(at, o.at) : Long.compare(number, o.number);
+    }
+  }
+
+  /**
+   * @param byPriority whether the process of highest priority runs, with priorities that change now
+   *     and then, instead of any
+   * @param longestBurst operations that one process may do in a row
+   * @param stepLimit after so many operations {@code atLimit} is called, after twice as many the
+   *     run is given up
+   */
+  Scheduler(long seed, boolean byPriority, int longestBurst, long stepLimit) {
+    this.rng = Rng.of(seed, 5);
+    this.byPriority = byPriority;
+    this.longestBurst = longestBurst;
+    this.stepLimit = stepLimit;
+  }
+
+  void atLimit(Runnable what) {
+    atLimit = what;
+  }
+
+  long now() {
+    return now;
+  }
+
+  Trace trace() {
+    return trace;
+  }
+
+  long switches() {
+    return switches;
+  }
+
+  long steps() {
+    return steps;
+  }
+
+  boolean stuck() {
+    return stuck;
+  }
+
+  @Nullable Throwable failure() {
+    return failure;
+  }
+
+  boolean isCurrent(SimProcess p) {
+    return current == p;
+  }
+
+  SimProcess running() {
+    SimProcess p = current;
+    if (p == null) {
+      throw new IllegalStateException("nobody runs");
+    }
+    return p;
+  }
+
+  @Override
+  public void in(long nanos, Runnable what) {
+    events.add(new Event(now + Math.max(0, nanos), eventNumber++, what));
+  }
+
+  /** Someone will be added later; the run is not over before. */
+  void expect() {
+    expected++;
+  }
+
+  void expectNoMore() {
+    expected--;
+  }
+
+  void add(SimProcess p) {
+    p.number = ++processes;
+    p.priority = rng.nextLong();
+    alive.add(p);
+  }
+
+  /** Runs everything to its end; called on the main thread. */
+  void run() {
+    SimProcess first = choose();
+    if (first == null) {
+      return;
+    }
+    start(first);
+    while (!daemons.isEmpty()) {
+      SimProcess daemon = daemons.get(0);
+      daemon.kill();
+      start(daemon);
+    }
+  }
+
+  private void start(SimProcess p) {
+    over = false;
+    current = p;
+    LockSupport.unpark(p.thread());
+    while (!over) {
+      LockSupport.park(this);
+    }
+    current = null;
+  }
+
+  /** One that is ended when all others have. */
+  void addDaemon(SimProcess p) {
+    p.number = ++processes;
+    p.priority = rng.nextLong();
+    daemons.add(p);
+  }
+
+  /** From now on the calling thread alone works, without processes. */
+  void quiet() {
+    quiet = true;
+    quietFrom = steps;
+  }
+
+  /** At an operation of the running process. */
+  void step(long latency) {
+    steps++;
+    now += latency;
+    if (!events.isEmpty() && events.peek().at <= now) {
+      runEvents();
+    }
+    if (quiet) {
+      if (steps > quietFrom + 8 * stepLimit) {
+        throw new SimCrash("the checks do not end");
+      }
+      return;
+    }
+    if (steps >= stepLimit) {
+      checkLimit();
+    }
+    if (--burst <= 0) {
+      reschedule();
+    }
+  }
+
+  private void checkLimit() {
+    if (steps == stepLimit) {
+      atLimit.run();
+    } else if (steps > 4 * stepLimit) {
+      stuck = true;
+      throw new SimCrash("the run does not end");
+    }
+  }
+
+  /** The running process does nothing before that time. */
+  void sleepUntil(long at) {
+    if (quiet) {
+      now = Math.max(now, at);
+      runEvents();
+      return;
+    }
+    running().wakeAt = at;
+    if (stuck) {
+      throw new SimCrash("the run does not end");
+    }
+    reschedule();
+  }
+
+  private void runEvents() {
+    while (!events.isEmpty() && events.peek().at <= now) {
+      events.poll().what.run();
+    }
+  }
+
+  private void reschedule() {
+    SimProcess me = running();
+    SimProcess next = choose();
+    if (next == null || next == me) {
+      return;
+    }
+    switchTo(next);
+    while (current != me) {
+      LockSupport.park(this);
+    }
+  }
+
+  private void switchTo(SimProcess next) {
+    switches++;
+    Thread thread = next.thread();
+    current = next;
+    LockSupport.unpark(thread);
+  }
+
+  /** Who runs next, after as much time as it takes; null if nobody ever will. */
+  private @Nullable SimProcess choose() {
+    while (!alive.isEmpty() || expected > 0) {
+      SimProcess next = pick();
+      if (next != null) {
+        burst = burst();
+        return next;
+      }
+      long wake = Math.min(earliest(alive), earliest(daemons));
+      Event event = events.peek();
+      if (event != null && event.at < wake) {
+        now = Math.max(now, event.at);
+        runEvents();
+      } else if (wake != Long.MAX_VALUE) {
+        now = Math.max(now, wake);
+      } else {
+        return null;
+      }
+    }
+    return null;
+  }
+
+  private static long earliest(List<SimProcess> of) {
+    long wake = Long.MAX_VALUE;
+    for (SimProcess p : of) {
+      wake = Math.min(wake, p.wakeAt);
+    }
+    return wake;
+  }
+
+  private @Nullable SimProcess pick() {
+    SimProcess best = null;
+    for (SimProcess p : daemons) {
+      if (p.wakeAt <= now) {
+        return p;
+      }
+    }
+    int runnable = 0;
+    for (SimProcess p : alive) {
+      if (p.wakeAt <= now) {
+        runnable++;
+        if (byPriority ? best == null || p.priority > best.priority : rng.below(runnable) == 0) {
+          best = p;
+        }
+      }
+    }
+    return best;
+  }
+
+  private int burst() {
+    if (byPriority) {
+      if (rng.oneIn(3) && !alive.isEmpty()) {
+        alive.get(rng.below(alive.size())).priority = rng.nextLong();
+      }
+      return rng.between(1, longestBurst);
+    }
+    return switch (rng.below(4)) {
+      case 0 -> rng.between(1, 4);
+      case 1 -> rng.between(1, 20);
+      default -> rng.between(1, longestBurst);
+    };
+  }
+
+  /** The process is over; called on its thread, before {@link #handOver}. */
+  void ended(SimProcess p, @Nullable Throwable why) {
+    if (why != null && failure == null) {
+      failure = why;
+    }
+    alive.remove(p);
+    daemons.remove(p);
+  }
+
+  /** Gives way for good. */
+  void handOver() {
+    SimProcess next;
+    try {
+      next = choose();
+    } catch (Throwable e) {
+      if (failure == null) {
+        failure = e;
+      }
+      next = null;
+    }
+    if (next == null) {
+      over = true;
+      LockSupport.unpark(main);
+    } else {
+      switchTo(next);
+    }
+  }
+
+  void note(Op op, Object who, int number, @Nullable Object what) {
+    trace.add(now, who, number, op, what);
+  }
+}

@@ -1,0 +1,153 @@
+package dev.cinch.sim;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.sim.LeaseHost.Request;
+import dev.cinch.sim.fs.FaultKind;
+import dev.cinch.sim.fs.Faults;
+import dev.cinch.sim.fs.Op;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The lease service as one process reaches it: requests and answers may be slow, lost, doubled, or
+ * arrive when nobody waits any more.
+ */
+final class SimNetwork implements LeaseService {
+  private static final long TIMEOUT_NANOS = 300_000_000L;
+  private static final long LATEST_NANOS = 15_000_000_000L;
+
+  private final World world;
+  private final SimProcess process;
+  private final boolean old;
+
+  SimNetwork(World world, SimProcess process) {
+    this.world = world;
+    this.process = process;
+    this.old = process.random().oneIn(2);
+  }
+
+  private <T> T call(Request<T> request) throws LeaseRefusedException, LeaseUnavailableException {
+    boolean before = process.setBusy(true);
+    try {
+      process.enter(Op.RPC);
+      Faults faults = world.faults;
+      if (faults.strike(FaultKind.RPC_SLOW)) {
+        pause(faults.rng().spread(1_000_000, TIMEOUT_NANOS * 4));
+      }
+      if (faults.strike(FaultKind.RPC_DOUBLED)) {
+        later(request);
+      }
+      if (faults.strike(FaultKind.REQUEST_LOST)) {
+        if (faults.rng().oneIn(2)) {
+          later(request);
+        }
+        pause(TIMEOUT_NANOS);
+        throw new LeaseUnavailableException("no answer", null);
+      }
+      T answer = world.leases.send(old, request);
+      process.checkAlive();
+      if (faults.strike(FaultKind.RPC_SLOW)) {
+        pause(faults.rng().spread(1_000_000, TIMEOUT_NANOS * 4));
+      }
+      if (faults.strike(FaultKind.ANSWER_LOST)) {
+        pause(TIMEOUT_NANOS);
+        throw new LeaseUnavailableException("no answer", null);
+      }
+      return answer;
+    } finally {
+      process.setBusy(before);
+      process.keeperMayBeDue();
+    }
+  }
+
+  private void pause(long nanos) {
+    world.scheduler.sleepUntil(world.scheduler.now() + nanos);
+    process.checkAlive();
+  }
+
+  /** It arrives once more, and nobody hears the answer. */
+  private void later(Request<?> request) {
+    boolean toOld = world.faults.rng().oneIn(2);
+    world.leases.in(
+        world.faults.rng().spread(100_000, LATEST_NANOS),
+        () -> {
+          try {
+            Object unused = world.leases.send(toOld, request);
+          } catch (LeaseRefusedException | LeaseUnavailableException e) {
+            world.scheduler.note(Op.NOTE, "service", 0, "refused a late request");
+          }
+        });
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return call(s -> noted(s.acquire(request)));
+  }
+
+  private Grant noted(Grant grant) {
+    world.history.granted(grant);
+    return grant;
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return call(s -> noted(s.renew(id, durationMs, addLogs, report)));
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return call(s -> noted(s.upgrade(id, durationMs)));
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    boolean unused =
+        call(
+            s -> {
+              s.release(id, report);
+              world.history.released(id);
+              return true;
+            });
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    try {
+      return call(s -> s.show(name));
+    } catch (LeaseRefusedException e) {
+      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    try {
+      return call(s -> s.list(prefix, after, limit));
+    } catch (LeaseRefusedException e) {
+      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  @Override
+  public long now() throws LeaseUnavailableException {
+    try {
+      return call(s -> s.now());
+    } catch (LeaseRefusedException e) {
+      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    }
+  }
+}

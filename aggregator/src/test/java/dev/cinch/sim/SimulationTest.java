@@ -1,0 +1,55 @@
+package dev.cinch.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.sim.Outcome.Statistics;
+import dev.cinch.sim.fs.FaultKind;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Some thousand worlds. {@code -Dcinch.sim.runs=N} makes it more, {@code -Dcinch.sim.from=SEED}
+ * others, {@code -Dcinch.sim.runs=1} with it one alone.
+ */
+class SimulationTest {
+  private static final long RUNS = Long.getLong("cinch.sim.runs", 2_000);
+  private static final long FROM = Long.getLong("cinch.sim.from", 1);
+
+  @Test
+  void noMessageIsLostDoubledOrReordered() throws Exception {
+    var campaign =
+        new Campaign(FROM, RUNS, Long.MAX_VALUE / 4, Runtime.getRuntime().availableProcessors());
+    campaign.run();
+    if (!campaign.failures().isEmpty()) {
+      var text = new ByteArrayOutputStream();
+      try (var out = new PrintStream(text, true, StandardCharsets.UTF_8)) {
+        Campaign.explain(campaign.failures().get(0), true, true, out);
+      }
+      throw new AssertionError(text.toString(StandardCharsets.UTF_8));
+    }
+    Statistics s = campaign.statistics();
+    assertEquals(RUNS, s.runs());
+    if (RUNS >= 1_000) {
+      assertTrue(s.committed() > RUNS, "both outcomes happen: " + s);
+      assertTrue(s.rejected() > RUNS / 20, "both outcomes happen: " + s);
+      assertTrue(s.fences() > RUNS / 100, "leases are taken over: " + s);
+      for (FaultKind kind : FaultKind.values()) {
+        assertTrue(s.faults()[kind.ordinal()] > 0 || isProperty(kind), kind + " strikes: " + s);
+      }
+    }
+  }
+
+  private static boolean isProperty(FaultKind kind) {
+    return kind == FaultKind.ATTRIBUTES_CACHED || kind == FaultKind.LISTINGS_CACHED;
+  }
+
+  @Test
+  void oneSeedIsOneRun() {
+    for (long seed = 1; seed <= 60; seed++) {
+      assertEquals(Simulation.run(seed).hash(), Simulation.run(seed).hash(), "seed " + seed);
+    }
+  }
+}

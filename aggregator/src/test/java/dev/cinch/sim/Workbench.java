@@ -1,0 +1,128 @@
+package dev.cinch.sim;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import dev.cinch.sim.fs.ClientCache;
+import dev.cinch.sim.fs.ClientFs;
+import dev.cinch.sim.fs.Faults;
+import dev.cinch.sim.fs.FsKind;
+import dev.cinch.sim.fs.Gate;
+import dev.cinch.sim.fs.Op;
+import dev.cinch.sim.fs.Rng;
+import dev.cinch.sim.fs.ServerTree;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What simulations on one thread can use one after another: threads for their processes, images of
+ * new stores, a signing key.
+ */
+final class Workbench implements AutoCloseable {
+  final Lanes lanes = new Lanes();
+  final WitnessSigner signer = new WitnessSigner(SigningKey.ofSeed(new byte[32]));
+  private final Map<ImageKey, ServerTree> images = new HashMap<>();
+
+  private record ImageKey(StoreSettings settings, int logs) {}
+
+  /** A new store on a server of its own. */
+  ServerTree image(Plan plan) {
+    return images.computeIfAbsent(new ImageKey(plan.settings(), plan.logs()), this::make);
+  }
+
+  static LogName log(int index) {
+    return new LogName("log-" + index);
+  }
+
+  private ServerTree make(ImageKey key) {
+    try {
+      long[] now = {0};
+      var server = new ServerTree(FsKind.LOCAL, 02, 1, () -> SimMachine.EPOCH + now[0], World.ROOT);
+      var fs =
+          new ClientFs(
+              server,
+              new ClientCache(),
+              new Faults(1, Set.of()),
+              new Open(now),
+              World.FIRST_USER,
+              (nanos, what) -> {});
+      var environment =
+          new Store.Environment(fs, new MachineName("first"), new Still(now), new Rng(9));
+      Store store = Store.init(World.ROOT, key.settings(), environment);
+      long unused = TrustedKeyFiles.add(store.context(), signer.publicKey());
+      for (int i = 0; i < key.logs(); i++) {
+        var made = store.createLog(log(i));
+        if (!made.name().equals(log(i))) {
+          throw new IllegalStateException("another log");
+        }
+      }
+      server.commitAll();
+      return server;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private record Still(long[] now) implements TimeSource {
+    @Override
+    public long wallNanos() {
+      return SimMachine.EPOCH + now[0];
+    }
+
+    @Override
+    public long monotonicNanos() {
+      return now[0];
+    }
+
+    @Override
+    public void sleepNanos(long nanos) {
+      now[0] += nanos;
+    }
+  }
+
+  /** Lets everything pass. */
+  static final class Open implements Gate {
+    private final long[] now;
+
+    /**
+     * @param now the time, which somebody else may change
+     */
+    Open(long[] now) {
+      this.now = now;
+    }
+
+    @Override
+    public void enter(Op op, Path path) {}
+
+    @Override
+    public void leave(Op op, Path path) {}
+
+    @Override
+    public void failed(Op op, Path path, Exception why) {}
+
+    @Override
+    public void opened(Killable file) {}
+
+    @Override
+    public void closed(Killable file) {}
+
+    @Override
+    public long now() {
+      return now[0];
+    }
+  }
+
+  @Override
+  public void close() {
+    lanes.close();
+  }
+}

@@ -1,0 +1,130 @@
+package dev.cinch.sim.fs;
+
+import dev.cinch.bag.fs.FileStatus;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the kernel of one client machine remembers; all processes of the machine share it. */
+public final class ClientCache {
+  /** How long attributes and negative entries are believed, nanoseconds. */
+  static final long EXPIRY_NANOS = 60_000_000_000L;
+
+  private final Map<Path, Attributes> attributes = new HashMap<>();
+  private final Map<Path, Listing> listings = new HashMap<>();
+  private final Map<ServerNode, Data> data = new IdentityHashMap<>();
+  private final Map<ServerNode, List<Piece>> dirty = new IdentityHashMap<>();
+
+  /** Data that a client has and the server has not. */
+  record Piece(int offset, byte[] bytes) {
+    int end() {
+      return offset + bytes.length;
+    }
+  }
+
+  /** Attributes of a path, or that it is missing. */
+  record Attributes(@Nullable FileStatusOf of, long expires, long generation) {}
+
+  /** A node and its status as it was. */
+  record FileStatusOf(ServerNode node, FileStatus status) {}
+
+  /** A directory's names as they were. */
+  static final class Listing {
+    @Nullable List<String> names;
+    @Nullable ServerNode node;
+    long changeTime;
+
+    /**
+     * Grows whenever the directory was found or made different: older negative entries are void.
+     */
+    long generation;
+  }
+
+  /** A file's data as it was; {@code bytes} is null until something is read. */
+  static final class Data {
+    byte @Nullable [] bytes;
+    long changeTime;
+    int size;
+  }
+
+  /** The machine stops. */
+  public void clear() {
+    attributes.clear();
+    listings.clear();
+    data.clear();
+    dirty.clear();
+  }
+
+  @Nullable Attributes attributes(Path path) {
+    return attributes.get(path);
+  }
+
+  void put(Path path, Attributes a) {
+    attributes.put(path, a);
+  }
+
+  void forget(Path path) {
+    attributes.remove(path);
+  }
+
+  Listing listing(Path directory) {
+    return listings.computeIfAbsent(directory, d -> new Listing());
+  }
+
+  /** This client changed the directory itself. */
+  void changed(@Nullable Path directory) {
+    if (directory != null) {
+      Listing listing = listing(directory);
+      listing.names = null;
+      listing.generation++;
+    }
+  }
+
+  /** The cached data after an open: kept only if the file looks unchanged. */
+  Data revalidated(ServerNode node) {
+    Data d = data.computeIfAbsent(node, n -> new Data());
+    if (d.changeTime != node.changeTime || d.size != node.bytes.length) {
+      d.bytes = null;
+      d.changeTime = node.changeTime;
+      d.size = node.bytes.length;
+    }
+    return d;
+  }
+
+  void drop(ServerNode node) {
+    Data d = data.get(node);
+    if (d != null) {
+      d.bytes = null;
+    }
+  }
+
+  List<Piece> dirty(ServerNode node) {
+    return dirty.isEmpty() ? List.of() : dirty.getOrDefault(node, List.of());
+  }
+
+  void addDirty(ServerNode node, Piece piece) {
+    dirty.computeIfAbsent(node, n -> new ArrayList<>()).add(piece);
+  }
+
+  void clean(ServerNode node, Piece piece) {
+    List<Piece> pieces = dirty.get(node);
+    if (pieces != null) {
+      pieces.remove(piece);
+      if (pieces.isEmpty()) {
+        dirty.remove(node);
+      }
+    }
+  }
+
+  int dirtyEnd(ServerNode node) {
+    int end = 0;
+    for (Piece p : dirty(node)) {
+      end = Math.max(end, p.end());
+    }
+    return end;
+  }
+}

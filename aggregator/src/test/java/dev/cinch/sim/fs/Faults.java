@@ -1,0 +1,80 @@
+package dev.cinch.sim.fs;
+
+import java.util.Arrays;
+import java.util.Set;
+
+/**
+ * Says at each opportunity whether a fault strikes, and counts. The gaps are drawn ahead, so that
+ * an opportunity costs one decrement. Confined to whichever process runs.
+ */
+public final class Faults {
+  private static final FaultKind[] KINDS = FaultKind.values();
+
+  private final Rng rng;
+  private final int[] oneIn = new int[KINDS.length];
+  private final int[] left = new int[KINDS.length];
+  private final int[] struck = new int[KINDS.length];
+  private boolean stopped;
+
+  /**
+   * @param on the kinds that may strike
+   */
+  public Faults(long seed, Set<FaultKind> on) {
+    this.rng = Rng.of(seed, 77);
+    for (FaultKind kind : KINDS) {
+      int rate = (int) rng.spread(kind.lowest, kind.highest + 1);
+      oneIn[kind.ordinal()] = on.contains(kind) ? Math.max(1, rate) : 0;
+      draw(kind.ordinal());
+    }
+  }
+
+  private void draw(int i) {
+    int n = oneIn[i];
+    left[i] = n == 0 ? Integer.MAX_VALUE : n == 1 ? 1 : 1 + rng.below(2 * n - 1);
+  }
+
+  /** Whether it strikes now. */
+  public boolean strike(FaultKind kind) {
+    int i = kind.ordinal();
+    if (--left[i] > 0) {
+      return false;
+    }
+    if (oneIn[i] == 0 || stopped) {
+      left[i] = Integer.MAX_VALUE;
+      return false;
+    }
+    draw(i);
+    struck[i]++;
+    return true;
+  }
+
+  /** Whether the kind is on, for what is a property rather than an event. */
+  public boolean has(FaultKind kind) {
+    return oneIn[kind.ordinal()] != 0;
+  }
+
+  /** Notes one that came by itself. */
+  public void count(FaultKind kind) {
+    struck[kind.ordinal()]++;
+  }
+
+  /** No fault strikes any more. */
+  public void stop() {
+    stopped = true;
+    Arrays.fill(left, Integer.MAX_VALUE);
+  }
+
+  public boolean stopped() {
+    return stopped;
+  }
+
+  /** How often each kind struck, by ordinal. */
+  public int[] counts() {
+    return struck.clone();
+  }
+
+  /** Draws for whatever a fault has to decide. */
+  public Rng rng() {
+    return rng;
+  }
+}

@@ -1,0 +1,44 @@
+package dev.cinch.sim.fs;
+
+/** Operations at which the simulator may switch, pause or kill, as a trace names them. */
+public enum Op {
+  MKDIR,
+  RMDIR,
+  CREATE,
+  MODE,
+  OPEN_APPEND,
+  OPEN_OVERWRITE,
+  OPEN_READ,
+  OPEN_UNCACHED,
+  STATUS,
+  LIST,
+  LINK,
+  CHMOD,
+  UNLINK,
+  FORCE_DIRECTORY,
+  WRITE,
+  FLUSH,
+  FORCE,
+  CLOSE,
+  READ,
+  SLEEP,
+  RPC,
+  START,
+  END,
+  CRASH,
+  ERROR,
+  NOTE;
+
+  /** Whether it makes or removes a name. */
+  boolean changesNames() {
+    return this == MKDIR || this == RMDIR || this == CREATE || this == LINK || this == UNLINK;
+  }
+
+  boolean reads() {
+    return this == OPEN_READ || this == OPEN_UNCACHED || this == READ;
+  }
+
+  boolean isMeta() {
+    return ordinal() <= FORCE_DIRECTORY.ordinal() && !reads();
+  }
+}

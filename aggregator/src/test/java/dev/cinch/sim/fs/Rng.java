@@ -1,0 +1,51 @@
+package dev.cinch.sim.fs;
+
+import java.util.random.RandomGenerator;
+
+/** A small and fast generator (SplitMix64). Confined to whichever process runs. */
+public final class Rng implements RandomGenerator {
+  private static final long GAMMA = 0x9E3779B97F4A7C15L;
+
+  private long state;
+
+  public Rng(long seed) {
+    this.state = seed;
+  }
+
+  /** Another stream, for a purpose with a number of its own. */
+  public static Rng of(long seed, long purpose) {
+    var mixer = new Rng(seed ^ (purpose * 0xD1342543DE82EF95L));
+    mixer.nextLong();
+    return new Rng(mixer.nextLong());
+  }
+
+  @Override
+  public long nextLong() {
+    state += GAMMA;
+    long z = state;
+    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+
+  /** From 0 to below {@code bound}. */
+  public int below(int bound) {
+    return (int) (((nextLong() >>> 32) * bound) >>> 32);
+  }
+
+  /** From {@code low} to {@code high}, both included. */
+  public int between(int low, int high) {
+    return low + below(high - low + 1);
+  }
+
+  /** True once in so many times. */
+  public boolean oneIn(int n) {
+    return below(n) == 0;
+  }
+
+  /** From {@code low} to about {@code high}, every order of magnitude as likely as another. */
+  public long spread(long low, long high) {
+    double unit = (nextLong() >>> 11) * 0x1.0p-53;
+    return (long) (low * Math.exp(unit * Math.log((double) high / low)));
+  }
+}

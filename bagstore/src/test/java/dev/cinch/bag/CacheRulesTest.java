@@ -1,0 +1,124 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.cinch.bag.fs.CorruptCacheFs;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.write.Durability;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Caches and sweepers in the way of live readers and closers; found by simulation. */
+class CacheRulesTest {
+  private Rig rig;
+  private final Ledger ledger = new Ledger();
+
+  @BeforeEach
+  void start() throws IOException {
+    rig = Rig.memory(23);
+  }
+
+  private Log alice() throws IOException {
+    return rig.open(rig.disk.view(Rig.ALICE));
+  }
+
+  private void append(String text) throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), text);
+  }
+
+  private static List<String> live(Log log) throws IOException {
+    var found = new ArrayList<String>();
+    log.reader()
+        .live(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            m -> found.add(new String(m.payload(), StandardCharsets.UTF_8)),
+            (m, f, why) -> {});
+    return found;
+  }
+
+  @Test
+  void h3_aLiveReadFindsWhatAStaleListingHides() throws Exception {
+    Log reader = rig.open(new StaleListFs(rig.disk.view(Rig.BOB)));
+    append("one");
+    assertEquals(List.of("one"), live(reader));
+    append("two"); // another file in the same bucket
+    assertEquals(List.of("one", "two"), live(reader));
+    rig.time.advanceNanos(reader.context().bucketWidth());
+    append("three"); // another bucket
+    assertEquals(List.of("one", "two", "three"), live(reader));
+  }
+
+  @Test
+  void n5_aLiveReadGoesPastABadPage() throws Exception {
+    append("one");
+    for (int from : List.of(0, 150)) { // in the header, and after it
+      StoreFs bad =
+          new CorruptCacheFs(
+              rig.disk.view(Rig.BOB), file -> file.toString().endsWith(".log"), from);
+      assertEquals(List.of("one"), live(rig.open(bad)));
+    }
+  }
+
+  private static Runnable settling(Rig rig, Log other) {
+    return () -> {
+      try {
+        rig.settle(other);
+      } catch (IOException | InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    };
+  }
+
+  @Test
+  void closing_aSweptTemporaryFileIsNoErrorOnceThereIsALock() throws Exception {
+    append("one");
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log slow = rig.open(fs);
+    Runnable faster = settling(rig, rig.open(rig.disk.view(Rig.BOB)));
+    var done = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.is(Kind.FORCE, "tmp-")
+              && op.path().toString().contains("/buckets/")
+              && done.compareAndSet(false, true)) {
+            faster.run();
+            throw new FileSystemException(op.path().toString(), null, "Stale file handle");
+          }
+        });
+    rig.settle(slow);
+    assertEquals(true, done.get());
+    ledger.check(Ledger.settled(slow));
+  }
+
+  @Test
+  void advancing_anIntentThatWasSweptBeforeItHadItsModeIsNoError() throws Exception {
+    append("one");
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log slow = rig.open(fs);
+    Runnable faster = settling(rig, rig.open(rig.disk.view(Rig.BOB)));
+    var done = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.kind() == Kind.CREATE
+              && op.path().toString().contains("/intents/2")
+              && done.compareAndSet(false, true)) {
+            faster.run();
+            throw new NoSuchFileException(op.path().toString());
+          }
+        });
+    rig.settle(slow);
+    assertEquals(true, done.get());
+    ledger.check(Ledger.settled(slow));
+  }
+}
