@@ -5,6 +5,7 @@ import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
@@ -32,7 +33,7 @@ final class SegmentAudit {
     this.feed = new SegmentFeed(log);
   }
 
-  private record Listed(ClosedBucket bucket, int trustedKeys) {}
+  private record Listed(ClosedBucket bucket, HorizonRecord record) {}
 
   /**
    * @throws DamagedException if the segment lacks anything that its records and their locks name,
@@ -66,7 +67,7 @@ final class SegmentAudit {
           throw wrong("records up to SHA-256 " + link.digest(), header.lastDigest());
         }
         for (ClosedBucket b : link.record().buckets()) {
-          buckets.add(new Listed(b, link.record().trustedKeys()));
+          buckets.add(new Listed(b, link.record()));
         }
         next++;
       }
@@ -79,7 +80,7 @@ final class SegmentAudit {
         throw wrong("no further bucket", "the bucket " + found.start());
       }
       BucketCloser.Closed closed = feed.lock(listed.bucket());
-      if (!SegmentBucket.of(closed.lock(), listed.trustedKeys()).equals(found)) {
+      if (!SegmentBucket.of(closed.lock(), listed.record()).equals(found)) {
         throw wrong("what the lock of " + listed.bucket().start() + " says", "" + found.start());
       }
     }

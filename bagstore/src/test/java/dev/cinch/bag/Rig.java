@@ -54,7 +54,7 @@ public final class Rig {
     return Store.init(root, settings, environment(fs, time)).createLog(JOBS);
   }
 
-  private Store.Environment environment(StoreFs fs, TimeSource clock) {
+  public Store.Environment environment(StoreFs fs, TimeSource clock) {
     return new Store.Environment(
         fs, new MachineName("m" + machines++), clock, new Random(random.nextLong()));
   }

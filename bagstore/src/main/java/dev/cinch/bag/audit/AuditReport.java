@@ -8,7 +8,7 @@ import java.util.List;
  * @param logs read
  * @param messages settled, of all logs
  * @param unleased those under no lease
- * @param witnesses signed, standing in the files; one in several files counts as often
+ * @param witnesses different signed ones that messages name; one in several buckets counts as often
  * @param leases different ones that messages were written under
  * @param names of them
  * @param handovers from one lease of a name to the next

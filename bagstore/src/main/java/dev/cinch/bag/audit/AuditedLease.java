@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * messages it has. Not thread-safe.
  */
 final class AuditedLease {
-  /** A message: where its batch stands, and its timestamp. */
+  /** A message: where its batch (or block of a segment) stands, and its timestamp. */
   record Place(Path path, long offset, long timestamp) {}
 
   /** Its messages in one log. */

@@ -4,32 +4,27 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Violation.Rule;
-import dev.cinch.bag.close.BucketCloser;
-import dev.cinch.bag.close.BucketCloser.Closed;
-import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.HorizonRecord;
-import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.read.FileScan;
+import dev.cinch.bag.read.Evidence;
+import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.read.LeaseSet;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
-import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -38,16 +33,17 @@ import org.jspecify.annotations.Nullable;
  * messages of all logs, then compares the leases of each name. Used once, by one thread.
  *
  * <p>Memory is bounded by the number of different leases (times the logs that each wrote to), not
- * by the number of messages. Buckets that were retired are not read; whoever needs them audited
- * does so before.
+ * by the number of messages. What was retired is read from segments, and gives the same answer.
  */
 @CheckReturnValue
 public final class LeaseAuditor {
+  /** Messages between two looks at how far it is. */
+  private static final int TELL_EVERY = 1_000;
+
   private final Store store;
   private final LongConsumer progress;
   private final boolean required;
   private final Map<Id, AuditedLease> leases = new HashMap<>();
-  private final Map<Integer, WitnessVerifier> verifiers = new HashMap<>();
   private final Map<Id, LogHorizon> horizons = new HashMap<>();
   private final List<Violation> violations = new ArrayList<>();
   private long violationCount;
@@ -119,118 +115,107 @@ public final class LeaseAuditor {
   }
 
   private void scan(Log log) throws IOException {
-    var chain = new HorizonChain(log.context());
-    Optional<Link> tip = chain.knownTip();
-    long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     LogLayout layout = log.context().layout();
+    long settled = new EvidenceReader(log.context(), new Scan(log.context())).read();
     horizons.put(
         log.id(), new LogHorizon(log.name(), layout.records(), log.context().created(), settled));
-    if (tip.isEmpty()) {
-      return;
-    }
-    long last = tip.get().record().number();
-    for (long n = chain.firstNumber().orElse(last); n <= last; n++) {
-      Optional<Link> link = n == last ? tip : chain.readUnlessRetired(n);
-      if (link.isPresent()) {
-        scan(log.context(), link.get().record());
-      }
-    }
   }
 
-  private WitnessVerifier verifier(int keys) throws IOException {
-    WitnessVerifier known = verifiers.get(keys);
-    if (known == null) {
-      known = new WitnessVerifier(TrustedKeyFiles.load(store.context(), keys));
-      verifiers.put(keys, known);
-    }
-    return known;
-  }
+  /** A lease set, and the leases of its valid witnesses. */
+  private record Under(LeaseSet set, List<AuditedLease> leases) {}
 
-  private void scan(LogContext log, HorizonRecord record) throws IOException {
-    WitnessVerifier keys = verifier(record.trustedKeys());
-    var locks = new BucketCloser(log);
-    for (ClosedBucket b : record.buckets()) {
-      var bucket = new Bucket(b.start(), log.bucketWidth());
-      Path lock = LogLayout.lock(log.layout().bucket(bucket));
-      try {
-        Optional<Closed> closed = locks.read(bucket);
-        if (closed.isEmpty()) {
-          continue; // retired, or lost: verify tells which
-        }
-        if (!closed.get().digest().equals(b.lockDigest())) {
-          throw new DamagedException(lock, 0, "SHA-256 " + b.lockDigest(), closed.get().digest());
-        }
-        for (LockedFile f : closed.get().lock().files()) {
-          if (f.validLength() > 0) {
-            scan(log, record, bucket, f, keys);
-          }
-        }
+  /** Takes the messages of one log, in order. */
+  private final class Scan implements EvidenceReader.Sink {
+    private final LogContext log;
+    private final Set<ByteBuffer> signed = new HashSet<>(); // in the current bucket
+    private final Map<DataFileName, Under> current = new HashMap<>(); // in the current bucket
+    private long bucket = Long.MIN_VALUE;
+
+    Scan(LogContext log) {
+      this.log = log;
+    }
+
+    @Override
+    public void message(Evidence m, long settledBefore) {
+      messages++;
+      if (messages % TELL_EVERY == 0) {
         progress.accept(messages);
-      } catch (DamagedException e) {
-        violated(
-            Rule.DAMAGE,
-            e.path(),
-            e.offset(),
-            "expected " + e.expected() + ", found " + e.actual());
+      }
+      LeaseSet set = m.leaseSet();
+      if (set == null) {
+        unleased++;
+        if (required) {
+          violated(Rule.WITNESS, m.path(), m.offset(), name(m) + " names no lease");
+        }
+        return;
+      }
+      List<AuditedLease> under = under(set, m);
+      String objection = set.objection(m.timestamp());
+      if (objection != null) {
+        violated(Rule.WITNESS, m.path(), m.offset(), name(m) + ": " + objection);
+        if (required) {
+          return; // for readers it does not exist
+        }
+      }
+      for (AuditedLease lease : under) {
+        lease.message(log.id(), m.path(), m.offset(), m.timestamp(), settledBefore);
       }
     }
-  }
 
-  private void scan(
-      LogContext log, HorizonRecord record, Bucket bucket, LockedFile f, WitnessVerifier keys)
-      throws IOException {
-    try (FileScan scan = FileScan.open(log, bucket, f, keys)) {
-      LeaseSet before = null;
-      List<AuditedLease> under = List.of();
-      while (scan.next()) {
-        messages++;
-        LeaseSet set = scan.leases();
-        if (set == null) {
-          unleased++;
-          if (required) {
-            violated(
-                Rule.WITNESS, scan.path(), scan.frameOffset(), message(scan) + " names no lease");
+    /** Sets are made anew in every batch of a data file, so asking once for each set is enough. */
+    @SuppressWarnings("ReferenceEquality") // the same object, or look again
+    private List<AuditedLease> under(LeaseSet set, Evidence m) {
+      long start = Bucket.of(m.timestamp(), log.bucketWidth()).start();
+      if (start != bucket) {
+        bucket = start;
+        signed.clear();
+        current.clear();
+      }
+      Under known = current.get(m.file());
+      if (known == null || known.set() != set) {
+        known = new Under(set, leasesOf(set, m));
+        current.put(m.file(), known);
+      }
+      return known.leases();
+    }
+
+    private List<AuditedLease> leasesOf(LeaseSet set, Evidence m) {
+      var all = new ArrayList<AuditedLease>();
+      for (SignedWitness s : set.witnesses()) {
+        AuditedLease lease = leases.get(s.witness().correlation());
+        boolean unseen = count(s.bytes());
+        if (lease == null) {
+          lease = new AuditedLease(s.witness());
+          leases.put(lease.correlation, lease);
+        } else if (unseen) {
+          @Nullable String contradiction = lease.add(s.witness());
+          if (contradiction != null) {
+            violated(Rule.LEASE, m.path(), m.offset(), contradiction);
           }
-          continue;
         }
-        if (set != before) {
-          before = set;
-          under = leasesOf(set, scan);
-        }
-        String objection = set.objection(scan.timestamp());
-        if (objection != null) {
-          violated(Rule.WITNESS, scan.path(), scan.frameOffset(), message(scan) + ": " + objection);
-          if (required) {
-            continue; // for readers it does not exist
-          }
-        }
-        for (AuditedLease lease : under) {
-          lease.message(log.id(), scan.path(), scan.frameOffset(), scan.timestamp(), record.from());
-        }
+        all.add(lease);
       }
-      witnesses += scan.witnesses();
-    }
-  }
-
-  private static String message(FileScan scan) {
-    return "the message with timestamp " + scan.timestamp();
-  }
-
-  private List<AuditedLease> leasesOf(LeaseSet set, FileScan scan) {
-    var all = new ArrayList<AuditedLease>();
-    for (SignedWitness s : set.witnesses()) {
-      AuditedLease lease = leases.get(s.witness().correlation());
-      if (lease == null) {
-        lease = new AuditedLease(s.witness());
-        leases.put(lease.correlation, lease);
-      } else {
-        @Nullable String contradiction = lease.add(s.witness());
-        if (contradiction != null) {
-          violated(Rule.LEASE, scan.path(), scan.frameOffset(), contradiction);
-        }
+      for (byte[] bytes : m.signedLeases()) {
+        boolean unused = count(bytes); // also those that are not valid
       }
-      all.add(lease);
+      return all;
     }
-    return all;
+
+    /** Whether a witness is new in the bucket. */
+    private boolean count(byte[] bytes) {
+      boolean unseen = signed.add(ByteBuffer.wrap(bytes));
+      witnesses += unseen ? 1 : 0;
+      return unseen;
+    }
+
+    @Override
+    public void damaged(DamagedException e) {
+      violated(
+          Rule.DAMAGE, e.path(), e.offset(), "expected " + e.expected() + ", found " + e.actual());
+    }
+
+    private static String name(Evidence m) {
+      return "the message with timestamp " + m.timestamp();
+    }
   }
 }

@@ -6,8 +6,8 @@ import java.nio.file.Path;
  * Something that should not be there if leases had excluded each other.
  *
  * @param rule what it breaks
- * @param path the data file
- * @param offset where in it the batch begins, bytes
+ * @param path the data file or, of a retired bucket, the segment
+ * @param offset where in it the batch, or the block of a segment, begins; bytes
  * @param problem one line for the user
  */
 public record Violation(Rule rule, Path path, long offset, String problem) {
@@ -23,7 +23,7 @@ public record Violation(Rule rule, Path path, long offset, String problem) {
     RANGE,
     /** What had to be fenced was, before the next holder wrote (rule L8). */
     FENCE,
-    /** A file can't be read as the lock says; {@code verify} tells more. */
+    /** A file can't be read as the lock says, or a segment at all; {@code verify} tells more. */
     DAMAGE
   }
 

@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *  0  8  start of the bucket, nanoseconds
- *  8  4  how many of the store's trusted keys apply (rule F3)
- * 12  4  number of data files
- * 16     each, ascending by name bytewise:
+ *  8  8  from of the record that lists it: how far the log was settled when that was linked
+ * 16  4  how many of the store's trusted keys apply (rule F3)
+ * 20  4  number of data files
+ * 24     each, ascending by name bytewise:
  *        0  8  valid length in bytes
  *        8  8  messages
  *       16  1  length n of the name
@@ -27,11 +28,13 @@ import org.jspecify.annotations.Nullable;
  * Numbers are little-endian.
  *
  * @param start of the bucket
+ * @param settledBefore from the record that lists it, its {@code from}; an audit of fences needs it
+ *     (section 8)
  * @param trustedKeys from the record that lists it
  * @param files all that the lock lists, in its order
  */
-public record SegmentBucket(long start, int trustedKeys, List<DataFile> files) {
-  private static final int FILES_AT = 16;
+public record SegmentBucket(long start, long settledBefore, int trustedKeys, List<DataFile> files) {
+  private static final int FILES_AT = 24;
   private static final int NAME_AT = 17;
 
   public SegmentBucket {
@@ -47,13 +50,13 @@ public record SegmentBucket(long start, int trustedKeys, List<DataFile> files) {
    */
   public record DataFile(DataFileName name, long validLength, long messages) {}
 
-  /** What a lock says, as a segment keeps it. */
-  public static SegmentBucket of(BucketLock lock, int trustedKeys) {
+  /** What a lock, and the record that lists it, say, as a segment keeps it. */
+  public static SegmentBucket of(BucketLock lock, HorizonRecord record) {
     var files = new ArrayList<DataFile>(lock.files().size());
     for (LockedFile f : lock.files()) {
       files.add(new DataFile(f.name(), f.validLength(), f.messages()));
     }
-    return new SegmentBucket(lock.bucket().start(), trustedKeys, files);
+    return new SegmentBucket(lock.bucket().start(), record.from(), record.trustedKeys(), files);
   }
 
   /** What it says of a file; empty if the file was not found when the bucket was closed. */
@@ -75,7 +78,7 @@ public record SegmentBucket(long start, int trustedKeys, List<DataFile> files) {
   }
 
   void encode(ByteBuffer out) {
-    out.putLong(start).putInt(trustedKeys).putInt(files.size());
+    out.putLong(start).putLong(settledBefore).putInt(trustedKeys).putInt(files.size());
     for (DataFile f : files) {
       byte[] name = f.name().toString().getBytes(StandardCharsets.US_ASCII);
       out.putLong(f.validLength()).putLong(f.messages()).put((byte) name.length).put(name);
@@ -94,6 +97,7 @@ public record SegmentBucket(long start, int trustedKeys, List<DataFile> files) {
       throw new DamagedException(path, offset, "a bucket", in.remaining() + " bytes");
     }
     long start = in.getLong();
+    long settledBefore = in.getLong();
     int keys = in.getInt();
     int count = in.getInt();
     var files = new ArrayList<DataFile>();
@@ -109,7 +113,7 @@ public record SegmentBucket(long start, int trustedKeys, List<DataFile> files) {
     if (in.hasRemaining() || keys < 0 || count < 0) {
       throw new DamagedException(path, offset, count + " data files and nothing else", "more");
     }
-    return new SegmentBucket(start, keys, files);
+    return new SegmentBucket(start, settledBefore, keys, files);
   }
 
   private static @Nullable DataFile decodeFile(ByteBuffer in) {

@@ -9,16 +9,12 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.DataFileName;
-import dev.cinch.lease.SignedWitness;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Walks the messages of one data file in order, checking every frame. It is its own current
@@ -27,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>In a closed bucket whatever is wrong before the valid length is damage; in an open one the
  * first frame that is not whole is the end.
  */
-final class DataFileCursor implements Message, Closeable {
+final class DataFileCursor extends Cursor implements Closeable {
   /** Whatever its user counts it as. */
   int tag;
 
@@ -50,11 +46,6 @@ final class DataFileCursor implements Message, Closeable {
   private long entry;
   private long entriesEnd;
   private long nextFrame;
-  private long timestamp = Long.MIN_VALUE;
-  private long position = -1;
-  private int payload;
-  private int length;
-  private int leaseSet;
 
   /** Opens the file once more, past the cache. */
   interface Reopening {
@@ -230,7 +221,8 @@ final class DataFileCursor implements Message, Closeable {
     return sortName;
   }
 
-  Path path() {
+  @Override
+  public Path path() {
     return path;
   }
 
@@ -239,18 +231,19 @@ final class DataFileCursor implements Message, Closeable {
     return digest;
   }
 
-  /** Where the frame of the current message begins. */
-  long frameOffset() {
+  @Override
+  public long offset() {
     return frame;
   }
 
-  @Nullable LeaseSet leaseSet() {
-    return leaseSet == 0 ? null : leases.set(leaseSet);
+  @Override
+  byte[] bytes() {
+    return window.bytes();
   }
 
-  /** The current message's witnesses as they stand in the file; it must have a lease set. */
-  List<byte[]> signedLeases() {
-    return leases.signed(leaseSet);
+  @Override
+  LeaseTable table() {
+    return leases;
   }
 
   /** Puts the current message into a segment, as one of the file {@link #tag}. */
@@ -259,39 +252,8 @@ final class DataFileCursor implements Message, Closeable {
   }
 
   @Override
-  public long timestamp() {
-    return timestamp;
-  }
-
-  @Override
   public DataFileName file() {
     return name;
-  }
-
-  @Override
-  public long position() {
-    return position;
-  }
-
-  @Override
-  public int length() {
-    return length;
-  }
-
-  @Override
-  public byte[] payload() {
-    return Arrays.copyOfRange(window.bytes(), payload, payload + length);
-  }
-
-  @Override
-  public void writeTo(OutputStream out) throws IOException {
-    out.write(window.bytes(), payload, length);
-  }
-
-  @Override
-  public List<SignedWitness> leases() {
-    LeaseSet set = leaseSet();
-    return set == null ? List.of() : set.witnesses();
   }
 
   @Override

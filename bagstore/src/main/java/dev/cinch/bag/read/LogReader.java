@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
@@ -370,10 +371,9 @@ public final class LogReader {
     }
   }
 
-  /** A cursor over what a lock covers of one file. */
-  DataFileCursor open(Bucket bucket, LockedFile f, int trustedKeys) throws IOException {
-    Path path = LogLayout.dataFile(log.layout().bucket(bucket), f.name());
-    WitnessVerifier keys = verifier(trustedKeys);
-    return cursor(bucket, path, f.name(), openData(path), f.validLength(), f.copy(), true, keys);
+  /** Cursors over all that a lock covers. */
+  List<DataFileCursor> open(BucketLock lock, int trustedKeys) throws IOException {
+    Path directory = log.layout().bucket(lock.bucket());
+    return open(lock.bucket(), directory, lock.files(), verifier(trustedKeys));
   }
 }

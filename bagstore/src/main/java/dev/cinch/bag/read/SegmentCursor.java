@@ -8,14 +8,12 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * before its range.
  */
 @CheckReturnValue
-public final class SegmentCursor implements Message {
+public final class SegmentCursor extends Cursor {
   private final SegmentReader segment;
   private final SegmentIndex index;
   private final long from;
@@ -38,12 +36,7 @@ public final class SegmentCursor implements Message {
   private ByteBuffer block = ByteBuffer.allocate(0);
   private int at;
   private long blockOffset;
-  private int payload;
-  private int length;
   private int file;
-  private int leaseSet;
-  private long timestamp;
-  private long position;
 
   SegmentCursor(SegmentReader segment, long from, long to) throws IOException {
     this.segment = segment;
@@ -168,8 +161,24 @@ public final class SegmentCursor implements Message {
     return set == 0 || leases.set(set) != null;
   }
 
-  @Nullable LeaseSet leaseSet() {
-    return leaseSet == 0 ? null : leases.set(leaseSet);
+  @Override
+  byte[] bytes() {
+    return block.array();
+  }
+
+  @Override
+  LeaseTable table() {
+    return leases;
+  }
+
+  @Override
+  public Path path() {
+    return segment.path();
+  }
+
+  @Override
+  public long offset() {
+    return blockOffset;
   }
 
   /** The bucket of the current message. */
@@ -187,39 +196,8 @@ public final class SegmentCursor implements Message {
   }
 
   @Override
-  public long timestamp() {
-    return timestamp;
-  }
-
-  @Override
   public DataFileName file() {
     return bucket().files().get(file).name();
-  }
-
-  @Override
-  public long position() {
-    return position;
-  }
-
-  @Override
-  public int length() {
-    return length;
-  }
-
-  @Override
-  public byte[] payload() {
-    return Arrays.copyOfRange(block.array(), payload, payload + length);
-  }
-
-  @Override
-  public void writeTo(OutputStream out) throws IOException {
-    out.write(block.array(), payload, length);
-  }
-
-  @Override
-  public List<SignedWitness> leases() {
-    LeaseSet set = leaseSet();
-    return set == null ? List.of() : set.witnesses();
   }
 
   /** Always: only settled buckets come into segments. */

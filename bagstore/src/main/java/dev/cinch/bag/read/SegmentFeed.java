@@ -9,11 +9,13 @@ import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,22 +65,22 @@ public final class SegmentFeed {
   /** Puts the record's buckets, in order, into a segment. */
   public void feed(HorizonRecord record, SegmentEncoder out) throws IOException {
     for (ClosedBucket listed : record.buckets()) {
-      feed(lock(listed), record.trustedKeys(), out);
+      feed(lock(listed), record, out);
     }
   }
 
-  private void feed(BucketCloser.Closed closed, int trustedKeys, SegmentEncoder out)
+  private void feed(BucketCloser.Closed closed, HorizonRecord record, SegmentEncoder out)
       throws IOException {
-    out.bucket(SegmentBucket.of(closed.lock(), trustedKeys));
-    var cursors = new ArrayList<DataFileCursor>();
+    out.bucket(SegmentBucket.of(closed.lock(), record));
+    List<LockedFile> files = closed.lock().files();
+    List<DataFileCursor> cursors = reader.open(closed.lock(), record.trustedKeys());
     try {
-      List<LockedFile> files = closed.lock().files();
+      var places = new HashMap<DataFileName, Integer>();
       for (int i = 0; i < files.size(); i++) {
-        if (files.get(i).validLength() > 0) {
-          DataFileCursor c = reader.open(closed.lock().bucket(), files.get(i), trustedKeys);
-          c.tag = i;
-          cursors.add(c);
-        }
+        places.put(files.get(i).name(), i);
+      }
+      for (DataFileCursor c : cursors) {
+        c.tag = Objects.requireNonNull(places.get(c.file()));
       }
       var merge = new Merge(cursors);
       var known = new LeaseSet[files.size()];

@@ -77,14 +77,21 @@ public final class Segments {
    * @return empty if the log settled without that bucket
    */
   public Optional<SegmentBucket> bucket(Bucket bucket, long last) throws IOException {
-    try (SegmentReader segment = open(covering(bucket.start(), last))) {
-      SegmentHeader h = segment.header();
-      if (bucket.start() < h.from() || bucket.end() > h.to()) {
-        throw new DamagedException(
-            segment.path(), 72, "a range that covers " + bucket, h.from() + " to " + h.to());
-      }
+    try (SegmentReader segment = covering(bucket, last)) {
       return segment.bucket(bucket.start());
     }
+  }
+
+  /** Opens the segment that covers a bucket, among the first {@code last} ones. */
+  SegmentReader covering(Bucket bucket, long last) throws IOException {
+    SegmentReader segment = open(covering(bucket.start(), last));
+    SegmentHeader h = segment.header();
+    if (bucket.start() < h.from() || bucket.end() > h.to()) {
+      segment.close();
+      throw new DamagedException(
+          segment.path(), 72, "a range that covers " + bucket, h.from() + " to " + h.to());
+    }
+    return segment;
   }
 
   /**

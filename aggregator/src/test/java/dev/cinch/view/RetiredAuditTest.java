@@ -1,0 +1,191 @@
+package dev.cinch.view;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.AuditReport;
+import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.audit.LeaseAuditorTest;
+import dev.cinch.bag.audit.Violation;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.read.Evidence;
+import dev.cinch.bag.read.EvidenceReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Section 8, of retired time: in every case of {@link LeaseAuditorTest}, with its handovers, fences
+ * and violations, the audit says from segments what it said from buckets.
+ */
+class RetiredAuditTest extends LeaseAuditorTest {
+  @Override
+  protected AuditReport audit(AuditStore settled) throws Exception {
+    AuditReport before = LeaseAuditor.audit(settled.store);
+    settled.clock.sleepNanos(100 * AuditStore.SECOND);
+    long retired = 0;
+    for (LogName name : settled.store.logs()) {
+      Log log = settled.store.log(name);
+      assertTrue(new Aggregator(log).run().lastSegment() <= 1);
+      retired += new Retention(log, Duration.ofSeconds(1)).run().buckets();
+    }
+    assertTrue(retired > 0);
+    AuditReport after = LeaseAuditor.audit(settled.store);
+    assertEquals(withoutPlaces(before), withoutPlaces(after));
+    assertEquals(problems(before), problems(after));
+    for (Violation v : after.violations()) {
+      assertTrue(v.path().getParent().endsWith("segments"), v::toString);
+      assertTrue(v.offset() > SegmentHeader.BYTES, v::toString);
+    }
+    return before;
+  }
+
+  private static AuditReport withoutPlaces(AuditReport r) {
+    return new AuditReport(
+        r.logs(),
+        r.messages(),
+        r.unleased(),
+        r.witnesses(),
+        r.leases(),
+        r.names(),
+        r.handovers(),
+        r.fences(),
+        List.of(),
+        r.violationCount());
+  }
+
+  private static List<String> problems(AuditReport r) {
+    return r.violations().stream().map(v -> v.rule() + ": " + v.problem()).toList();
+  }
+
+  /** What an audit gets to see. */
+  private static class Seen implements EvidenceReader.Sink {
+    final List<String> lines = new ArrayList<>();
+    final List<Path> damaged = new ArrayList<>();
+
+    @Override
+    public void message(Evidence m, long settledBefore) {
+      lines.add(settledBefore + " " + Lines.line(m));
+    }
+
+    @Override
+    public void damaged(DamagedException e) {
+      damaged.add(e.path());
+    }
+  }
+
+  private static Seen seen(Log log) throws IOException {
+    var seen = new Seen();
+    assertTrue(new EvidenceReader(log.context(), seen).read() > Long.MIN_VALUE);
+    return seen;
+  }
+
+  /** Three records, of which the first segment covers two. */
+  private static Rig rig(long seed) throws Exception {
+    Rig rig = Rig.memory(seed);
+    for (int i = 0; i < 3; i++) {
+      Lines.write(rig, 5, 5);
+    }
+    var limits = new Aggregator.Limits(2, Long.MAX_VALUE);
+    assertEquals(2, new Aggregator(open(rig), limits).run().published());
+    rig.time.advanceMs(7_200_000);
+    return rig;
+  }
+
+  private static Log open(Rig rig) throws IOException {
+    return rig.open(rig.disk.view(Rig.ALICE));
+  }
+
+  private static Retention.Plan retire(Rig rig) throws IOException {
+    return new Retention(open(rig), Duration.ofHours(1)).run();
+  }
+
+  @Test
+  void seesTheSameWhereverBucketsGoWhileItReads() throws Exception {
+    for (int at = 0; at < 15; at++) {
+      Rig rig = rig(21);
+      List<String> expected = seen(open(rig)).lines;
+      int when = at;
+      var seen =
+          new Seen() {
+            @Override
+            public void message(Evidence m, long settledBefore) {
+              if (lines.size() == when) {
+                try {
+                  assertEquals(3, retire(rig).buckets());
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              }
+              super.message(m, settledBefore);
+            }
+          };
+      assertTrue(new EvidenceReader(open(rig).context(), seen).read() > Long.MIN_VALUE);
+      assertEquals(expected, seen.lines);
+      assertEquals(List.of(), seen.damaged);
+    }
+  }
+
+  @Test
+  void goesOnBehindADamagedSegment() throws Exception {
+    Rig rig = rig(22);
+    List<String> all = seen(open(rig)).lines;
+    assertEquals(3, retire(rig).buckets());
+    Log log = open(rig);
+    Path first = log.context().layout().segment(1);
+    byte[] good = log.context().store().fresh().readAll(first, 1 << 20);
+    for (int at : new int[] {20, good.length / 2, good.length - 1}) {
+      byte[] bad = good.clone();
+      bad[at] ^= 4;
+      try (StoreFile out = rig.disk.view(0).overwrite(first)) {
+        out.write(ByteBuffer.wrap(bad));
+      }
+      Seen seen = seen(log);
+      assertEquals(List.of(first), seen.damaged, "byte " + at);
+      assertTrue(seen.lines.containsAll(all.subList(10, 15)));
+      AuditReport report =
+          LeaseAuditor.audit(Store.open(rig.root, rig.environment(rig.disk.view(0), rig.time)));
+      assertEquals(1, report.violationCount());
+      assertEquals(Violation.Rule.DAMAGE, report.violations().get(0).rule());
+    }
+  }
+
+  private static void remove(Rig rig, Path path) throws IOException {
+    var root = rig.disk.view(0);
+    try {
+      for (String name : root.list(path)) {
+        remove(rig, path.resolve(name));
+      }
+      root.rmdir(path);
+    } catch (NotDirectoryException e) {
+      root.unlink(path);
+    }
+  }
+
+  @Test
+  void aBucketThatIsGoneAndNotRetiredIsDamage() throws Exception {
+    Rig rig = Rig.memory(23);
+    Lines.write(rig, 5, 5);
+    Log log = open(rig);
+    assertEquals(5, seen(log).lines.size());
+    for (String era : log.context().store().fs().list(log.context().layout().buckets())) {
+      remove(rig, log.context().layout().buckets().resolve(era));
+    }
+    Seen seen = seen(log);
+    assertEquals(List.of(), seen.lines);
+    assertEquals(1, seen.damaged.size());
+  }
+}
