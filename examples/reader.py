@@ -5,10 +5,10 @@
 
 Prints a line a message: its timestamp, data file, position and payload; with --json an object a
 line, its payload in base64. Checks every digest and checksum on the way, and where the store says
-"leases: required" every signature. Writes nothing. Exit code 1 if something is damaged. It
-knows no segments, so it refuses a log of which buckets were retired.
+"leases: required" every signature. Reads from segments what lies behind a checkpoint. Writes
+nothing. Exit code 1 if something is damaged.
 
-Written from docs/format.md.
+Written from docs/format.md and docs/format-segments.md.
 """
 import base64
 import hashlib
@@ -69,26 +69,53 @@ def time_name(nanos):
     return time.strftime("%Y%m%dT%H%M%S", time.gmtime(seconds)) + f".{rest // 1_000_000:03d}Z"
 
 
-def records(log_dir, log_id):
-    """The chain of records, checked link by link."""
+def numbers(directory):
+    """The numbered names in a directory; none if Git or a copy has left the empty directory out."""
+    names = os.listdir(directory) if os.path.isdir(directory) else []
+    return [int(name) for name in names if NUMBERED.fullmatch(name)]
+
+
+def numbered(directory, number):
+    return os.path.join(directory, f"{number:010d}")
+
+
+def last_checkpoint(log_dir, log_id):
+    """What the checkpoint with the highest number says; None if nothing was ever retired."""
+    root = os.path.join(log_dir, "horizon", "checkpoints")
+    while found := numbers(root):
+        path = numbered(root, max(found))
+        try:
+            checkpoint, _ = envelope(path, "checkpoint")
+        except FileNotFoundError:
+            if max(numbers(root), default=0) == max(found):
+                raise
+            continue  # it was removed behind a newer one
+        same = (checkpoint["log"], checkpoint["number"]) == (log_id, max(found))
+        check(same, path, 0, f"checkpoint {max(found)} of {log_id}")
+        return checkpoint
+    return None
+
+
+def records(log_dir, log_id, checkpoint):
+    """The chain of records above the checkpoint, checked link by link."""
     root = os.path.join(log_dir, "horizon", "records")
-    paths = [
-        (int(name), os.path.join(root, group, name))
+    paths = {
+        number: numbered(os.path.join(root, group), number)
         for group in os.listdir(root)
         if re.fullmatch(r"\d{7}", group)
-        for name in os.listdir(os.path.join(root, group))
-        if NUMBERED.fullmatch(name)
-    ]
-    before = None
-    for number, path in sorted(paths):
-        record, digest = envelope(path, "record")
-        check(record["log"] == log_id and record["number"] == number, path, 0, f"record {number} of {log_id}")
-        if before is not None:
-            check(number == before[0] + 1, path, 0, f"record {before[0] + 1}")
-            check((record["from"], record["previous"]) == before[1:], path, 0, "to follow the record before")
-        elif number == 1:
-            check((record["from"], record["previous"]) == (NONE, ""), path, 0, "to be the first record")
-        before = (number, record["to"], digest)
+        for number in numbers(os.path.join(root, group))
+    }
+    number, before = 0, (NONE, "")
+    if checkpoint:
+        number, before = checkpoint["number"], (checkpoint["to"], checkpoint["digest"])
+        path = numbered(os.path.join(root, f"{(number - 1) // 1000:07d}"), number)
+        check(envelope(path, "record")[1] == before[1], path, 0, "SHA-256 " + before[1])
+    for n in sorted(n for n in paths if n > number):
+        record, digest = envelope(paths[n], "record")
+        check(record["log"] == log_id and record["number"] == n, paths[n], 0, f"record {n} of {log_id}")
+        check(n == number + 1, paths[n], 0, f"record {number + 1}")
+        check((record["from"], record["previous"]) == before, paths[n], 0, "to follow the record before")
+        number, before = n, (record["to"], digest)
         yield record
 
 
@@ -194,6 +221,110 @@ def entries(path, base, body):
         else:
             yield 3, struct.unpack(f"<{n // 4}I", value)
         at += skip + n
+
+
+# Segments
+
+
+class Segment:
+    """A segment, opened and checked as a whole but for its blocks, which are checked when read."""
+
+    def __init__(self, path, number, place):
+        self.path = path
+        self.file = open(path, "rb")
+        head = self.at(0, 128)
+        check(len(head) == 128 and head[:12] == b"CINCHSEG\1\0\x80\0", path, 0, "the header of a segment")
+        crc, *fields = struct.unpack("<I16s16sqqqqq32sq", head[12:])
+        self.seed = zlib.crc32(head[:12] + head[16:])
+        check(crc == self.seed, path, 12, "a header of that checksum")
+        store, log, n, self.first, self.last, self.start, self.to, digest, width = fields
+        check((store.hex(), log.hex(), width, n) == (*place, number), path, 16, "the header of this segment")
+        self.digest = digest.hex()
+        end = os.fstat(self.file.fileno()).st_size - 44
+        check(end >= 128, path, 128, "a trailer")
+        trailer = self.at(end, 44)
+        magic, offset, length, self.messages, self.buckets, crc = struct.unpack("<8sqqqqI", trailer)
+        sound = magic == b"CINCHEND" and crc == zlib.crc32(struct.pack("<I", self.seed) + trailer[:40])
+        check(sound and offset + length == end, path, end, "a trailer of that checksum")
+        index = self.block(b"SEGI", length, offset)
+        check(len(index) % 24 == 0, path, offset, "index entries")
+        self.blocks = list(struct.iter_unpack("<4sIqq", index))
+        self.end = offset
+
+    def at(self, offset, length):
+        self.file.seek(offset)
+        return self.file.read(length)
+
+    def block(self, kind, length, offset):
+        data = self.at(offset, length)
+        check(len(data) == length >= 12 and data[:4] == kind, self.path, offset, f"a block of {length} bytes")
+        n, crc = struct.unpack("<II", data[4:12])
+        check(n == length - 12, self.path, offset, f"a body of {length - 12} bytes")
+        computed = zlib.crc32(struct.pack("<Iq", self.seed, offset) + data[:8] + data[12:])
+        check(crc == computed, self.path, offset, "a block of that checksum")
+        return data[12:]
+
+    def read(self):
+        """Yields (timestamp, file name, position, payload, witnesses, number of trusted keys)."""
+        next_offset, before, buckets, total = 128, NONE, 0, 0
+        left = []
+        for kind, length, offset, time_ in self.blocks:
+            check(offset == next_offset and time_ >= before, self.path, self.end, "an index of blocks in order")
+            next_offset, before = offset + length, time_
+            body = self.block(kind, length, offset)
+            check(kind == b"SEGB" or buckets > 0, self.path, offset, "a bucket first")
+            if kind == b"SEGB":
+                check(not any(left), self.path, offset, "all messages of the bucket before")
+                keys, names, left = self.bucket(body, offset, time_)
+                positions, witnesses, sets, key = [0] * len(names), [], [], None
+                buckets += 1
+            elif kind == b"SEGL":
+                for entry, value in entries(self.path, offset + 12, body):
+                    check(entry != 1, self.path, offset, "no message among the leases")
+                    if entry == 2:
+                        witnesses.append(value)
+                    else:
+                        check(all(0 < n <= len(witnesses) for n in value), self.path, offset, "known witnesses")
+                        sets.append([witnesses[n - 1] for n in value])
+            else:
+                check(kind == b"SEGM", self.path, offset, "a block of a known kind")
+                for file, number, timestamp, position, payload in self.texts(body, offset):
+                    known = file < len(names) and number <= len(sets)
+                    check(known and position == positions[file], self.path, offset, "the next message of a file")
+                    check(key is None or key < (timestamp, file, position), self.path, offset, "the total order")
+                    key = timestamp, file, position
+                    positions[file] += 1
+                    left[file] -= 1
+                    total += 1
+                    yield timestamp, names[file], position, payload, sets[number - 1] if number else None, keys
+        check(next_offset == self.end and not any(left), self.path, self.end, "all messages of the last bucket")
+        check((total, buckets) == (self.messages, self.buckets), self.path, self.end, "as many as the trailer says")
+
+    def bucket(self, body, offset, time_):
+        """How many keys apply; the names of the data files, and how many messages each has."""
+        start, _, keys, count = struct.unpack_from("<qqII", body)
+        check(start == time_, self.path, offset, f"the bucket {time_}")
+        at, names, messages = 24, [], []
+        for _ in range(count):
+            check(at + 17 <= len(body), self.path, offset, f"{count} data files")
+            _, n, length = struct.unpack_from("<qqB", body, at)
+            names.append(body[at + 17 : at + 17 + length].decode("ascii", "replace"))
+            messages.append(n)
+            at += 17 + length
+        check(at == len(body), self.path, offset, f"{count} data files and nothing else")
+        return keys, names, messages
+
+    def texts(self, body, offset):
+        at = 0
+        while at < len(body):
+            check(at + 28 <= len(body), self.path, offset, "a message within its block")
+            n, file, number, timestamp, position = struct.unpack_from("<IIIqq", body, at)
+            check(at + 28 + n <= len(body), self.path, offset, "a message within its block")
+            yield file, number, timestamp, position, body[at + 28 : at + 28 + n]
+            at += 28 + n
+
+    def close(self):
+        self.file.close()
 
 
 # Witnesses
@@ -306,16 +437,50 @@ class Log:
         self.known = {}
 
     def messages(self):
-        checkpoints = os.path.join(self.directory, "horizon", "checkpoints")
-        if os.path.isdir(checkpoints) and any(NUMBERED.fullmatch(n) for n in os.listdir(checkpoints)):
-            raise Damaged(f"{checkpoints}: buckets of this log were retired; read it with cinch cat")
-        yield from self.kept()
-
-    def kept(self):
         """Yields (timestamp, file name, position, payload, names of leases) in the total order."""
-        for record in records(self.directory, self.id):
-            for listed in record["buckets"]:
-                yield from self.bucket(record, listed)
+        last = None
+        while True:
+            checkpoint = last_checkpoint(self.directory, self.id)
+            try:
+                for message in self.all(checkpoint, last):
+                    if last is None or message[:3] > last:
+                        last = message[:3]
+                        yield message
+                return
+            except (Damaged, FileNotFoundError):
+                # Retired under our hands: the order is the same in segments.
+                if last_checkpoint(self.directory, self.id) == checkpoint:
+                    raise
+
+    def all(self, checkpoint, after):
+        if checkpoint:
+            yield from self.retired(checkpoint, after)
+        chain = list(records(self.directory, self.id, checkpoint))
+        if last_checkpoint(self.directory, self.id) != checkpoint:
+            raise Damaged("records were retired")  # those read may be a sleeper's; begin again
+        for record in chain:
+            if after is None or record["to"] > after[0]:
+                for listed in record["buckets"]:
+                    yield from self.bucket(record, listed)
+
+    def retired(self, checkpoint, after):
+        """What the segments behind a checkpoint have, from the one on where a message stands."""
+        place = (self.settings["store"], self.id, self.width)
+        before = (0, NONE)
+        for number in range(1, checkpoint["segment"] + 1):
+            path = numbered(os.path.join(self.directory, "segments"), number)
+            segment = Segment(path, number, place)
+            try:
+                check((segment.first, segment.start) == (before[0] + 1, before[1]), path, 56, "to follow the one before")
+                before = (segment.last, segment.to)
+                if after is None or segment.to > after[0]:
+                    for timestamp, name, position, payload, under, keys in segment.read():
+                        yield from self.existing(timestamp, name, position, payload, under, keys)
+                if number == checkpoint["segment"]:
+                    end = (checkpoint["number"], checkpoint["to"], checkpoint["digest"])
+                    check((*before, segment.digest) == end, path, 64, "to end with the checkpoint's record")
+            finally:
+                segment.close()
 
     def bucket(self, record, listed):
         start, width = listed["start"], self.width
@@ -332,10 +497,14 @@ class Log:
             if f["validLength"] > 0
         ]
         for timestamp, name, position, payload, under in heapq.merge(*files, key=lambda m: m[:3]):
-            leases = [self.witness(w) for w in under or []]
-            if self.settings["leases"] == "required" and not self.permitted(record, leases, timestamp):
-                print(f"{name}: the message with timestamp {timestamp} has no valid witness", file=sys.stderr)
-                continue
+            yield from self.existing(timestamp, name, position, payload, under, record["trustedKeys"])
+
+    def existing(self, timestamp, name, position, payload, under, keys):
+        """The message, if it exists."""
+        leases = [self.witness(w) for w in under or []]
+        if self.settings["leases"] == "required" and not self.permitted(keys, leases, timestamp):
+            print(f"{name}: the message with timestamp {timestamp} has no valid witness", file=sys.stderr)
+        else:
             yield timestamp, name, position, payload, [w.name for w in leases if w]
 
     @staticmethod
@@ -351,8 +520,8 @@ class Log:
                 self.known[signed] = None
         return self.known[signed]
 
-    def permitted(self, record, leases, timestamp):
-        keys = tuple(self.keys[: record["trustedKeys"]])
+    def permitted(self, count, leases, timestamp):
+        keys = tuple(self.keys[:count])
         return bool(leases) and all(w and self.permits(w, keys, timestamp) for w in leases)
 
     def permits(self, witness, keys, timestamp):

@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -96,13 +97,26 @@ public final class Aggregator {
     this.feed = new SegmentFeed(this.log);
   }
 
+  /** As {@link #run(Duration)} without waiting: until segments cover all that is settled now. */
+  public Result run() throws IOException {
+    return run(Duration.ZERO);
+  }
+
   /**
-   * Builds segments until they cover all that is settled now.
+   * Builds every segment that is due. Waiting lets a segment grow: a run each minute that waits a
+   * day publishes a segment a day, or full ones. What no segment covers is read from its buckets.
    *
+   * @param wait a segment is due once its first record's end is so long past, by the filesystem's
+   *     clock; not negative. It then covers all that is settled, up to the limits.
    * @throws SegmentsDifferException if a published segment differs from what its records give here
    * @throws DamagedException if records, locks, data files or the last segment are damaged
    */
-  public Result run() throws IOException {
+  public Result run(Duration wait) throws IOException {
+    if (wait.isNegative()) {
+      throw new IllegalArgumentException("a time to wait is not negative: " + wait);
+    }
+    long due =
+        wait.isZero() ? Long.MAX_VALUE : log.store().fsClock().now() - saturatedNanos(wait);
     int published = 0;
     long messages = 0;
     long bytes = 0;
@@ -113,7 +127,7 @@ public final class Aggregator {
       List<Link> records;
       Optional<Published> mine;
       try {
-        records = next(before);
+        records = next(before, due);
         if (records.isEmpty()) {
           long to = before.map(SegmentHeader::to).orElse(Long.MIN_VALUE);
           return new Result(published, last.orElse(0), messages, bytes, to);
@@ -137,8 +151,16 @@ public final class Aggregator {
     }
   }
 
-  /** The records of the next segment, checked to follow each other; empty if all are covered. */
-  private List<Link> next(Optional<SegmentHeader> before) throws IOException {
+  /** A wait of centuries is for ever. */
+  private static long saturatedNanos(Duration d) {
+    return d.compareTo(Duration.ofDays(100_000)) > 0 ? Long.MAX_VALUE / 2 : d.toNanos();
+  }
+
+  /**
+   * The records of the next segment, checked to follow each other; empty if all are covered, or the
+   * first that is not ends after {@code due}.
+   */
+  private List<Link> next(Optional<SegmentHeader> before, long due) throws IOException {
     long number = before.map(SegmentHeader::lastRecord).orElse(0L) + 1;
     String digest = before.map(SegmentHeader::lastDigest).orElse("");
     Optional<Link> tip = chain.freshTip();
@@ -152,6 +174,9 @@ public final class Aggregator {
       if (!link.record().previous().equals(digest)) {
         throw new DamagedException(
             log.layout().record(number), 0, "\"previous\" " + digest, link.record().previous());
+      }
+      if (records.isEmpty() && link.record().to() > due) {
+        break;
       }
       bytes += feed.bytes(link.record());
       buckets += link.record().buckets().size();

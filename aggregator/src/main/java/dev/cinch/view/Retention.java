@@ -9,6 +9,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -17,6 +18,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.TreeMap;
+import java.util.Comparator;
+import java.util.ArrayList;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
@@ -33,7 +37,10 @@ import org.slf4j.LoggerFactory;
 public final class Retention {
   private static final Logger LOG = LoggerFactory.getLogger(Retention.class);
 
-  /** A temporary file that is older was left by a crash. */
+  /**
+   * A temporary file that is older was left by a crash; a checkpoint that is older is in everyone's
+   * listings, also the cached ones of those who may not write, so that nobody needs those behind.
+   */
   private static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;
@@ -64,14 +71,15 @@ public final class Retention {
    * @param publishes whether the checkpoint is a new one
    * @param buckets directories
    * @param records files of the horizon
-   * @param temporaries files that crashes left in {@code segments} and {@code checkpoints}
+   * @param stale files that nobody needs: those that crashes left in {@code segments} and {@code
+   *     checkpoints}, and checkpoints that have been behind another for a day
    */
   public record Plan(
       Optional<Checkpoint> checkpoint,
       boolean publishes,
       long buckets,
       long records,
-      long temporaries) {}
+      long stale) {}
 
   /** What {@link #run} would do now; changes nothing. */
   public Plan plan() throws IOException {
@@ -81,7 +89,7 @@ public final class Retention {
   /**
    * As {@link #plan()}.
    *
-   * @param each told of every bucket directory, record and temporary file that would go
+   * @param each told of every bucket directory, record and stale file that would go
    */
   public Plan plan(Consumer<Path> each) throws IOException {
     Optional<Checkpoint> due = due();
@@ -90,7 +98,7 @@ public final class Retention {
     if (checkpoint.isPresent()) {
       new RetiredTree(log).walk(checkpoint.get(), counter);
     }
-    List<Path> stale = staleTemporaries();
+    List<Path> stale = stale();
     stale.forEach(each);
     return new Plan(checkpoint, due.isPresent(), counter.buckets, counter.records, stale.size());
   }
@@ -120,9 +128,11 @@ public final class Retention {
     Optional<Checkpoint> checkpoint = chain.checkpoint();
     var remover = new Remover(each);
     if (checkpoint.isPresent()) {
+      // Somebody else may have linked it a moment ago: it must last before anything goes.
+      fs.forceDirectory(log.layout().checkpoints());
       new RetiredTree(log).walk(checkpoint.get(), remover);
     }
-    List<Path> stale = staleTemporaries();
+    List<Path> stale = stale();
     for (Path file : stale) {
       log.store().fresh().removeQuietly(file);
     }
@@ -170,23 +180,36 @@ public final class Retention {
     log.store()
         .fresh()
         .publish(log.layout().checkpoint(due.number()), due.encode(), log.store().fileMode());
-    Checkpoint there = chain.readCheckpoint(due.number());
-    if (!there.equals(due)) {
+    Optional<Checkpoint> there = chain.checkpoint();
+    if (there.isPresent() && there.get().number() > due.number()) {
+      LOG.debug("{}: somebody else retires more; ours, behind theirs, means nothing", due);
+    } else if (!there.equals(Optional.of(due))) {
       throw new DamagedException(
           log.layout().checkpoint(due.number()), 0, due.toString(), there.toString());
     }
   }
 
-  private List<Path> staleTemporaries() throws IOException {
+  private List<Path> stale() throws IOException {
     long cutoff = log.store().fsClock().now() - STALE_NANOS;
-    var stale = new java.util.ArrayList<Path>();
+    var stale = new ArrayList<Path>();
+    var checkpoints = new TreeMap<Long, Path>(Comparator.reverseOrder());
     for (Path directory : List.of(log.layout().segments(), log.layout().checkpoints())) {
       for (String name : fs.list(directory)) {
         Path file = directory.resolve(name);
-        if (LogLayout.isTemporary(name) && changedBefore(file, cutoff)) {
+        OptionalLong number = Numbered.parse(name);
+        if (number.isPresent() && directory.equals(log.layout().checkpoints())) {
+          checkpoints.put(number.getAsLong(), file);
+        } else if (LogLayout.isTemporary(name) && changedBefore(file, cutoff)) {
           stale.add(file);
         }
       }
+    }
+    boolean behind = false; // one that has stood long enough for everyone to see it
+    for (Path checkpoint : checkpoints.values()) {
+      if (behind) {
+        stale.add(checkpoint);
+      }
+      behind |= changedBefore(checkpoint, cutoff);
     }
     return stale;
   }

@@ -18,6 +18,7 @@ import dev.cinch.bag.read.Segments;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -64,6 +65,39 @@ class AggregatorTest {
     assertEquals(0, again.published());
     assertEquals(1, again.lastSegment());
     assertEquals(Lines.settled(open(rig)), Lines.segments(open(rig)));
+  }
+
+  /** Closing and building each hour for a week, a segment is published a day. */
+  @Test
+  void waitingMakesFewSegments() throws Exception {
+    Rig rig = Rig.memory(30);
+    Duration day = Duration.ofDays(1);
+    int published = 0;
+    for (int hour = 0; hour < 7 * 24; hour++) {
+      Lines.write(rig, 1, 1);
+      int now = new Aggregator(open(rig)).run(day).published();
+      assertTrue(hour >= 24 || now == 0, "hour " + hour);
+      published += now;
+      rig.time.advanceMs(3_600_000);
+    }
+    assertTrue(published == 6 || published == 7, "segments: " + published);
+    assertEquals(Lines.settled(open(rig)), Lines.view(open(rig)));
+    assertEquals(1, new Aggregator(open(rig)).run().published());
+    assertEquals(Lines.settled(open(rig)), Lines.segments(open(rig)));
+  }
+
+  @Test
+  void aFullSegmentDoesNotMakeTheNextOneDue() throws Exception {
+    Rig rig = rig(31, 3);
+    rig.time.advanceMs(86_400_000);
+    Lines.write(rig, 7, 5);
+    var limits = new Aggregator.Limits(3, Long.MAX_VALUE);
+    assertEquals(1, new Aggregator(open(rig), limits).run(Duration.ofDays(1)).published());
+    rig.time.advanceMs(86_400_000);
+    assertEquals(1, new Aggregator(open(rig), limits).run(Duration.ofDays(1)).published());
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> new Aggregator(open(rig)).run(Duration.ofNanos(-1)).published());
   }
 
   @Test

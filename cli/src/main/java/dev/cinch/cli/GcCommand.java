@@ -77,15 +77,15 @@ final class GcCommand implements Callable<Integer> {
       plan = keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
       progress.end();
     }
-    if (plan.buckets() + plan.records() + plan.temporaries() > 0) {
+    if (plan.buckets() + plan.records() + plan.stale() > 0) {
       out.line(
-          "%s: %s %d buckets, %d records, %d temporary files"
+          "%s: %s %d buckets, %d records, %d stale files"
               .formatted(
                   log.name(),
                   dryRun ? "would delete" : "deleted",
                   plan.buckets(),
                   plan.records(),
-                  plan.temporaries()));
+                  plan.stale()));
     }
   }
 }

@@ -7,6 +7,7 @@ import dev.cinch.cli.Converters.Moment;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.ViewReader;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -50,7 +51,8 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       name = "build",
       mixinStandardHelpOptions = true,
       description = {
-        "Build segments until they cover all that is settled. Any number may run at once.",
+        "Build segments of what is settled. Any number may run at once. A segment is built once the",
+        "oldest that it will hold is --wait old, so that often runs do not make many small ones.",
         "Exit code 1 if a published segment differs from what its records give."
       },
       footer = {"", "Example:", "  cinch view build --log jobs"})
@@ -58,8 +60,16 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
   static final class Build implements Callable<Integer> {
     private final Io io;
 
+    @Spec CommandSpec spec;
     @Mixin StoreOptions store;
     @Mixin LogsOption logs;
+
+    @Option(
+        names = "--wait",
+        paramLabel = "DURATION",
+        defaultValue = "1d",
+        description = "How old the oldest must be; 0s: cover all that is settled now. 1d.")
+    Duration wait;
 
     Build(Io io) {
       this.io = io;
@@ -67,6 +77,9 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
 
     @Override
     public Integer call() throws IOException {
+      if (wait.isNegative()) {
+        throw new ParameterException(spec.commandLine(), "a time to wait is not negative");
+      }
       Store opened = store.open();
       try (Output out = io.output()) {
         for (Log log : logs.open(opened)) {
@@ -76,7 +89,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
                       log,
                       Aggregator.Limits.DEFAULT,
                       n -> progress.show(n, " messages of " + log.name()))
-                  .run();
+                  .run(wait);
           progress.end();
           if (r.published() > 0) {
             out.line(

@@ -89,9 +89,8 @@ class PythonReaderTest {
     }
   }
 
-  @Test
-  void readsWhatTheJavaReaderReads() throws Exception {
-    generate();
+  /** What the Java reader reads, as Python is to print it. */
+  private List<String> expected() throws Exception {
     var expected = new ArrayList<String>();
     log.reader()
         .settled(
@@ -112,6 +111,13 @@ class PythonReaderTest {
                                     .map(w -> "\"" + w.witness().name() + "\"")
                                     .toList()))),
             (m, file, why) -> {});
+    return expected;
+  }
+
+  @Test
+  void readsWhatTheJavaReaderReads() throws Exception {
+    generate();
+    List<String> expected = expected();
     assertEquals(270, expected.size());
     Run run = python();
     assertEquals(0, run.exit(), run.err());
@@ -155,34 +161,54 @@ class PythonReaderTest {
     assertEquals(Files.readAllLines(store.resolveSibling("expected.jsonl")), run.out());
   }
 
-  /** It knows no segments, and says so instead of leaving messages out. */
-  @Test
-  void refusesWhatWasRetired() throws Exception {
+  /** Two segments behind a checkpoint, and buckets after it. */
+  private void retireHalf() throws Exception {
     generate();
-    var aggregated = new Aggregator(log).run();
-    assertEquals(1, aggregated.published());
+    var limits = new Aggregator.Limits(2, Long.MAX_VALUE);
+    assertEquals(2, new Aggregator(log, limits).run().published());
+    s.clock.sleepNanos(100 * SECOND);
+    generate();
     var before = StoreVerifier.verify(store, s.environment, f -> {});
     assertTrue(before.intact());
-    s.clock.sleepNanos(100 * SECOND);
     var retired = new Retention(log, Duration.ofSeconds(1)).run();
     assertTrue(retired.buckets() > 0, retired::toString);
-    Run run = python();
-    assertEquals(1, run.exit());
-    assertEquals(List.of(), run.out());
-    assertTrue(run.err().contains("retired"), run.err());
-
     var found = new ArrayList<Finding>();
     var after = StoreVerifier.verify(store, s.environment, found::add);
     assertEquals(List.of(), found);
-    assertTrue(after.buckets() < before.buckets());
-    Path segment = log.context().layout().segment(1);
+    assertTrue(after.buckets() > 0 && after.buckets() < before.buckets());
+  }
+
+  @Test
+  void readsWhatWasRetiredFromSegments() throws Exception {
+    retireHalf();
+    List<String> expected = expected();
+    assertEquals(540, expected.size());
+    Run run = python();
+    assertEquals(0, run.exit(), run.err());
+    assertEquals(expected, run.out());
+    assertEquals(60, run.err().lines().count());
+  }
+
+  @Test
+  void tellsDamageOfSegments() throws Exception {
+    retireHalf();
+    Path segment = log.context().layout().segment(2);
     byte[] good = Files.readAllBytes(segment);
     Files.setPosixFilePermissions(segment, PosixFilePermissions.fromString("rw-rw-r--"));
-    for (int i = 0; i < good.length; i += 4_001) {
+    for (int i = 0; i < good.length; i += good.length / 37) {
       byte[] bad = good.clone();
       bad[i] ^= 1;
       Files.write(segment, bad);
       assertTrue(!StoreVerifier.verify(store, s.environment, f -> {}).intact(), "byte " + i);
+      if (i % 4 == 0) {
+        Run run = python();
+        assertEquals(1, run.exit(), "byte " + i);
+        assertTrue(run.err().contains(segment + ": damaged"), run.err());
+      }
     }
+    Files.delete(segment);
+    Run run = python();
+    assertEquals(1, run.exit());
+    assertTrue(run.err().contains(segment.toString()), run.err());
   }
 }

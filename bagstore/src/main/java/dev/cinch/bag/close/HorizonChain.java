@@ -219,7 +219,18 @@ public final class HorizonChain {
    */
   public Optional<Checkpoint> checkpoint() throws IOException {
     OptionalLong number = freshCheckpoint();
-    return number.isEmpty() ? Optional.empty() : Optional.of(readCheckpoint(number.getAsLong()));
+    while (number.isPresent()) {
+      try {
+        return Optional.of(readCheckpoint(number.getAsLong()));
+      } catch (NoSuchFileException e) {
+        OptionalLong now = freshCheckpoint();
+        if (now.equals(number)) {
+          throw e;
+        }
+        number = now; // it was removed behind a newer one since the listing
+      }
+    }
+    return Optional.empty();
   }
 
   /** Reads a checkpoint that is there. */
