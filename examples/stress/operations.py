@@ -55,7 +55,7 @@ class Operations:
                 if command in ("close", "view", "gc"):
                     time.sleep(0.4)  # so that there is something to do
                 if command == "gc":
-                    self.fleet.run("view", "build", "--log", log)
+                    self.fleet.run("view", "build", "--wait", "0s", "--log", log)
                 note = self.once(command, fault, log, n)
                 if not note:
                     break
@@ -98,7 +98,7 @@ class Operations:
         else:
             arguments = {
                 "close": ("close", "--trust-clock", "--log", log),
-                "view": ("view", "build", "--log", log),
+                "view": ("view", "build", "--wait", "0s", "--log", log),
                 "gc": ("gc", "--retention", "1s", "--log", log),
             }[command]
             err = os.path.join(self.fleet.work, "err")
@@ -124,7 +124,7 @@ class Operations:
                 # Meanwhile its bucket is closed, merged and retired, and its lease runs out.
                 time.sleep(fleets.SETTLED_AFTER)
                 self.fleet.run("close", "--trust-clock", "--log", log)
-                self.fleet.run("view", "build", "--log", log)
+                self.fleet.run("view", "build", "--wait", "0s", "--log", log)
                 time.sleep(1.5)
                 self.fleet.run("gc", "--retention", "1s", "--log", log)
                 child.send_signal(signal.SIGCONT)

@@ -9,8 +9,8 @@ import fleet as fleets
 
 SHARED = ("shared/a", "shared/b", "shared/c")
 ONE_SHOTS = (
-    ("view", "build"),
-    ("view", "build", "--log", "retired"),
+    ("view", "build", "--wait", "0s"),
+    ("view", "build", "--wait", "0s", "--log", "retired"),
     ("gc", "--retention", "2s", "--log", "retired"),
     ("gc", "--retention", "2s", "--log", "retired"),
     ("close", "--trust-clock"),
