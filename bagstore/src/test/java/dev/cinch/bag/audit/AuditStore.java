@@ -3,10 +3,8 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -71,7 +69,7 @@ public final class AuditStore {
   public AuditStore(Path root, StoreSettings.Leases leases) throws IOException {
     this.environment =
         new Store.Environment(
-            new ClockFs(new PosixFs(null), clock), new MachineName("m1"), clock, new Random(7));
+            new ClockedFs(new PosixFs(null), clock), new MachineName("m1"), clock, new Random(7));
     StoreSettings d = StoreSettings.DEFAULT;
     var settings =
         new StoreSettings(
@@ -172,77 +170,5 @@ public final class AuditStore {
         clock.wallNanos(),
         watermark,
         fence);
-  }
-
-  /** Tells the time that the test owns wherever the filesystem's clock is read. */
-  private record ClockFs(StoreFs fs, Clock clock) implements StoreFs {
-    @Override
-    public FileStatus status(Path path) throws IOException {
-      FileStatus s = fs.status(path);
-      Path parent = path.getParent();
-      return parent != null && parent.endsWith("clock")
-          ? new FileStatus(s.device(), s.inode(), s.size(), clock.wallNanos(), s.mode(), s.uid())
-          : s;
-    }
-
-    @Override
-    public void mkdir(Path directory, int mode) throws IOException {
-      fs.mkdir(directory, mode);
-    }
-
-    @Override
-    public void rmdir(Path directory) throws IOException {
-      fs.rmdir(directory);
-    }
-
-    @Override
-    public StoreFile create(Path file, int mode) throws IOException {
-      return fs.create(file, mode);
-    }
-
-    @Override
-    public StoreFile append(Path file) throws IOException {
-      return fs.append(file);
-    }
-
-    @Override
-    public StoreFile overwrite(Path file) throws IOException {
-      return fs.overwrite(file);
-    }
-
-    @Override
-    public StoreFile read(Path file) throws IOException {
-      return fs.read(file);
-    }
-
-    @Override
-    public StoreFile readUncached(Path file) throws IOException {
-      return fs.readUncached(file);
-    }
-
-    @Override
-    public List<String> list(Path directory) throws IOException {
-      return fs.list(directory);
-    }
-
-    @Override
-    public void link(Path existing, Path name) throws IOException {
-      fs.link(existing, name);
-    }
-
-    @Override
-    public void chmod(Path path, int mode) throws IOException {
-      fs.chmod(path, mode);
-    }
-
-    @Override
-    public void unlink(Path file) throws IOException {
-      fs.unlink(file);
-    }
-
-    @Override
-    public void forceDirectory(Path directory) throws IOException {
-      fs.forceDirectory(directory);
-    }
   }
 }
