@@ -13,6 +13,7 @@ import dev.cinch.bag.audit.LeaseAuditorTest;
 import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.read.Evidence;
@@ -137,6 +138,43 @@ class RetiredAuditTest extends LeaseAuditorTest {
       assertEquals(expected, seen.lines);
       assertEquals(List.of(), seen.damaged);
     }
+  }
+
+  /** As on NFS, where a file that is removed can't be read on. */
+  @Test
+  void goesOnInTheSegmentWhereABucketBecomesStale() throws Exception {
+    Rig rig = Rig.memory(24);
+    Lines.write(rig, 12, 100_000);
+    assertEquals(1, new Aggregator(open(rig)).run().published());
+    rig.time.advanceMs(7_200_000);
+    List<String> expected = seen(open(rig)).lines;
+    assertEquals(12, expected.size());
+    boolean[] stale = {false};
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    faulty.before(
+        op -> {
+          if (stale[0] && op.path().toString().endsWith(".log")) {
+            throw new IOException("Stale file handle");
+          }
+        });
+    var seen =
+        new Seen() {
+          @Override
+          public void message(Evidence m, long settledBefore) {
+            if (lines.size() == 5) {
+              try {
+                assertTrue(retire(rig).buckets() > 0);
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+              stale[0] = true;
+            }
+            super.message(m, settledBefore);
+          }
+        };
+    assertTrue(new EvidenceReader(rig.open(faulty).context(), seen).read() > Long.MIN_VALUE);
+    assertEquals(expected, seen.lines);
+    assertEquals(List.of(), seen.damaged);
   }
 
   @Test
