@@ -115,8 +115,7 @@ public final class Aggregator {
     if (wait.isNegative()) {
       throw new IllegalArgumentException("a time to wait is not negative: " + wait);
     }
-    long due =
-        wait.isZero() ? Long.MAX_VALUE : log.store().fsClock().now() - saturatedNanos(wait);
+    long due = wait.isZero() ? Long.MAX_VALUE : log.store().fsClock().now() - saturatedNanos(wait);
     int published = 0;
     long messages = 0;
     long bytes = 0;

@@ -17,12 +17,12 @@ import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
-import java.util.TreeMap;
-import java.util.Comparator;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -75,11 +75,7 @@ public final class Retention {
    *     checkpoints}, and checkpoints that have been behind another for a day
    */
   public record Plan(
-      Optional<Checkpoint> checkpoint,
-      boolean publishes,
-      long buckets,
-      long records,
-      long stale) {}
+      Optional<Checkpoint> checkpoint, boolean publishes, long buckets, long records, long stale) {}
 
   /** What {@link #run} would do now; changes nothing. */
   public Plan plan() throws IOException {
