@@ -17,6 +17,7 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.write.LocalShare;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
@@ -28,6 +29,7 @@ import java.security.SecureRandom;
 import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An open store: a directory on a shared filesystem that holds logs.
@@ -42,9 +44,11 @@ public final class Store {
 
   private final StoreContext context;
   private final Timestamps timestamps;
+  private final @Nullable LocalShare share;
 
-  private Store(StoreContext context) {
+  private Store(StoreContext context, @Nullable LocalShare share) {
     this.context = context;
+    this.share = share;
     this.timestamps = new Timestamps(context.time());
   }
 
@@ -55,9 +59,24 @@ public final class Store {
    * @param machine the name under which it writes
    * @param time its clocks
    * @param random a secure source; thread-safe
+   * @param share with which processes of this machine its data files are shared; null: with none
    */
   public record Environment(
-      StoreFs fs, MachineName machine, TimeSource time, RandomGenerator random) {
+      StoreFs fs,
+      MachineName machine,
+      TimeSource time,
+      RandomGenerator random,
+      @Nullable LocalShare share) {
+    /** A process that shares no data file. */
+    public Environment(StoreFs fs, MachineName machine, TimeSource time, RandomGenerator random) {
+      this(fs, machine, time, random, null);
+    }
+
+    /** The same, sharing data files with other processes of this machine and user. */
+    public Environment sharing(LocalShare with) {
+      return new Environment(fs, machine, time, random, with);
+    }
+
     /** This machine's real filesystem. */
     public static Environment of(MachineName machine, TimeSource time) {
       return new Environment(new PosixFs(null), machine, time, new SecureRandom());
@@ -142,7 +161,8 @@ public final class Store {
             environment.machine(),
             environment.time(),
             clock,
-            environment.random()));
+            environment.random()),
+        environment.share());
   }
 
   /** What the parts of Cinch that work on this store need. */
@@ -205,7 +225,8 @@ public final class Store {
           "there is no log \"" + name + "\" in " + context.layout().root());
     }
     Fields in = Envelope.decode(IDENTITY, bytes, layout.identity());
-    return new Log(new LogContext(context, layout, in.id("log"), in.number("created")), timestamps);
+    return new Log(
+        new LogContext(context, layout, in.id("log"), in.number("created")), timestamps, share);
   }
 
   /**

@@ -94,6 +94,8 @@ final class AppendCommand implements Callable<Integer> {
       description = "Make the log if there is none, which is the default; --no-create: refuse.")
   boolean create;
 
+  @Mixin ShareOptions share;
+
   @Parameters(
       arity = "0..1",
       paramLabel = "FILE",
@@ -114,7 +116,7 @@ final class AppendCommand implements Callable<Integer> {
     Duration wait = waiting.checked();
     io.stop().listen();
     var time = new StoppableTime(store.time(), io.stop());
-    Store opened = store.open(time);
+    Store opened = Store.open(store.store, share.apply(store.environment(time), io.env()));
     long unused = opened.context().checkedNow(); // before the first line is read and lost
     try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
       Log target = create ? opened.createLog(log) : opened.log(log);

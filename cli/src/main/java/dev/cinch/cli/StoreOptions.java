@@ -48,7 +48,7 @@ final class StoreOptions {
     return environment(time());
   }
 
-  private Store.Environment environment(TimeSource time) {
+  Store.Environment environment(TimeSource time) {
     return Store.Environment.of(machine == null ? MachineNames.ofHost() : machine, time);
   }
 

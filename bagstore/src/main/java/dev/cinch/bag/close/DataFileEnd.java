@@ -1,5 +1,6 @@
 package dev.cinch.bag.close;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * only a file whose end is torn is walked from its start, from head to head (rules C3, C4). Not
  * thread-safe: it keeps its buffer for the next file.
  */
-final class DataFileEnd {
+@CheckReturnValue
+public final class DataFileEnd {
   private final ByteBuffer tail =
       ByteBuffer.allocateDirect(Frame.ONE_STEP_LIMIT).order(ByteOrder.LITTLE_ENDIAN);
   private final ByteBuffer small =
@@ -32,7 +34,7 @@ final class DataFileEnd {
    * @param size as its attributes said after the open
    * @param expected the header that it must have
    */
-  LockedFile measure(StoreFile in, long size, FileHeader expected) throws IOException {
+  public LockedFile measure(StoreFile in, long size, FileHeader expected) throws IOException {
     long tailStart = Math.max(0, size - tail.capacity());
     tail.clear().limit((int) (size - tailStart)); // no more, or a short file costs a second read
     in.read(tail, tailStart);

@@ -47,6 +47,7 @@ final class BucketAppender {
   private final StoreSettings settings;
   private final Durability durability;
   private final HorizonAdvance horizon;
+  private final @Nullable Baton baton;
   private final BatchEncoder encoder = new BatchEncoder();
   private Id incarnation;
   private @Nullable BucketFile current;
@@ -70,23 +71,30 @@ final class BucketAppender {
         implements Attempt {}
   }
 
-  BucketAppender(LogContext log, Durability durability, HorizonAdvance horizon) {
+  /**
+   * @param baton null: every file is this writer's alone
+   */
+  BucketAppender(
+      LogContext log, Durability durability, HorizonAdvance horizon, @Nullable Baton baton) {
     this.log = log;
     this.fs = log.store().fs();
     this.settings = log.store().settings();
     this.durability = durability;
     this.horizon = horizon;
+    this.baton = baton;
     this.incarnation = Id.random(log.store().random());
   }
 
   Attempt append(PendingBatch batch) {
     BucketFile file = current;
     StoreFile created = null;
+    current = null; // until it is confirmed: whatever ends this early, nobody goes on with it
     if (file == null || !file.bucket.equals(batch.bucket)) {
-      current = null;
       try { // step 2; before the first byte, an error means REJECTED (rule A1)
-        file = enter(batch.bucket);
-        created = fs.create(file.path, settings.fileMode());
+        file = enter(batch);
+        if (file.length == 0) {
+          created = fs.create(file.path, settings.fileMode());
+        }
       } catch (AccessDeniedException e) {
         return rejected("the bucket is closed to this user: " + e.getMessage());
       } catch (IOException e) {
@@ -106,15 +114,26 @@ final class BucketAppender {
       return failed(unknown, e);
     }
     encoder.applyTo(file, batch);
-    current = file;
     try { // step 4
       if (confirmed(file)) {
+        current = file;
         return new Attempt.Known(new PendingBatch.Outcome.Committed(file.name, position));
       }
-      current = null;
       return why(unknown, "the bucket is being closed");
     } catch (IOException e) {
       return failed(unknown, e);
+    }
+  }
+
+  /**
+   * Writes no more to its file, and leaves it to others where that is wanted. An append afterwards
+   * begins anew.
+   */
+  void release() {
+    BucketFile file = current;
+    current = null;
+    if (baton != null) {
+      baton.pass(file);
     }
   }
 
@@ -133,7 +152,6 @@ final class BucketAppender {
    */
   private Attempt failed(Attempt.Unknown unknown, IOException e) {
     LOG.debug("{}: write not confirmed: {}", unknown.file(), e.toString());
-    current = null;
     incarnation = Id.random(log.store().random());
     return why(unknown, message(e));
   }
@@ -146,8 +164,12 @@ final class BucketAppender {
     return new FileHeader(log.store().identity().id(), log.id(), file.bucket, file.name);
   }
 
-  /** Makes sure that the bucket and an empty prelock exist, and remembers the prelock: step 2. */
-  private BucketFile enter(Bucket bucket) throws IOException {
+  /**
+   * Makes sure that the bucket and an empty prelock exist, and remembers the prelock: step 2, which
+   * each process does for itself, also for a file that it takes over.
+   */
+  private BucketFile enter(PendingBatch batch) throws IOException {
+    Bucket bucket = batch.bucket;
     checkClock();
     Path directory = log.layout().bucket(bucket);
     makeDirectories(bucket, directory);
@@ -158,8 +180,15 @@ final class BucketAppender {
     }
     // One incarnation names one file a bucket; a bucket entered twice gets a second one.
     incarnation = Id.random(log.store().random());
-    return new BucketFile(
-        bucket, new DataFileName(log.store().machine(), incarnation), directory, prelock, status);
+    var own =
+        new BucketFile(
+            bucket,
+            new DataFileName(log.store().machine(), incarnation),
+            directory,
+            prelock,
+            status);
+    BucketFile shared = baton == null ? null : baton.take(own, batch.first);
+    return shared != null ? shared : own;
   }
 
   private void checkClock() throws IOException {

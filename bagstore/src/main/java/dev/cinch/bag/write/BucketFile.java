@@ -12,8 +12,9 @@ import java.util.Map;
 /**
  * What a writer remembers of its data file in one bucket. Confined to the committer.
  *
- * <p>Everything in it describes batches that were written without an error; after one the whole
- * object is dropped (rule A2).
+ * <p>The process may have taken the file over from another one, see {@link Baton}; then the prelock
+ * is the one that this process found. Everything in it describes batches that were written without
+ * an error; after one the whole object is dropped (rule A2).
  */
 final class BucketFile {
   final Bucket bucket;
@@ -29,6 +30,9 @@ final class BucketFile {
 
   /** Numbers of the witnesses that stand in the file. */
   final Map<SignedWitness, Integer> witnesses = new HashMap<>();
+
+  /** How many others stood in it when this process took the file over (rule A5). */
+  int witnessesBefore;
 
   long length;
   int digest;
@@ -50,5 +54,14 @@ final class BucketFile {
     this.prelock = prelock;
     this.prelockStatus = prelockStatus;
     this.codec = new FrameCodec(name.incarnation());
+  }
+
+  /** Another file of the same bucket, as it was entered. */
+  BucketFile of(DataFileName other) {
+    return new BucketFile(bucket, other, directory, prelock, prelockStatus);
+  }
+
+  int witnessesInFile() {
+    return witnessesBefore + witnesses.size();
   }
 }

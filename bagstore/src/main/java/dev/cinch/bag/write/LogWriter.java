@@ -54,10 +54,21 @@ public final class LogWriter implements AutoCloseable {
    * @param timestamps of this process
    */
   public LogWriter(LogContext log, Timestamps timestamps, Durability durability) {
+    this(log, timestamps, durability, null);
+  }
+
+  /**
+   * @param timestamps of this process
+   * @param share with whom its files are shared; null: with nobody
+   */
+  public LogWriter(
+      LogContext log, Timestamps timestamps, Durability durability, @Nullable LocalShare share) {
     this.log = log;
     this.timestamps = timestamps;
     var horizon = new HorizonAdvance(log);
-    this.appender = new BucketAppender(log, durability, horizon);
+    this.appender =
+        new BucketAppender(
+            log, durability, horizon, share == null ? null : share.baton(log, durability));
     this.verdicts = new VerdictReader(log, horizon);
     this.messageLimit = log.store().settings().messageLimit();
     this.distance = log.store().settings().timestampDistanceNanos();
@@ -312,17 +323,29 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
-  /** Flushes; then every further message is refused. */
+  /**
+   * Flushes; then every further message is refused, and the data file is left to others where it is
+   * shared.
+   */
   @Override
   public void close() {
-    flush();
-    lock.lock();
     try {
-      closed = true;
-      work.signalAll();
-      room.signalAll();
+      flush();
     } finally {
-      lock.unlock();
+      lock.lock();
+      try {
+        closed = true;
+        work.signalAll();
+        room.signalAll();
+        while (failure == null && (unresolved > 0 || !queue.isEmpty())) {
+          room.awaitUninterruptibly(); // what came in since the flush, by the threads that wait
+        }
+        if (!committing) {
+          appender.release();
+        }
+      } finally {
+        lock.unlock();
+      }
     }
   }
 }
