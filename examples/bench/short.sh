@@ -8,7 +8,7 @@ processes=${2:-50}
 work=$(mktemp -d "$parent/short-bench.XXXXXX")
 slots=$(mktemp -d /dev/shm/short-slots.XXXXXX)
 trap 'rm -rf "$work" "$slots"' EXIT
-"$cinch" init --bucket-width=10m "$work/store" >/dev/null
+"$cinch" init --bucket-width=10m --longest-lease=20m "$work/store" >/dev/null
 one() { # NAME OPTIONS...
   local began=${EPOCHREALTIME/,/.}
   echo message | "$cinch" append --store "$work/store" --log "$1" "${@:2}"
