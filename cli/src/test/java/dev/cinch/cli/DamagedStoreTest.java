@@ -68,7 +68,7 @@ class DamagedStoreTest {
     Cinch.Ran audited = cinch.run("audit");
     assertEquals(1, audited.code(), audited.err());
     assertTrue(audited.out().contains(named + "") || audited.err().contains(named + ""));
-    Cinch.Ran built = cinch.run("view", "build");
+    Cinch.Ran built = cinch.run("view", "build", "--wait=0s");
     built.failed(1, named + ": damaged at byte ");
   }
 

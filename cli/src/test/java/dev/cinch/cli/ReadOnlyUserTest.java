@@ -33,7 +33,7 @@ class ReadOnlyUserTest {
       Cinch cinch = served.cinch;
       cinch.feed("one\n", "append", "--log=jobs", "--lease=x").ended(0);
       cinch.settle("jobs");
-      cinch.run("view", "build").ended(0);
+      cinch.run("view", "build", "--wait=0s").ended(0);
       cinch.feed("two\n", "append", "--log=jobs").ended(0);
       cinch.settle("jobs");
       cinch.feed("three\n", "append", "--log=jobs").ended(0);
@@ -136,7 +136,7 @@ class ReadOnlyUserTest {
             new String[] {"append", "--log=jobs", "--lease=z"},
             new String[] {"close"},
             new String[] {"close", "--log=jobs"},
-            new String[] {"view", "build"},
+            new String[] {"view", "build", "--wait=0s"},
             new String[] {"gc", "--retention=1d"})) {
       cinch.feed("never\n", command).failed(4, store + "/");
       cinch.feed("never\n", command).failed(4, "permission denied");

@@ -2,6 +2,7 @@ package dev.cinch.bag.fs;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -23,6 +24,9 @@ public interface LocalSlots {
 
   /** A locked slot. Not thread-safe. */
   interface Slot extends Closeable {
+    /** For messages. */
+    Path path();
+
     /** All it holds; empty if nobody left anything. */
     byte[] read() throws IOException;
 

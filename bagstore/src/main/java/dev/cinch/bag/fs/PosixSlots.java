@@ -125,7 +125,7 @@ public final class PosixSlots implements LocalSlots {
     return slot;
   }
 
-  private record Held(Path file, FileChannel channel) implements Slot {
+  private record Held(Path path, FileChannel channel) implements Slot {
     @Override
     public byte[] read() throws IOException {
       var state = new byte[(int) Math.min(channel.size(), MAX_STATE)];
@@ -150,7 +150,7 @@ public final class PosixSlots implements LocalSlots {
       try {
         channel.close();
       } finally {
-        HELD.remove(file);
+        HELD.remove(path);
       }
     }
   }

@@ -68,7 +68,7 @@ final class Baton {
         return null;
       }
       held.write(new byte[0]); // "appending", before anything else
-      return goOn(RestingFile.decode(state, Path.of("slot")), entered, first);
+      return goOn(RestingFile.decode(state, held.path()), entered, first);
     } catch (IOException e) {
       LOG.debug("{}: no file to share: {}", log.layout().name(), e.toString());
       return null;

@@ -1,6 +1,7 @@
 package dev.cinch.bag.fs;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -77,6 +78,11 @@ public final class MemorySlots implements LocalSlots {
     }
     return Optional.of(
         new Slot() {
+          @Override
+          public Path path() {
+            return Path.of(name);
+          }
+
           @Override
           public byte[] read() throws IOException {
             act(() -> {});
