@@ -136,6 +136,15 @@ final class Cinch {
     at(LATER, log).horizon().advance(last, OptionalLong.empty());
   }
 
+  /** Appends after {@link #settle}: what is left of the bucket that it settled refuses. */
+  void appendBehind(String input, String... args) {
+    Ran ran = feed(input, args);
+    while (ran.code() == ExitCode.REFUSED) {
+      ran = feed(input, args);
+    }
+    ran.ended(0);
+  }
+
   /** Lines that were appended some minutes ago, and are settled. */
   void settled(String log, String lines) throws Exception {
     overdue(log, lines);

@@ -73,7 +73,8 @@ class ProgressTest {
     shows(pipe, terminal, "1 messages", "cat", "--log=jobs");
     shows(pipe, terminal, " messages audited", "audit");
     shows(pipe, terminal, " files, 0 MiB verified", "verify");
-    assertTrue(terminal.run("view", "build", "--wait=0s").ended(0).err().contains("2 messages of jobs"));
+    assertTrue(
+        terminal.run("view", "build", "--wait=0s").ended(0).err().contains("2 messages of jobs"));
     assertTrue(
         terminal.run("gc", "--retention=0s").ended(0).err().contains("1 buckets and records"));
     pipe.overdue("due", "a\n");

@@ -34,9 +34,9 @@ class ReadOnlyUserTest {
       cinch.feed("one\n", "append", "--log=jobs", "--lease=x").ended(0);
       cinch.settle("jobs");
       cinch.run("view", "build", "--wait=0s").ended(0);
-      cinch.feed("two\n", "append", "--log=jobs").ended(0);
+      cinch.appendBehind("two\n", "append", "--log=jobs");
       cinch.settle("jobs");
-      cinch.feed("three\n", "append", "--log=jobs").ended(0);
+      cinch.appendBehind("three\n", "append", "--log=jobs");
       String[] args = {served.store.toString(), served.uri()};
       writable(served.store, false);
       try {

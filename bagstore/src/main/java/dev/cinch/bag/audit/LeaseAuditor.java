@@ -138,7 +138,7 @@ public final class LeaseAuditor {
     @Override
     public void message(Evidence m, long settledBefore) {
       messages++;
-      if (messages % TELL_EVERY == 0) {
+      if (messages % TELL_EVERY == 1) {
         progress.accept(messages);
       }
       LeaseSet set = m.leaseSet();
