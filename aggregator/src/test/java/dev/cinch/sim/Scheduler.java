@@ -159,6 +159,10 @@ final class Scheduler implements ClientFs.Later {
 
   /** At an operation of the running process. */
   void step(long latency) {
+    if (!quiet && !(Thread.currentThread() instanceof Lanes.Lane)) {
+      throw new IllegalStateException(
+          "a thread that is not simulated: " + Thread.currentThread().getName());
+    }
     steps++;
     now += latency;
     if (!events.isEmpty() && events.peek().at <= now) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
  * others, {@code -Dcinch.sim.runs=1} with it one alone.
  */
 class SimulationTest {
-  private static final long RUNS = Long.getLong("cinch.sim.runs", 2_000);
+  private static final long RUNS = Long.getLong("cinch.sim.runs", 20_000);
   private static final long FROM = Long.getLong("cinch.sim.from", 1);
 
   @Test

@@ -8,6 +8,9 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.PendingReceipt;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
@@ -120,5 +123,43 @@ class CacheRulesTest {
     rig.settle(slow);
     assertEquals(true, done.get());
     ledger.check(Ledger.settled(slow));
+  }
+
+  @Test
+  void n2_aSweptEntryIsNoErrorOfAListing() throws Exception {
+    append("one");
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log reader = rig.open(fs);
+    StoreFs sweeper = rig.disk.view(Rig.ALICE);
+    var swept = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.is(Kind.UNLINK, "tmp-") && op.path().toString().contains("/buckets/")) {
+            sweeper.unlink(op.path());
+            swept.set(true);
+          }
+        });
+    assertEquals(List.of("one"), live(reader));
+    assertEquals(true, swept.get());
+  }
+
+  private static long committers() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(t -> t.getName().startsWith("cinch-commit"))
+        .count();
+  }
+
+  @Test
+  void appending_messagesThatAreAwaitedNeedNoThread() throws Exception {
+    Log log = alice();
+    long before = committers();
+    LogWriter writer = log.writer(Durability.SYNC);
+    byte[] payload = {1, 2, 3};
+    PendingReceipt one = writer.submit(LeaseStamp.NONE, payload, 0, 3, false);
+    rig.time.advanceNanos(log.context().bucketWidth()); // the next goes into another batch
+    PendingReceipt two = writer.submit(LeaseStamp.NONE, payload, 0, 3, false);
+    assertEquals(Receipt.Committed.class, one.await().getClass());
+    assertEquals(Receipt.Committed.class, two.await().getClass());
+    assertEquals(before, committers());
   }
 }

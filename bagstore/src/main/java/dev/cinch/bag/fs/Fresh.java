@@ -56,7 +56,7 @@ public final class Fresh {
   public List<String> list(Path directory, int mode) throws IOException {
     Path entry = temporary(directory);
     fs.create(entry, mode).close();
-    fs.unlink(entry);
+    removeQuietly(entry); // a closer may have swept it; making it was enough
     return fs.list(directory);
   }
 

@@ -342,8 +342,19 @@ public final class LogReader {
     if (closed.isPresent()) {
       return open(bucket, directory, closed.get().lock().files(), keys);
     }
+    List<String> names;
+    try {
+      names = freshNames(directory);
+    } catch (NoSuchFileException e) {
+      // Closed meanwhile, and what was made for the listing was swept before it had its mode.
+      closed = locks.read(bucket);
+      if (closed.isPresent()) {
+        return open(bucket, directory, closed.get().lock().files(), keys);
+      }
+      throw e;
+    }
     var cursors = new ArrayList<DataFileCursor>();
-    for (String entry : freshNames(directory)) {
+    for (String entry : names) {
       Optional<DataFileName> name = DataFileName.parse(entry);
       if (name.isPresent()) {
         Path path = directory.resolve(entry);

@@ -128,6 +128,7 @@ public final class LogWriter implements AutoCloseable {
       int before = batch.messages.position();
       int index = batch.add(timestamp, stamp, payload, offset, length);
       queuedBytes += batch.messages.position() - before;
+      batch.needsThread |= needsThread;
       if (needsThread && !committing && batch.waiters == 0) {
         wakeBackground();
       }
@@ -297,7 +298,7 @@ public final class LogWriter implements AutoCloseable {
     if (next != null) {
       if (next.waiters > 0) {
         next.done.signal();
-      } else {
+      } else if (queue.stream().anyMatch(b -> b.needsThread)) {
         wakeBackground();
       }
     }

@@ -25,6 +25,10 @@ final class PendingBatch {
   final Condition done;
   final List<LeaseStamp> stamps = new ArrayList<>(1);
   int waiters;
+
+  /** Whether one of its messages was handed over by somebody who does not come back for it. */
+  boolean needsThread;
+
   ByteBuffer messages;
   int count;
   long first;
