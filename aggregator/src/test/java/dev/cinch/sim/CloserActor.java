@@ -8,10 +8,13 @@ import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 import java.util.OptionalLong;
 
-/** Advances horizons as cron would. */
+/** Advances horizons as cron would; some at round times, when others do too. */
 final class CloserActor extends Actor {
+  private final boolean punctual;
+
   CloserActor(World world, Rng rng) {
     super(world, rng);
+    this.punctual = rng.oneIn(2);
   }
 
   @Override
@@ -30,7 +33,12 @@ final class CloserActor extends Actor {
       } catch (IOException e) {
         tolerate(me, calm, e);
       }
-      wait(me);
+      if (punctual) {
+        long width = world.plan.widthMs() * 1_000_000;
+        me.sleepNanos(width - Math.floorMod(world.scheduler.now(), width) + 1);
+      } else {
+        wait(me);
+      }
     }
   }
 }

@@ -16,7 +16,7 @@ import java.util.List;
  */
 final class ClientFile implements StoreFile, Gate.Killable {
   /** How long data that an error left in doubt may still be on its way. */
-  private static final long LATEST_NANOS = 20_000_000_000L;
+  private static final long LATEST_NANOS = 4_000_000_000L;
 
   private static final int MOST_PIECES = 4;
   private static final String[] WRITE_ERRORS = {
@@ -220,7 +220,9 @@ final class ClientFile implements StoreFile, Gate.Killable {
 
   private void arriveLater(Piece p) {
     later.in(
-        faults.rng().spread(100_000, LATEST_NANOS),
+        faults.rng().oneIn(2)
+            ? faults.rng().spread(100_000, LATEST_NANOS)
+            : faults.rng().nextLong(LATEST_NANOS / 2),
         () -> {
           if (node.links > 0) {
             server.write(node, p.offset(), p.bytes());
