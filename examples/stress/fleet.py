@@ -88,8 +88,8 @@ class Fleet:
             os.chmod(home, 0o2775)
             os.chown(key, first.uid, first.gid)
         self.key = os.path.join(key, "cinch.key")
-        self.must("init", *SETTINGS, self.store())
-        self.must("keygen", "--key", self.key, "--store", self.store())
+        self.must("init", *SETTINGS, self.store(), turn=0)
+        self.must("keygen", "--key", self.key, "--store", self.store(), turn=0)
 
     def start(self, *arguments, turn=None, environment=None, **options):
         """Starts a command, as the next user on the next mount unless a turn is given."""

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import fleet as fleets
-from places import Skip
+from places import Skip, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COMMANDS = ("append", "lease", "close", "view", "gc")
@@ -40,7 +40,7 @@ class Operations:
         self.trace = []
 
     def all(self, command, fault):
-        """Yields nothing; returns (operations met, the log, a text)."""
+        """Meets the operations of a command one by one: (how many it met, the log that it used)."""
         log = f"{command}-{fault}"
         background = fleets.Writer(self.fleet, "background", log, pace=0.05)
         closer = None
@@ -48,6 +48,11 @@ class Operations:
             closer = self.fleet.start(
                 "close", "--every", "300ms", "--trust-clock", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
+        needed = os.path.join(self.fleet.store(), "logs", log, "horizon", "records")
+        if command in ("view", "gc"):
+            needed = os.path.join(needed, "0000000")
+        if command != "append" and command != "lease":
+            wait_until(f"{log}: {needed}", lambda: os.path.isdir(needed))
         met = 0
         n = 1 + self.fleet.rng.randrange(self.step)
         try:

@@ -33,6 +33,7 @@ that stand after a later line of the same run, as messages that were sent again 
 Exit code 0: no violation. 1: violations, each printed. 4: the store can't be read.
 """
 import argparse
+import base64
 import collections
 import hashlib
 import importlib.util
@@ -94,13 +95,13 @@ def runs(directory):
 class Look:
     """The settled messages of a log, read once: every digest and checksum was good."""
 
-    def __init__(self, reader, store, log):
+    def __init__(self, reader, store, log, printed=None):
         opened = reader.Log(store, log)
         self.messages = []
         self.to = NONE
         for record in reader.records(opened.directory, opened.id):
             self.to = record["to"]
-        for timestamp, file, position, payload, leases in opened.messages():
+        for timestamp, file, position, payload, leases in cat(printed) if printed else opened.messages():
             if timestamp < self.to:
                 self.messages.append((timestamp, file, position, payload, tuple(sorted(leases))))
 
@@ -112,11 +113,19 @@ class Look:
         return digest.hexdigest()
 
 
-def look(reader, store, log, tries):
+def cat(path):
+    """What "cinch cat --format json" printed."""
+    for line in lines(path):
+        m = json.loads(line)
+        payload = m["payload"].encode() if "payload" in m else base64.b64decode(m["payloadBase64"])
+        yield m["timestamp"], m["file"], m["position"], payload, [w["name"] for w in m["leases"]]
+
+
+def look(reader, store, log, tries, printed):
     """Reads a log; again where somebody retires buckets or links records at the same time."""
     for attempt in range(tries):
         try:
-            return Look(reader, store, log)
+            return Look(reader, store, log, printed)
         except (reader.Damaged, OSError) as e:
             if attempt + 1 == tries:
                 raise
@@ -249,13 +258,14 @@ def main():
     parser.add_argument("--earlier", action="append", default=[], metavar="FILE", help="an earlier look; repeatable")
     parser.add_argument("--cat", metavar="FILE", help="what \"cinch cat\" printed, which must be the same")
     parser.add_argument("--save", metavar="FILE", help="write this look there, for a later --earlier")
+    parser.add_argument("--messages", metavar="FILE", help="take the messages from what \"cinch cat --format json\" printed")
     parser.add_argument("--tries", type=int, default=5, help="how often to read while others close and retire; 5")
     parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
     parser.add_argument("--reader", default=os.path.join(HERE, "..", "reader.py"), help="reads the format; ../reader.py")
     options = parser.parse_args()
     reader = load_reader(options.reader)
     try:
-        seen = look(reader, options.store, options.log, options.tries)
+        seen = look(reader, options.store, options.log, options.tries, options.messages)
     except (reader.Damaged, OSError) as e:
         print(f"referee: {e}", file=sys.stderr)
         return 4

@@ -106,7 +106,9 @@ class Storm:
         draw = self.rng.random()
         if draw > 0.35:
             return
-        victims = [w.child for w in self.writers.values()] * 4 + [self.shot] * 3 + [self.closer] + [self.server]
+        victims = [w.child for w in self.writers.values()] * 4 + [self.shot] * 3 + [self.closer]
+        if self.rng.random() < 0.05:  # seldom: after a start it grants nothing for the longest lease
+            victims = [self.server]
         child = self.rng.choice(victims)
         if child in self.stopped:
             if draw < 0.05 and self.fleet.signal(child, signal.SIGKILL):  # while it is stopped
@@ -114,9 +116,6 @@ class Storm:
                 del self.stopped[child]
             return
         if draw < 0.17:
-            # The server is left alive mostly: after a start it grants nothing for the longest lease.
-            if child is self.server and draw > 0.05:
-                return
             if self.fleet.signal(child, signal.SIGKILL):
                 self.fleet.counts["kills"] += 1
                 self.fleet.counts["server kills"] += child is self.server
