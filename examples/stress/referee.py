@@ -158,7 +158,6 @@ def judge(judgement, all_runs, seen, final):
     found = collections.defaultdict(list)
     for message in seen.messages:
         found[message[3]].append(message)
-    counts["settled"] = len(seen.messages)
     for payload, places in found.items():
         if payload not in sent:
             judgement.violation("aliens", f"{show(payload)} at {place(places[0])}")
@@ -270,6 +269,7 @@ def main():
         print(f"referee: {e}", file=sys.stderr)
         return 4
     judgement = Judgement()
+    judgement.counts["settled"] = len(seen.messages)
     if options.sent:
         # After the look: whatever is seen was sent before, and no receipt may come for what a look did not see.
         judge(judgement, runs(options.sent), seen, options.final)
