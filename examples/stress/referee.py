@@ -95,12 +95,14 @@ def runs(directory):
 class Look:
     """The settled messages of a log, read once: every digest and checksum was good."""
 
-    def __init__(self, reader, store, log, printed=None):
+    def __init__(self, reader, store, log, printed=None, through=None):
         opened = reader.Log(store, log)
         self.messages = []
         self.to = NONE
+        # Before the messages: what is settled by then is among them.
         for record in reader.records(opened.directory, opened.id):
-            self.to = record["to"]
+            if through is None or record["to"] <= through:
+                self.to = record["to"]
         for timestamp, file, position, payload, leases in cat(printed) if printed else opened.messages():
             if timestamp < self.to:
                 self.messages.append((timestamp, file, position, payload, tuple(sorted(leases))))
@@ -121,11 +123,11 @@ def cat(path):
         yield m["timestamp"], m["file"], m["position"], payload, [w["name"] for w in m["leases"]]
 
 
-def look(reader, store, log, tries, printed):
+def look(reader, store, log, tries, printed, through):
     """Reads a log; again where somebody retires buckets or links records at the same time."""
     for attempt in range(tries):
         try:
-            return Look(reader, store, log, printed)
+            return Look(reader, store, log, printed, through)
         except (reader.Damaged, OSError) as e:
             if attempt + 1 == tries:
                 raise
@@ -258,13 +260,14 @@ def main():
     parser.add_argument("--cat", metavar="FILE", help="what \"cinch cat\" printed, which must be the same")
     parser.add_argument("--save", metavar="FILE", help="write this look there, for a later --earlier")
     parser.add_argument("--messages", metavar="FILE", help="take the messages from what \"cinch cat --format json\" printed")
+    parser.add_argument("--through", type=int, metavar="NANOS", help="judge only what is settled through this time")
     parser.add_argument("--tries", type=int, default=5, help="how often to read while others close and retire; 5")
     parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
     parser.add_argument("--reader", default=os.path.join(HERE, "..", "reader.py"), help="reads the format; ../reader.py")
     options = parser.parse_args()
     reader = load_reader(options.reader)
     try:
-        seen = look(reader, options.store, options.log, options.tries, options.messages)
+        seen = look(reader, options.store, options.log, options.tries, options.messages, options.through)
     except (reader.Damaged, OSError) as e:
         print(f"referee: {e}", file=sys.stderr)
         return 4
