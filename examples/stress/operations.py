@@ -45,9 +45,7 @@ class Operations:
         background = fleets.Writer(self.fleet, "background", log, pace=0.05)
         closer = None
         if command != "close":
-            closer = self.fleet.start(
-                "close", "--every", "300ms", "--trust-clock", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            closer = self.fleet.closer()
         needed = os.path.join(self.fleet.store(), "logs", log, "horizon", "records")
         if command in ("view", "gc"):
             needed = os.path.join(needed, "0000000")
@@ -65,6 +63,7 @@ class Operations:
                 if not note:
                     break
                 met += 1
+                self.usable(log, note)
                 self.trace.append(f"{command} {fault} {n} {note}")
                 self.fleet.counts["operations"] += 1
                 # Reading takes the longer the more there is: all of it at the end, some on the way.
@@ -83,6 +82,15 @@ class Operations:
         while not background.ended():
             time.sleep(0.05)
         return met, log
+
+    def usable(self, log, note):
+        """Whoever is killed in the middle must not leave a mark that others of the group can't set."""
+        if len(self.fleet.users) == 1:
+            return
+        for directory, _, names in os.walk(os.path.join(self.fleet.store(), "logs", log, "buckets")):
+            path = os.path.join(directory, "prelock")
+            if "prelock" in names and os.stat(path).st_mode & 0o060 != 0o060:
+                self.fleet.violation(f"{path}: the group can't set it, after {note}")
 
     def once(self, command, fault, log, n):
         """Runs a command with its nth operation met; what was met, or nothing if it has fewer."""

@@ -69,9 +69,7 @@ class Storm:
                 self.runs += 1
                 self.writers[slot] = self.writer(slot)
         if self.closer is None or self.closer.poll() is not None:
-            self.closer = self.fleet.start(
-                "close", "--every", "300ms", "--trust-clock", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            self.closer = self.fleet.closer()
         if self.server.poll() is not None:
             self.serve()
         if self.shot is None or self.shot.poll() is not None:

@@ -25,7 +25,8 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true,
     description = {
       "Close buckets whose grace period is over, so that what they hold is settled.",
-      "Nothing to do yet is no error; any number may run at once."
+      "Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps",
+      "no other log from it."
     },
     footer = {"", "Example:", "  cinch close --store /mnt/shared/store --every 1s"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -89,8 +90,22 @@ final class CloseCommand implements Callable<Integer> {
   private void closeAll(Store opened, Output out)
       throws IOException, InterruptedException, LeaseUnavailableException {
     long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
+    IOException failed = null;
     for (Log log : logs.open(opened)) { // anew each time: there may be new ones
-      close(log, out);
+      try {
+        close(log, out);
+      } catch (Output.ClosedException e) {
+        throw e;
+      } catch (IOException e) {
+        if (failed == null) {
+          failed = e;
+        } else {
+          Commands.say(io, "cinch close", Failure.of(e).line());
+        }
+      }
+    }
+    if (failed != null) {
+      throw failed;
     }
   }
 

@@ -83,4 +83,14 @@ class OpinionTest {
     oldLog(cinch, store, "one", HOUR - 60_000_000_000L);
     cinch.run("close", "--server=http://127.0.0.1:1").ended(0); // not even asked
   }
+
+  @Test
+  void aLogThatCannotBeClosedKeepsNoOtherFromIt() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    oldLog(cinch, store, "one", 2 * HOUR);
+    oldLog(cinch, store, "two", HOUR - 60_000_000_000L);
+    Cinch.Ran ran = cinch.run("close").failed(3, "one: ");
+    assertTrue(ran.out().startsWith("two: settled through "), ran.out());
+  }
 }
