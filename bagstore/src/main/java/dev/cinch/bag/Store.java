@@ -42,6 +42,9 @@ public final class Store {
   private static final int MAX_SETTINGS = 1 << 16;
   private static final String IDENTITY = "log";
 
+  private static final String LOST_SETTINGS =
+      " holds logs and has lost its store.json: restore that from a backup, or get the messages out with salvage";
+
   private final StoreContext context;
   private final Timestamps timestamps;
   private final @Nullable LocalShare share;
@@ -87,7 +90,7 @@ public final class Store {
    * Makes a store in a directory, which may exist if it is empty or an earlier attempt was cut
    * short.
    *
-   * @throws StoreExistsException if it is a store already; nothing is changed
+   * @throws StoreExistsException if it is a store already, or was one; nothing is changed
    * @throws IllegalArgumentException if the settings cannot work; the message says why
    */
   @CanIgnoreReturnValue
@@ -109,6 +112,9 @@ public final class Store {
       throw new StoreExistsException(
           root + " holds other files (" + names.get(0) + "…); name a new or an empty directory");
     }
+    if (holdsLogs(fs, layout)) {
+      throw new StoreExistsException(root + LOST_SETTINGS);
+    }
     for (Path directory : layout.directories()) {
       boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
     }
@@ -120,6 +126,15 @@ public final class Store {
       throw new StoreExistsException(root + " was made a store by somebody else just now");
     }
     return store;
+  }
+
+  /** A new identity would make everything in them another store's. */
+  private static boolean holdsLogs(StoreFs fs, StoreLayout layout) throws IOException {
+    try {
+      return !fs.list(layout.logs()).isEmpty();
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return false;
+    }
   }
 
   private static boolean ours(List<String> names, StoreLayout layout) {
@@ -146,7 +161,9 @@ public final class Store {
       bytes = new Fresh(environment.fs()).readAll(layout.settings(), MAX_SETTINGS);
     } catch (NoSuchFileException | NotDirectoryException e) {
       throw new NotAStoreException(
-          root + " is not a Cinch store: it has no store.json; make one with init");
+          holdsLogs(environment.fs(), layout)
+              ? root + LOST_SETTINGS
+              : root + " is not a Cinch store: it has no store.json; make one with init");
     }
     StoreIdentity identity = StoreIdentity.decode(bytes, layout.settings());
     StoreFs fs = withGroup(environment.fs(), identity.settings());

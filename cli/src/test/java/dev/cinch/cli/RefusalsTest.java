@@ -98,6 +98,17 @@ class RefusalsTest {
   }
 
   @Test
+  void aStoreThatLostItsSettingsIsNotMadeAnew() throws IOException {
+    Path store = Cinch.store(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.feed("one\n", "append", "--log", "jobs").ended(0);
+    Files.delete(store.resolve("store.json"));
+    cinch.run("cat", "--log", "jobs").failed(4, "has lost its store.json");
+    new Cinch().run("init", store.toString()).failed(3, "has lost its store.json");
+    assertEquals("one\n", cinch.run("salvage", "--log", "jobs").ended(0).out());
+  }
+
+  @Test
   void aSecondInit() throws IOException {
     Path store = Cinch.store(temp);
     byte[] before = Files.readAllBytes(store.resolve("store.json"));
