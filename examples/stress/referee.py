@@ -100,7 +100,10 @@ class Look:
         self.messages = []
         self.to = NONE
         # Before the messages: what is settled by then is among them.
-        for record in reader.records(opened.directory, opened.id):
+        checkpoint = reader.last_checkpoint(opened.directory, opened.id)
+        if checkpoint and (through is None or checkpoint["to"] <= through):
+            self.to = checkpoint["to"]
+        for record in reader.records(opened.directory, opened.id, checkpoint):
             if through is None or record["to"] <= through:
                 self.to = record["to"]
         for timestamp, file, position, payload, leases in cat(printed) if printed else opened.messages():
