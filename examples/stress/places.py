@@ -1,6 +1,8 @@
 """Filesystems to run on: made, mounted, and taken down again."""
+import glob
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -154,6 +156,20 @@ def gluster(work):
         daemon.terminate()
         daemon.wait()
 
+    def end_bricks():
+        """They outlive a glusterd that was killed together with this process."""
+        for pid_file in glob.glob(os.path.join(home, "run", "vols", "*", "*.pid")):
+            with open(pid_file, encoding="ascii") as f:
+                pid = f.read().strip()
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    ours = home.encode() in f.read()
+                if pid and ours:
+                    os.kill(int(pid), signal.SIGTERM)
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it has ended, as it should
+
+    place.undo.append(end_bricks)
     place.undo.append(end_daemon)
     try:
         wait_until("glusterd", lambda: listens(GLUSTER_ADDRESS, 24007))

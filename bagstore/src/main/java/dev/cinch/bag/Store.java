@@ -26,6 +26,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
@@ -244,6 +245,37 @@ public final class Store {
     Fields in = Envelope.decode(IDENTITY, bytes, layout.identity());
     return new Log(
         new LogContext(context, layout, in.id("log"), in.number("created")), timestamps, share);
+  }
+
+  /**
+   * Opens those of the logs that were made to their end. One whose maker died before it had an id
+   * has no message and can't be named by a lease; it must stop nobody from closing or leasing the
+   * others. Whoever appends to it makes it whole.
+   *
+   * @param names as {@link #freshLogs} or {@link #permittedLogs} gave them
+   */
+  public List<Log> whole(List<LogName> names) throws IOException {
+    var logs = new ArrayList<Log>();
+    for (LogName name : names) {
+      try {
+        logs.add(log(name));
+      } catch (NotAStoreException e) {
+        if (isWhole(context.layout().log(name))) {
+          logs.add(log(name));
+        }
+      }
+    }
+    return logs;
+  }
+
+  /** Fences rest on this, so the listings must not come from a cache (rules N2 and N3). */
+  private boolean isWhole(LogLayout layout) throws IOException {
+    List<String> entries = context.fresh().listAsPermitted(layout.root(), context.fileMode());
+    return entries.contains(String.valueOf(layout.identity().getFileName()))
+        // Buckets are made after the identity: it was lost, which must be told.
+        || (entries.contains(String.valueOf(layout.buckets().getFileName()))
+            && !context.fresh().listAsPermitted(layout.buckets(), context.fileMode()).stream()
+                .allMatch(LogLayout::isTemporary));
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.lease.AcquireRequest;
@@ -99,8 +100,11 @@ final class LeaseAcquireCommand extends LeaseRequest {
     }
     Store opened =
         Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE));
+    if (logs.isEmpty()) {
+      return LogSet.of(opened.whole(opened.permittedLogs()).stream().map(Log::id).toList());
+    }
     var ids = new ArrayList<Id>();
-    for (LogName name : logs.isEmpty() ? opened.permittedLogs() : logs) {
+    for (LogName name : logs) {
       ids.add(opened.log(name).id());
     }
     return LogSet.of(ids);

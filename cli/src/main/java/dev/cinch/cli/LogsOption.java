@@ -4,7 +4,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -16,11 +15,6 @@ final class LogsOption {
 
   /** Opens it, or them, in the order of names. */
   List<Log> open(Store store) throws IOException {
-    List<LogName> names = log != null ? List.of(log) : store.freshLogs();
-    var logs = new ArrayList<Log>();
-    for (LogName name : names) {
-      logs.add(store.log(name));
-    }
-    return logs;
+    return log != null ? List.of(store.log(log)) : store.whole(store.freshLogs());
   }
 }

@@ -84,14 +84,14 @@ public final class LeaseAuditor {
   }
 
   private AuditReport audit() throws IOException {
-    List<LogName> names = store.logs();
-    for (LogName name : names) {
-      scan(store.log(name));
+    List<Log> logs = store.whole(store.logs());
+    for (Log log : logs) {
+      scan(log);
     }
     var byName = new NameAudit(leases.values(), horizons, store.settings(), this::violated);
     byName.check();
     return new AuditReport(
-        names.size(),
+        logs.size(),
         messages,
         unleased,
         witnesses,

@@ -6,7 +6,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
@@ -200,11 +199,7 @@ public final class Session implements AutoCloseable {
   }
 
   private List<Log> logs() throws IOException {
-    List<Log> logs = new ArrayList<>();
-    for (LogName name : store.freshLogs()) {
-      logs.add(store.log(name));
-    }
-    return logs;
+    return store.whole(store.freshLogs());
   }
 
   private void giveBack(Id id, Holding holding) {
