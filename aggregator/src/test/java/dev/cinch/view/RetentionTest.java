@@ -19,6 +19,8 @@ import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -390,6 +392,34 @@ class RetentionTest {
     assertEquals(List.of(layout.record(4)), files(log, layout.records()));
     rig.settle(log);
     assertEquals(5, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
+  }
+
+  @Test
+  void r1_aLiveReadThatSleptThroughARetirementMissesNothing() throws Exception {
+    Rig rig = rig(18, 1);
+    Log log = open(rig);
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      Lines.append(writer, "one");
+      Lines.append(writer, "two");
+    }
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    boolean[] slept = {false};
+    faulty.beforeFirst(
+        op -> op.is(Kind.LIST, "buckets"),
+        () -> {
+          slept[0] = true;
+          rig.settle(log);
+          aggregate(rig);
+          rig.time.advanceMs(7_200_000);
+          assertEquals(2, new Retention(log, HOUR).run().buckets());
+        });
+    var seen = new ArrayList<String>();
+    rig.open(faulty)
+        .reader()
+        .live(Lines.MIN, Lines.MAX, m -> seen.add(Lines.line(m)), (m, file, why) -> {});
+    assertTrue(slept[0]);
+    assertEquals(Lines.settled(log), seen);
+    assertEquals(7, seen.size());
   }
 
   @Test

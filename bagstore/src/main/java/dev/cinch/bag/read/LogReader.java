@@ -221,20 +221,36 @@ public final class LogReader {
    */
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
-    Optional<Link> tip = chain.permittedTip();
-    long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     var delivery = new Delivery(log, from, to, sink, objection);
-    if (tip.isPresent() && !readSettled(tip.get(), from, to, delivery)) {
-      return settled;
-    }
+    long settled = Long.MIN_VALUE;
+    List<Bucket> open;
+    do {
+      Optional<Link> tip = chain.permittedTip();
+      long before = Math.max(from, settled);
+      if (tip.isPresent()) {
+        settled = tip.get().record().to();
+        if (!readSettled(tip.get(), before, to, delivery)) {
+          return settled;
+        }
+      }
+      open = openBuckets(Math.max(from, settled), to);
+    } while (retiredPast(settled));
     WitnessVerifier keys = verifier(Integer.MAX_VALUE);
-    for (Bucket bucket : openBuckets(Math.max(from, settled), to)) {
+    for (Bucket bucket : open) {
       delivery.begin();
       if (!emit(openLive(bucket, keys), delivery)) {
         return settled;
       }
     }
     return settled;
+  }
+
+  /**
+   * Whether buckets that were not settled then may be gone by now, so that a listing lacks them.
+   */
+  private boolean retiredPast(long settled) throws IOException {
+    Optional<Checkpoint> checkpoint = chain.checkpoint();
+    return checkpoint.isPresent() && checkpoint.get().to() > settled;
   }
 
   private List<Bucket> openBuckets(long from, long to) throws IOException {
