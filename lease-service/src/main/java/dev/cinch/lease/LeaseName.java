@@ -16,10 +16,9 @@ public record LeaseName(String value) implements Comparable<LeaseName> {
    */
   public LeaseName {
     if (!ALLOWED.matcher(value).matches()) {
-      String shown = value.length() > 40 ? value.substring(0, 40) + "…" : value;
       throw new IllegalArgumentException(
           "not a lease name: \""
-              + shown
+              + OneLine.of(value, 40)
               + "\" ("
               + value.length()
               + " characters); 1 to 255 of A-Z a-z 0-9 . _ : / @ -, the first a letter or digit");

@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.OneLine;
 
 /**
  * What the server answers.
@@ -30,20 +31,9 @@ record Answer(int status, ObjectNode body) {
   }
 
   static Answer error(int status, String error, String message, long retryAfterMs) {
-    return new Answer(status, WireWriter.error(error, shown(message), retryAfterMs));
-  }
-
-  /**
-   * One line that JSON can say, whatever a client sent and a message repeats: no control characters
-   * and no half of a surrogate pair, for which the writer of JSON would throw.
-   */
-  private static String shown(String message) {
-    String some = message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE);
-    var line = new StringBuilder(MAX_MESSAGE + 1);
-    some.codePoints()
-        .map(c -> Character.isISOControl(c) || c >= 0xD800 && c <= 0xDFFF ? '?' : c)
-        .forEach(line::appendCodePoint);
-    return some.length() < message.length() ? line.append('…').toString() : line.toString();
+    // A client's text is repeated here; of half a surrogate pair the writer of JSON would throw.
+    String line = OneLine.of(message, MAX_MESSAGE);
+    return new Answer(status, WireWriter.error(error, line, retryAfterMs));
   }
 
   static Answer refusal(LeaseRefusedException e) {

@@ -1,0 +1,41 @@
+package dev.cinch.lease.witness;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.cinch.fuzz.Edits;
+import dev.cinch.fuzz.Hostile;
+import dev.cinch.lease.SignedWitness;
+import java.util.Arrays;
+import java.util.Optional;
+
+/** Signed witnesses from anywhere. */
+final class WitnessFuzzTest {
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
+  private static final byte[] SIGNED =
+      new WitnessSigner(KEY).sign(WitnessCodecTest.example()).bytes();
+
+  /** There is one encoding of what a witness says. */
+  @FuzzTest
+  void decode(byte[] data) throws WitnessException {
+    Optional<SignedWitness> found =
+        Hostile.parse(data.length, () -> WitnessVerifier.decode(data), WitnessException.class);
+    if (found.isPresent()) {
+      byte[] payload = WitnessCodec.encode(found.get().witness());
+      assertArrayEquals(Arrays.copyOf(data, payload.length), payload);
+      assertEquals(data.length, WitnessVerifier.signedLength(data, 0));
+    }
+  }
+
+  /** Of all bytes that the fuzzer can find, only those that were signed are believed. */
+  @FuzzTest
+  void verify(byte[] data) {
+    byte[] altered = new Edits(data).of(SIGNED);
+    var verifier = new WitnessVerifier(TrustedKeys.of(KEY.publicKey()));
+    boolean believed =
+        Hostile.parse(altered.length, () -> verifier.verify(altered), WitnessException.class)
+            .isPresent();
+    assertEquals(Arrays.equals(SIGNED, altered), believed);
+  }
+}
