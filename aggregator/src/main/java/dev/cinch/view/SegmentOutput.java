@@ -8,12 +8,16 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** Writes a segment's bytes to a file in large pieces, and their digest. Not thread-safe. */
+/**
+ * Writes a segment's bytes to a file in large pieces, and their digest. The first piece is smaller:
+ * many segments need no more. Not thread-safe.
+ */
 final class SegmentOutput implements SegmentEncoder.Output {
+  private static final int FIRST_PIECE = 1 << 16;
   private static final int PIECE = 1 << 20;
 
   private final StoreFile out;
-  private final ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
+  private ByteBuffer piece = ByteBuffer.allocateDirect(FIRST_PIECE);
   private final MessageDigest digest = sha256();
   private long length;
 
@@ -27,6 +31,9 @@ final class SegmentOutput implements SegmentEncoder.Output {
     length += bytes.remaining();
     if (bytes.remaining() > piece.remaining()) {
       flush();
+      if (piece.capacity() < PIECE) {
+        piece = ByteBuffer.allocateDirect(PIECE);
+      }
     }
     if (bytes.remaining() > PIECE) {
       out.write(bytes);
@@ -57,11 +64,12 @@ final class SegmentOutput implements SegmentEncoder.Output {
 
   static String fingerprint(StoreFile in) throws IOException {
     MessageDigest digest = sha256();
-    ByteBuffer buffer = ByteBuffer.allocate(PIECE);
+    ByteBuffer buffer = ByteBuffer.allocate(FIRST_PIECE);
     long length = 0;
-    while (in.read(buffer.clear(), length) > 0) {
+    while (in.read(buffer, length) > 0) {
       length += buffer.flip().remaining();
       digest.update(buffer);
+      buffer = length == FIRST_PIECE ? ByteBuffer.allocate(PIECE) : buffer.clear();
     }
     return fingerprint(length, digest);
   }

@@ -2,6 +2,7 @@ package dev.cinch.sim;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,16 +11,26 @@ import org.jspecify.annotations.Nullable;
  */
 final class Lanes implements AutoCloseable {
   private final ArrayDeque<Lane> free = new ArrayDeque<>();
+  private final @Nullable Carrier carrier = Carrier.orNull();
   private int made;
 
   /** One thread, which runs a process at a time. */
-  final class Lane extends Thread {
+  final class Lane implements Runnable {
+    private final Thread thread;
     private volatile @Nullable SimProcess task;
     private volatile boolean ending;
 
-    Lane(int number) {
-      super("lane-" + number);
-      setDaemon(true);
+    Lane(String name) {
+      if (carrier != null) {
+        thread = carrier.thread(name, this);
+      } else {
+        thread = new Thread(this, name);
+        thread.setDaemon(true);
+      }
+    }
+
+    Thread thread() {
+      return thread;
     }
 
     @Override
@@ -42,18 +53,34 @@ final class Lanes implements AutoCloseable {
   Lane assign(SimProcess process) {
     Lane lane = free.pollFirst();
     if (lane == null) {
-      lane = new Lane(made++);
-      lane.start();
+      lane = new Lane("lane-" + made++);
+      lane.thread().start();
     }
     lane.task = process;
     return lane;
+  }
+
+  /**
+   * Lets the lanes run; returns when it is over, of which the caller's thread is told by unpark.
+   */
+  void runUntil(BooleanSupplier over) {
+    if (carrier != null) {
+      carrier.runUntil(over);
+      return;
+    }
+    while (!over.getAsBoolean()) {
+      LockSupport.park(this);
+    }
   }
 
   @Override
   public void close() {
     for (Lane lane : free) {
       lane.ending = true;
-      LockSupport.unpark(lane);
+      LockSupport.unpark(lane.thread());
+    }
+    if (carrier != null) {
+      carrier.runUntil(() -> free.stream().noneMatch(lane -> lane.thread().isAlive()));
     }
   }
 }

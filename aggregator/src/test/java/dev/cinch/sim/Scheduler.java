@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * over at operations and sleeps only, and mostly goes on for a burst of them.
  */
 final class Scheduler implements ClientFs.Later {
+  private final Lanes lanes;
   private final Rng rng;
   private final Trace trace = new Trace();
   private final List<SimProcess> alive = new ArrayList<>();
@@ -47,13 +48,15 @@ final class Scheduler implements ClientFs.Later {
   }
 
   /**
+   * @param lanes whose threads run the processes
    * @param byPriority whether the process of highest priority runs, with priorities that change now
    *     and then, instead of any
    * @param longestBurst operations that one process may do in a row
    * @param stepLimit after so many operations {@code atLimit} is called, after twice as many the
    *     run is given up
    */
-  Scheduler(long seed, boolean byPriority, int longestBurst, long stepLimit) {
+  Scheduler(Lanes lanes, long seed, boolean byPriority, int longestBurst, long stepLimit) {
+    this.lanes = lanes;
     this.rng = Rng.of(seed, 5);
     this.byPriority = byPriority;
     this.longestBurst = longestBurst;
@@ -138,9 +141,7 @@ final class Scheduler implements ClientFs.Later {
     over = false;
     current = p;
     LockSupport.unpark(p.thread());
-    while (!over) {
-      LockSupport.park(this);
-    }
+    lanes.runUntil(() -> over);
     current = null;
   }
 
@@ -159,7 +160,7 @@ final class Scheduler implements ClientFs.Later {
 
   /** At an operation of the running process. */
   void step(long latency) {
-    if (!quiet && !(Thread.currentThread() instanceof Lanes.Lane)) {
+    if (!quiet && Thread.currentThread() != running().thread()) {
       throw new IllegalStateException(
           "a thread that is not simulated: " + Thread.currentThread().getName());
     }

@@ -93,7 +93,7 @@ final class SimProcess implements Gate, TimeSource {
   }
 
   Thread thread() {
-    return lane;
+    return lane.thread();
   }
 
   boolean isCurrent() {

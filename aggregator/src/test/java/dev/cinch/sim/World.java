@@ -36,7 +36,8 @@ final class World {
     this.plan = plan;
     this.lanes = bench.lanes;
     this.rng = Rng.of(plan.seed(), 2);
-    this.scheduler = new Scheduler(plan.seed(), plan.byPriority(), plan.longestBurst(), STEP_LIMIT);
+    this.scheduler =
+        new Scheduler(lanes, plan.seed(), plan.byPriority(), plan.longestBurst(), STEP_LIMIT);
     this.faults = new Faults(plan.seed(), plan.on());
     this.server =
         bench.image(plan).copy(plan.kind(), plan.umask(), plan.tickNanos(), this::serverClock);

@@ -15,23 +15,26 @@ import org.bouncycastle.crypto.signers.Ed25519Signer;
 /**
  * Checks signed witnesses against trusted keys. Thread-safe.
  *
- * <p>It remembers the last few thousand that it found good, by all their bytes, since every message
- * batch of a lease carries the same ones; it never remembers bad ones.
+ * <p>A process remembers the last few thousand that it found good, by all their bytes and the key,
+ * since every data file of a lease carries the same ones; it never remembers bad ones.
  */
 @CheckReturnValue
 public final class WitnessVerifier {
   private static final int REMEMBERED = 4_096;
 
-  private final TrustedKeys keys;
-  private final Map<SignedWitness, Boolean> good =
+  private static final Map<Signed, Boolean> GOOD =
       new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<SignedWitness, Boolean> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<Signed, Boolean> eldest) {
           return size() > REMEMBERED;
         }
       };
+
+  private final TrustedKeys keys;
+
+  private record Signed(SignedWitness witness, PublicKey key) {}
 
   public WitnessVerifier(TrustedKeys keys) {
     this.keys = keys;
@@ -77,20 +80,17 @@ public final class WitnessVerifier {
    */
   public SignedWitness verify(byte[] signedForm) throws WitnessException {
     SignedWitness decoded = decode(signedForm);
-    synchronized (good) {
-      if (good.get(decoded) != null) {
-        return decoded;
-      }
-    }
     int payload = signedForm.length - PublicKey.ID_BYTES - WitnessSigner.SIGNATURE_BYTES;
     boolean known = false;
     for (PublicKey key : keys.list()) {
       if (key.hasIdAt(signedForm, payload)) {
         known = true;
+        var claim = new Signed(decoded, key);
+        if (remembered(claim)) {
+          return decoded;
+        }
         if (signed(signedForm, payload, key)) {
-          synchronized (good) {
-            good.put(decoded, true);
-          }
+          remember(claim);
           return decoded;
         }
       }
@@ -103,6 +103,18 @@ public final class WitnessVerifier {
         : new WitnessException(
             Reason.UNKNOWN_KEY,
             "unknown key: " + of + " was signed by " + id + ", not one of " + keys);
+  }
+
+  private static boolean remembered(Signed claim) {
+    synchronized (GOOD) {
+      return GOOD.get(claim) != null;
+    }
+  }
+
+  private static void remember(Signed claim) {
+    synchronized (GOOD) {
+      GOOD.put(claim, true);
+    }
   }
 
   private static boolean signed(byte[] signedForm, int payload, PublicKey key) {
