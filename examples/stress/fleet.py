@@ -58,6 +58,9 @@ USERS = {
 class Fleet:
     """Starts cinch processes on one store."""
 
+    settings = SETTINGS
+    lease = LEASE
+
     def __init__(self, place, users, work, rng):
         self.place = place
         self.users = USERS[users]
@@ -88,7 +91,7 @@ class Fleet:
             os.chmod(home, 0o2775)
             os.chown(key, first.uid, first.gid)
         self.key = os.path.join(key, "cinch.key")
-        self.must("init", *SETTINGS, self.store(), turn=0)
+        self.must("init", *self.settings, self.store(), turn=0)
         self.must("keygen", "--key", self.key, "--store", self.store(), turn=0)
 
     def start(self, *arguments, turn=None, environment=None, **options):
@@ -162,18 +165,18 @@ class Writer:
 
     ALPHABET = bytes(b for b in range(256) if b != 10)
 
-    def __init__(self, fleet, name, log, leases=(), pace=0.03, count=None, environment=None, turn=None):
+    def __init__(self, fleet, name, log, leases=(), pace=0.03, count=None, environment=None, turn=None, more=()):
         self.fleet, self.name, self.log, self.leases = fleet, name, log, leases
         self.rng = random.Random(fleet.rng.getrandbits(64))
         self.pace, self.left = pace, count
         directory = os.path.join(fleet.sent, log)
         os.makedirs(directory, exist_ok=True)
         self.base = os.path.join(directory, name)
-        arguments = ["append", "--log", log, "--json"]
+        arguments = ["append", "--log", log, "--json", *more]
         for lease in leases:
             arguments += ["--lease", lease]
         if leases:
-            arguments += ["--server", fleet.server, "--lease-for", LEASE]
+            arguments += ["--server", fleet.server, "--lease-for", fleet.lease]
             with open(self.base + ".leases", "w", encoding="ascii") as f:
                 f.write("".join(f"{lease}\n" for lease in leases))
         self.sent = open(self.base + ".sent", "wb", buffering=0)

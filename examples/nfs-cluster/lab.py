@@ -1,0 +1,52 @@
+"""A server and clients: made, and gone with this process."""
+import os
+
+import image
+import network
+import packages
+from machine import Machine
+from places import command
+
+
+class Lab:
+    LEASE = 15  # seconds: of NFSv4 and its grace period
+
+    def __init__(self, work, clients, vers, squash, memory):
+        self.work, self.vers, self.memory = work, vers, memory
+        self.squash = "root_squash" if squash else "no_root_squash"
+        self.names = ["server"] + [f"c{i + 1}" for i in range(clients)]
+        self.kernel = packages.kernels()[-1]
+        self.root = os.path.join(work, "root")
+        self.key = os.path.join(work, "key")
+        self.machines = {name: Machine(name, 10 + i, self) for i, name in enumerate(self.names)}
+
+    def up(self):
+        # In this process's own mount namespace: the host's root as machines see it.
+        os.mkdir(self.root)
+        command("mount", "--bind", "/", self.root)
+        command("mount", "-o", "remount,bind,ro", self.root)
+        image.keys(self.work)
+        self.initramfs = image.initramfs(self.work, self.kernel)
+        self.disk = image.disk(self.work)
+        self.network = network.Network(self.names)
+        self.boot(*self.names)
+
+    def boot(self, *names):
+        for name in names:
+            self.machines[name].start()
+        for name in names:
+            self.machines[name].await_up()
+
+    @property
+    def server(self):
+        return self.machines["server"]
+
+    @property
+    def clients(self):
+        return [self.machines[name] for name in self.names[1:]]
+
+    def down(self):
+        for machine in self.machines.values():
+            machine.cut_power()
+        if os.path.ismount(self.root):
+            command("umount", self.root)
