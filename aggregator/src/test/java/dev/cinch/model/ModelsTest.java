@@ -1,0 +1,45 @@
+package dev.cinch.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The models in {@code docs/models}, within small bounds: the protocol holds, and each rule left
+ * out goes wrong, or does not, as the model says.
+ */
+class ModelsTest {
+  private static final Path MODELS = Path.of("..", "docs", "models");
+
+  @BeforeEach
+  void needPython() throws Exception {
+    boolean there;
+    try {
+      there = new ProcessBuilder("python3", "--version").start().waitFor() == 0;
+    } catch (IOException e) {
+      there = false;
+    }
+    assumeTrue(there, "SKIPPED: there is no python3, so the models in docs/models were not run");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"carried_fence.py"})
+  void holdsAndFailsAsItSays(String model) throws Exception {
+    // -B: leaves no compiled files in the sources
+    Process run =
+        new ProcessBuilder("python3", "-B", model, "--bounds", "small")
+            .directory(MODELS.toFile())
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(run.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, run.waitFor(), said);
+    assertTrue(said.contains("nothing goes wrong") && said.contains("steps: "), said);
+  }
+}
