@@ -3,6 +3,8 @@ package dev.cinch.cli;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * One line of {@code /proc/self/mountinfo} (proc(5)).
@@ -15,6 +17,8 @@ import java.util.Optional;
 record Mount(String point, String type, String source, List<String> options) {
   private static final int POINT = 4;
   private static final int OPTIONS = 5;
+  private static final int OCTAL = 8;
+  private static final Pattern ESCAPE = Pattern.compile("\\\\([0-3][0-7]{2})");
 
   /** The mount that a real path lies on: the last one of the longest mount point. */
   static Optional<Mount> of(String realPath, List<String> lines) {
@@ -55,16 +59,9 @@ record Mount(String point, String type, String source, List<String> options) {
 
   /** Spaces and the like stand as three octal digits. */
   private static String unescaped(String text) {
-    var out = new StringBuilder();
-    for (int i = 0; i < text.length(); i++) {
-      if (text.charAt(i) == '\\' && text.length() - i > 3) {
-        out.append((char) Integer.parseInt(text.substring(i + 1, i + 4), 8));
-        i += 3;
-      } else {
-        out.append(text.charAt(i));
-      }
-    }
-    return out.toString();
+    return ESCAPE
+        .matcher(text)
+        .replaceAll(m -> Matcher.quoteReplacement("" + (char) Integer.parseInt(m.group(1), OCTAL)));
   }
 
   /** Whether other machines can see it. */

@@ -1,6 +1,9 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
+
 /** Makes text that comes from elsewhere fit for a message, which is one line for a person. */
+@CheckReturnValue
 public final class OneLine {
   private OneLine() {}
 

@@ -202,6 +202,7 @@ final class FileVerifier {
       int overhead = kind == Frame.KIND_MESSAGE ? Frame.MESSAGE_OVERHEAD : 4;
       if (kind < Frame.KIND_MESSAGE
           || kind > Frame.KIND_LEASE_SET
+          || (kind == Frame.KIND_LEASE_SET && (n & 3) != 0)
           || end - entry < (long) overhead + n) {
         add(severity, entry, "an entry of the batch", "kind " + kind + " of " + n + " bytes");
         return;

@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.lease.OneLine;
 import java.io.IOException;
 import java.nio.file.Path;
 
@@ -9,6 +10,9 @@ import java.nio.file.Path;
  */
 public class DamagedException extends IOException {
   private static final long serialVersionUID = 1;
+
+  /** Damaged bytes are quoted, but not all of them. */
+  private static final int MAX_QUOTED = 400;
 
   private final transient Path path;
   private final long offset;
@@ -21,11 +25,16 @@ public class DamagedException extends IOException {
    */
   public DamagedException(Path path, long offset, String expected, String actual) {
     super(
-        "%s: damaged at byte %d: expected %s, found %s".formatted(path, offset, expected, actual));
+        "%s: damaged at byte %d: expected %s, found %s"
+            .formatted(path, offset, quoted(expected), quoted(actual)));
     this.path = path;
     this.offset = offset;
-    this.expected = expected;
-    this.actual = actual;
+    this.expected = quoted(expected);
+    this.actual = quoted(actual);
+  }
+
+  private static String quoted(String text) {
+    return OneLine.of(text, MAX_QUOTED);
   }
 
   public Path path() {

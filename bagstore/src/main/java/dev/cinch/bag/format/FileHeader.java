@@ -97,7 +97,7 @@ public record FileHeader(Id store, Id log, Bucket bucket, DataFileName name) {
       var name = new MachineName(new String(machine, StandardCharsets.US_ASCII));
       var header =
           new FileHeader(store, log, new Bucket(start, width), new DataFileName(name, incarnation));
-      return header.length() == length ? Optional.of(header) : Optional.empty();
+      return header.encode().equals(in.rewind()) ? Optional.of(header) : Optional.empty();
     } catch (IllegalArgumentException e) {
       return Optional.empty();
     }

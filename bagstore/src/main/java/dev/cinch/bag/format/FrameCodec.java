@@ -71,10 +71,14 @@ public final class FrameCodec {
         || in.getInt(at + 4) != seeded(trailerOffset, in, at + 8, Frame.TRAILER - 8)) {
       return null;
     }
+    int steps = in.getInt(at + 20);
+    if (steps != 0 && steps != 1) {
+      return null;
+    }
     return new Trailer(
         in.getLong(at + 8),
         in.getInt(at + 16),
-        (in.getInt(at + 20) & 1) != 0,
+        steps == 1,
         in.getLong(at + 24),
         in.getLong(at + 32),
         in.getLong(at + 40));

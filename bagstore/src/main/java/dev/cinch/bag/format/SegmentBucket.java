@@ -122,7 +122,11 @@ public record SegmentBucket(long start, long settledBefore, int trustedKeys, Lis
     }
     long validLength = in.getLong();
     long messages = in.getLong();
-    var name = new byte[Math.min(in.get() & 0xff, in.remaining())];
+    int length = in.get() & 0xff;
+    if (length > in.remaining()) {
+      return null;
+    }
+    var name = new byte[length];
     in.get(name);
     return DataFileName.parse(new String(name, StandardCharsets.ISO_8859_1))
         .map(n -> new DataFile(n, validLength, messages))

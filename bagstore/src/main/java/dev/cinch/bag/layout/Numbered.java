@@ -23,7 +23,8 @@ public final class Numbered {
 
   /** The number that a name stands for; empty for a name of another kind. */
   public static OptionalLong parse(String name) {
-    return parse(name, DIGITS);
+    OptionalLong number = parse(name, DIGITS);
+    return number.orElse(0) < 1 ? OptionalLong.empty() : number; // there is no file of number 0
   }
 
   /** Decimal digits with leading zeros. Written out because listings and paths are full of them. */

@@ -5,9 +5,11 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
+import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import java.io.Closeable;
 import java.io.IOException;
@@ -29,9 +31,10 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   private final Path path;
   private final DataFileName name;
+  private final Bucket bucket;
   private final String sortName;
   private final Reopening uncached;
-  private final byte[] copy;
+  private final LockedFile locked;
   private StoreFile in;
   private Window window;
   private boolean again;
@@ -42,6 +45,7 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   private long frame;
   private int digest;
+  private long first;
   private int left;
   private long entry;
   private long entriesEnd;
@@ -54,27 +58,26 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   /**
    * @param uncached used once, before damage is believed (rule N5); the cursor closes both
-   * @param limit valid length, or the size in an open bucket
-   * @param copy of the lock; empty in an open bucket
+   * @param locked what the lock says of it; of a file in an open bucket only how long it is counts
    */
   DataFileCursor(
       Path path,
       FileHeader expected,
       StoreFile in,
       Reopening uncached,
-      long limit,
-      byte[] copy,
+      LockedFile locked,
       boolean settled,
       LeaseTable leases)
       throws IOException {
     this.path = path;
     this.name = expected.name();
+    this.bucket = expected.bucket();
     this.sortName = name.toString();
     this.in = in;
     this.uncached = uncached;
-    this.copy = copy;
-    this.window = new Window(in, limit, copy);
-    this.limit = limit;
+    this.locked = locked;
+    this.limit = locked.validLength();
+    this.window = new Window(in, limit, locked.copy());
     this.settled = settled;
     this.codec = new FrameCodec(name.incarnation());
     this.leases = leases;
@@ -107,22 +110,25 @@ final class DataFileCursor extends Cursor implements Closeable {
     again = true;
     in.close();
     in = uncached.open();
-    window = new Window(in, limit, copy);
+    window = new Window(in, limit, locked.copy());
     return true;
   }
 
   /** Goes to the next message; false at the end. */
   boolean next() throws IOException {
-    while (left == 0) {
-      if (!nextFrame()) {
-        return false;
-      }
-    }
-    ByteBuffer view = window.view();
     while (true) {
+      if (entry == entriesEnd) {
+        if (left > 0) {
+          throw damaged(entry, "another message of the batch", "the end of its body");
+        }
+        if (!nextFrame()) {
+          return false;
+        }
+      }
+      ByteBuffer view = window.view();
       int at = window.at(entry);
       if (entriesEnd - entry < 4) {
-        throw damaged(entry, "another message of the batch", "the end of its body");
+        throw damaged(entry, "an entry within the body", "the end of it");
       }
       int word = view.getInt(at);
       int n = Frame.length(word);
@@ -132,12 +138,7 @@ final class DataFileCursor extends Cursor implements Closeable {
         throw damaged(entry, "an entry within the body", "one of " + n + " bytes");
       }
       if (kind == Frame.KIND_MESSAGE) {
-        leaseSet = view.getInt(at + 4);
-        long before = timestamp;
-        timestamp = view.getLong(at + 8);
-        if (timestamp < before) {
-          throw damaged(entry, "a timestamp not below " + before, "" + timestamp);
-        }
+        message(view, at);
         payload = at + overhead;
         length = n;
         position++;
@@ -162,8 +163,25 @@ final class DataFileCursor extends Cursor implements Closeable {
     }
   }
 
+  private void message(ByteBuffer view, int at) throws DamagedException {
+    if (left == 0) {
+      throw damaged(entry, "no further message in the batch", "one");
+    }
+    leaseSet = view.getInt(at + 4);
+    if (leaseSet != 0 && leases.set(leaseSet) == null) {
+      throw damaged(entry, "a lease set that stands before", "number " + leaseSet);
+    }
+    long before = Math.max(timestamp, bucket.start());
+    timestamp = view.getLong(at + 8);
+    first = position < 0 ? timestamp : first;
+    if (timestamp < before || timestamp >= bucket.end()) {
+      throw damaged(entry, "a timestamp from " + before + " on in the bucket", "" + timestamp);
+    }
+  }
+
   private boolean nextFrame() throws IOException {
     if (nextFrame >= limit) {
+      checkEnd();
       return false;
     }
     frame = nextFrame;
@@ -201,6 +219,22 @@ final class DataFileCursor extends Cursor implements Closeable {
     return true;
   }
 
+  /** At the end of what the lock covers, all must be as it says. */
+  private void checkEnd() throws DamagedException {
+    if (settled
+        && limit > 0
+        && (digest != locked.digest()
+            || position + 1 != locked.messages()
+            || first != locked.first()
+            || timestamp != locked.last())) {
+      throw damaged(
+          limit,
+          "%d messages from %d to %d with digest %08x (says the lock)"
+              .formatted(locked.messages(), locked.first(), locked.last(), locked.digest()),
+          "%d from %d to %d with %08x".formatted(position + 1, first, timestamp, digest));
+    }
+  }
+
   private boolean torn(long offset, String expected) throws IOException {
     // Of an open bucket too: a bad page would hide messages from whoever has just taken a lease.
     if (readAgain()) {
@@ -224,11 +258,6 @@ final class DataFileCursor extends Cursor implements Closeable {
   @Override
   public Path path() {
     return path;
-  }
-
-  /** The running digest of all frames so far. */
-  int fileDigest() {
-    return digest;
   }
 
   @Override

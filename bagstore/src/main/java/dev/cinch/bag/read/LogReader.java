@@ -310,7 +310,7 @@ public final class LogReader {
         if (f.validLength() > 0) {
           Path path = LogLayout.dataFile(directory, f.name());
           StoreFile in = openData(path);
-          cursors.add(cursor(bucket, path, f.name(), in, f.validLength(), f.copy(), true, keys));
+          cursors.add(cursor(bucket, path, in, f, true, keys));
         }
       }
       return cursors;
@@ -333,21 +333,18 @@ public final class LogReader {
   private DataFileCursor cursor(
       Bucket bucket,
       Path path,
-      DataFileName name,
       StoreFile in,
-      long limit,
-      byte[] copy,
+      LockedFile file,
       boolean settled,
       WitnessVerifier keys)
       throws IOException {
-    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
     return new DataFileCursor(
         path,
         header,
         in,
         () -> log.store().fs().readUncached(path),
-        limit,
-        copy,
+        file,
         settled,
         new LeaseTable(keys, log.id()));
   }
@@ -376,7 +373,8 @@ public final class LogReader {
         Path path = directory.resolve(entry);
         StoreFile in = openData(path);
         long size = log.store().fs().status(path).size();
-        cursors.add(cursor(bucket, path, name.get(), in, size, new byte[0], false, keys));
+        var whole = new LockedFile(name.get(), size, 0, 0, 0, 0, new byte[0]);
+        cursors.add(cursor(bucket, path, in, whole, false, keys));
       }
     }
     return cursors;

@@ -1,6 +1,8 @@
 package dev.cinch.bag.store;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
@@ -26,7 +28,11 @@ public record StoreIdentity(Id id, long created, StoreSettings settings) {
   public static final int FORMAT = 1;
 
   private static final ObjectMapper JSON =
-      JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
+      JsonMapper.builder()
+          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .enable(SerializationFeature.INDENT_OUTPUT)
+          .build();
   private static final String DIGEST = "sha256";
 
   /** The file's bytes: a JSON object whose last field is the digest of the others. */

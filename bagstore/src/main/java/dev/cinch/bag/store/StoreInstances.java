@@ -38,6 +38,9 @@ public final class StoreInstances implements InstanceRegistry {
   public long takeNumber() throws IOException {
     long next = highestNumber() + 1;
     while (true) {
+      if (next > Numbered.MAX) {
+        throw new IOException(store.layout().instances() + ": no number is left for an instance");
+      }
       try {
         Path unused = create(store.layout().instances(), Numbered.name(next));
         number = next;
@@ -70,8 +73,17 @@ public final class StoreInstances implements InstanceRegistry {
         .map(CEILING::matcher)
         .filter(Matcher::matches)
         .filter(m -> Long.parseLong(m.group(1)) < number)
-        .mapToLong(m -> Long.parseLong(m.group(2)))
+        .flatMapToLong(m -> ceiling(m.group(2)).stream())
         .max();
+  }
+
+  /** Empty for digits that are no time: nobody's ceiling has such a name. */
+  private static OptionalLong ceiling(String digits) {
+    try {
+      return OptionalLong.of(Long.parseLong(digits));
+    } catch (NumberFormatException e) {
+      return OptionalLong.empty();
+    }
   }
 
   @Override

@@ -7,7 +7,6 @@ import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.fs.LocalSlots.Slot;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -80,8 +79,7 @@ final class Baton {
     if (!resting.boot().equals(share.boot())
         || !resting.store().equals(log.store().identity().id())
         || !resting.log().equals(log.id())
-        || resting.bucket() != entered.bucket.start()
-        || !LogLayout.isTemporary(resting.token())) {
+        || resting.bucket() != entered.bucket.start()) {
       return null;
     }
     fs.unlink(entered.directory.resolve(resting.token())); // or it is somebody else's

@@ -5,6 +5,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
 import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 
@@ -54,6 +55,12 @@ record RestingFile(
   static RestingFile decode(byte[] state, Path slot) throws DamagedException {
     Fields in = Envelope.decode(TYPE, state, slot);
     String name = in.text("file");
+    String token = in.text("token");
+    if (!LogLayout.isTemporary(token)
+        || token.indexOf('/') >= 0
+        || token.indexOf('\0') >= 0) { // it is removed: only ever a file of the bucket
+      throw new DamagedException(slot, 0, "the name of a temporary file", token);
+    }
     return new RestingFile(
         in.text("boot"),
         in.id("store"),
@@ -63,6 +70,6 @@ record RestingFile(
             .orElseThrow(() -> new DamagedException(slot, 0, "a data file's name", name)),
         in.number("length"),
         (int) in.number("witnesses", 0, Integer.MAX_VALUE),
-        in.text("token"));
+        token);
   }
 }

@@ -4,6 +4,7 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
+import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
 import java.nio.ByteBuffer;
@@ -46,13 +47,28 @@ public final class DataFileBytes {
     return out.array();
   }
 
+  /** What a lock says of such a file. */
+  public static LockedFile locked(FileHeader header, byte[] file) {
+    int at = file.length - Frame.TRAILER;
+    Trailer t =
+        new FrameCodec(header.name().incarnation())
+            .trailer(ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN), at, at);
+    if (t == null) {
+      throw new IllegalArgumentException("no batch");
+    }
+    return new LockedFile(
+        header.name(), file.length, t.messages(), t.first(), t.last(), t.digest(), new byte[0]);
+  }
+
   /** The bytes as an open file. */
   public static StoreFile open(byte[] bytes) {
     return new StoreFile() {
       @Override
       public int read(ByteBuffer into, long offset) {
         int n = (int) Math.max(0, Math.min(into.remaining(), bytes.length - offset));
-        into.put(bytes, (int) offset, n);
+        if (n > 0) {
+          into.put(bytes, (int) offset, n);
+        }
         return n;
       }
 

@@ -69,8 +69,7 @@ public class MergeMicro {
               headers.get(i),
               DataFileBytes.open(file),
               () -> DataFileBytes.open(file),
-              file.length,
-              new byte[0],
+              DataFileBytes.locked(headers.get(i), file),
               true,
               leases));
     }

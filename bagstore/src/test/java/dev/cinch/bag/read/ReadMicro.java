@@ -71,8 +71,7 @@ public class ReadMicro {
             header,
             DataFileBytes.open(file),
             () -> DataFileBytes.open(file),
-            file.length,
-            new byte[0],
+            DataFileBytes.locked(header, file),
             true,
             leases)) {
       for (; cursor.next(); count++) {

@@ -20,7 +20,8 @@ record Answer(int status, ObjectNode body) {
   static final String UNAVAILABLE = "UNAVAILABLE";
   static final String INTERNAL = "INTERNAL";
 
-  private static final int MAX_MESSAGE = 280;
+  /** The longest message of an error, less the sign that it was cut. */
+  static final int MAX_MESSAGE = 280;
 
   static Answer ok(ObjectNode body) {
     return new Answer(200, body);

@@ -1,10 +1,13 @@
 package dev.cinch.lease.http;
 
+import dev.cinch.lease.OneLine;
+
 /** A body is not what the API allows; the message is one line. */
 final class WireException extends Exception {
   private static final long serialVersionUID = 1;
+  private static final int MAX_MESSAGE = 400;
 
   WireException(String message) {
-    super(message);
+    super(OneLine.of(message, MAX_MESSAGE));
   }
 }

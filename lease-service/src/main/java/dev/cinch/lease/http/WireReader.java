@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
@@ -147,7 +148,8 @@ final class WireReader {
   record Failure(String error, String message, long retryAfterMs) {}
 
   static Failure failure(Fields in) throws WireException {
-    var failure = new Failure(in.text("error"), in.text("message"), in.integer("retryAfterMs"));
+    String message = OneLine.of(in.text("message"), Answer.MAX_MESSAGE);
+    var failure = new Failure(in.text("error"), message, in.integer("retryAfterMs"));
     in.noOthers();
     return failure;
   }

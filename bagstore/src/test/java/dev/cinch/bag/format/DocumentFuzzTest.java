@@ -1,0 +1,65 @@
+package dev.cinch.bag.format;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.cinch.fuzz.Hostile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Locks, records and checkpoints from anywhere. The first byte says whether the rest is the whole
+ * file, or what an envelope with the right length and digest holds.
+ */
+final class DocumentFuzzTest {
+  private static final Path FILE = Path.of("file");
+
+  /** Reads a file of one type. */
+  private interface Decoder<T> {
+    T decode(byte[] bytes, Path path) throws DamagedException;
+  }
+
+  @FuzzTest
+  void lock(byte[] data) throws DamagedException {
+    check("lock", data, BucketLock::decode, BucketLock::encode);
+  }
+
+  @FuzzTest
+  void record(byte[] data) throws DamagedException {
+    check("record", data, HorizonRecord::decode, HorizonRecord::encode);
+  }
+
+  @FuzzTest
+  void checkpoint(byte[] data) throws DamagedException {
+    check("checkpoint", data, Checkpoint::decode, Checkpoint::encode);
+  }
+
+  private static <T> void check(
+      String type, byte[] data, Decoder<T> decoder, Function<T, byte[]> encoder)
+      throws DamagedException {
+    if (data.length == 0) {
+      return;
+    }
+    byte[] rest = Arrays.copyOfRange(data, 1, data.length);
+    byte[] file = (data[0] & 1) == 0 ? rest : wrapped(type, rest);
+    Optional<T> found =
+        Hostile.parse(file.length, () -> decoder.decode(file, FILE), DamagedException.class);
+    if (found.isPresent()) {
+      byte[] again = encoder.apply(found.get());
+      assertArrayEquals(again, encoder.apply(decoder.decode(again, FILE)));
+    }
+  }
+
+  private static byte[] wrapped(String type, byte[] body) {
+    byte[] line =
+        "cinch %s 1 %d %s\n"
+            .formatted(type, body.length, Envelope.sha256(body))
+            .getBytes(StandardCharsets.US_ASCII);
+    byte[] all = Arrays.copyOf(line, line.length + body.length);
+    System.arraycopy(body, 0, all, line.length, body.length);
+    return all;
+  }
+}
