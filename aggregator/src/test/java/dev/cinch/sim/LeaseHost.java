@@ -96,7 +96,7 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
       } else if (task.at > world.scheduler.now()) {
         world.scheduler.sleepUntil(task.at);
       } else if (busy) {
-        world.scheduler.sleepUntil(world.scheduler.now() + 300_000);
+        world.scheduler.sleepUntil(world.scheduler.now() + 20_000_000);
       } else {
         tasks.poll();
         task.what.run();
@@ -108,22 +108,35 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
   private void boot() {
     busy = true;
     try {
-      var fs = SimProcess.fs(world, machine, this);
-      var environment = new Store.Environment(fs, machine.name, this, random);
-      Store store = Store.open(World.ROOT, environment);
-      service =
-          MemoryLeaseService.builder(signer, this)
-              .registry(new StoreInstances(store.context()))
-              .longestLeaseMs(12_000)
-              .limits(LIMITS)
-              .random(random)
-              .start();
-      instances++;
+      service = instance(this);
     } catch (IOException | Gone e) {
       in(RETRY_NANOS, this::boot);
     } finally {
       busy = false;
     }
+  }
+
+  private void bootRival(SimProcess me) {
+    try {
+      zombie = instance(me);
+    } catch (IOException e) {
+      me.note("did not start");
+    }
+  }
+
+  private MemoryLeaseService instance(Gate gate) throws IOException {
+    var fs = SimProcess.fs(world, machine, gate);
+    var environment = new Store.Environment(fs, machine.name, this, random);
+    Store store = Store.open(World.ROOT, environment);
+    MemoryLeaseService started =
+        MemoryLeaseService.builder(signer, this)
+            .registry(new StoreInstances(store.context()))
+            .longestLeaseMs(12_000)
+            .limits(LIMITS)
+            .random(random)
+            .start();
+    instances++;
+    return started;
   }
 
   private void maintain() {
@@ -148,7 +161,18 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
     world.scheduler.note(Op.CRASH, "service", 0, null);
     zombie = world.faults.strike(FaultKind.SERVICE_ZOMBIE) ? service : null;
     service = null;
-    in(world.faults.rng().spread(1_000_000, 3_000_000_000L), this::boot);
+    long away = world.faults.rng().spread(1_000_000, 3_000_000_000L);
+    in(away, this::boot);
+    if (zombie != null && world.faults.rng().oneIn(2)) {
+      startRival(away);
+    }
+  }
+
+  /** Somebody starts another instance at the same moment. */
+  private void startRival(long after) {
+    var rival = new SimProcess(world, machine, "rival", this::bootRival);
+    rival.wakeAt = world.scheduler.now() + after;
+    world.scheduler.add(rival);
   }
 
   /**
@@ -158,8 +182,8 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
    */
   <T> T send(boolean old, Request<T> request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    while (busy) {
-      world.scheduler.sleepUntil(world.scheduler.now() + 300_000);
+    for (long wait = 300_000; busy; wait = Math.min(2 * wait, 100_000_000)) {
+      world.scheduler.sleepUntil(world.scheduler.now() + wait);
     }
     MemoryLeaseService z = zombie;
     MemoryLeaseService s = old && z != null ? z : service;
@@ -202,6 +226,11 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
     world.scheduler.note(op, "service", 0, path);
     if (world.faults.strike(FaultKind.SERVICE_CRASH)) {
       throw new Gone();
+    }
+    long paused = world.faults.ambushed(op, path);
+    if (paused > 0) {
+      world.scheduler.note(Op.NOTE, "service", 0, "paused");
+      sleepNanos(paused);
     }
     world.scheduler.step(world.plan.latencyNanos());
   }

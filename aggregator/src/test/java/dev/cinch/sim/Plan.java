@@ -4,6 +4,8 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.StoreSettings.Confirm;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.Durability;
+import dev.cinch.sim.fs.Ambush;
+import dev.cinch.sim.fs.Ambush.Theme;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.FsKind;
 import dev.cinch.sim.fs.Rng;
@@ -24,6 +26,7 @@ import java.util.Set;
  * @param operations of each process, about
  * @param longestBurst operations that a process may do before another runs
  * @param latencyNanos what one operation takes, on average
+ * @param ambushes where things happen again and again, if that kind of fault is on
  * @param faultsEndNanos simulated time after which nothing fails any more
  */
 record Plan(
@@ -45,6 +48,7 @@ record Plan(
     boolean byPriority,
     int longestBurst,
     long latencyNanos,
+    List<Ambush> ambushes,
     long faultsEndNanos,
     Set<FaultKind> on) {
   /** How far clocks may be off, timestamps from clocks, and how slow an append may be. */
@@ -59,10 +63,15 @@ record Plan(
     Confirm confirm = rng.oneIn(10) ? Confirm.LATE : Confirm.ALWAYS;
     long widthMs = new long[] {100, 200, 500, 1_000}[rng.below(4)];
     long graceMs = new long[] {200, 300, 600}[rng.below(3)];
-    List<Role> roles = roles(rng);
+    Theme theme = Theme.values()[rng.below(Theme.values().length)];
+    boolean ambushed = rng.below(5) > 1;
+    List<Role> roles = roles(rng, ambushed ? Optional.of(theme) : Optional.empty());
     boolean leased = roles.contains(Role.SESSION);
     Leases leases = leased && rng.oneIn(3) ? Leases.REQUIRED : Leases.OPTIONAL;
     Set<FaultKind> on = faults(rng, kind, durability, confirm, leased);
+    if (ambushed) {
+      on.add(FaultKind.AMBUSH);
+    }
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
     long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
@@ -86,13 +95,14 @@ record Plan(
         rng.oneIn(4),
         new int[] {3, 8, 30, 150}[rng.below(4)],
         rng.spread(50_000, 10_000_000),
+        Ambush.draw(theme, rng),
         rng.spread(2_000_000_000L, 60_000_000_000L),
-        on);
+        Collections.unmodifiableSet(on));
   }
 
-  private static List<Role> roles(Rng rng) {
+  private static List<Role> roles(Rng rng, Optional<Theme> theme) {
     var roles = new ArrayList<Role>();
-    boolean leased = rng.oneIn(3);
+    boolean leased = theme.equals(Optional.of(Theme.LEASING)) || rng.oneIn(4);
     int writers = rng.between(1, 3);
     for (int i = 0; i < writers; i++) {
       roles.add(leased && rng.below(4) > 0 ? Role.SESSION : Role.APPENDER);
@@ -104,10 +114,13 @@ record Plan(
     if (rng.oneIn(2)) {
       roles.add(others[rng.below(others.length)]);
     }
+    if (theme.equals(Optional.of(Theme.RETIRING))) {
+      roles.add(Role.AGGREGATOR);
+    }
     return Collections.unmodifiableList(roles);
   }
 
-  private static Set<FaultKind> faults(
+  private static EnumSet<FaultKind> faults(
       Rng rng, FsKind kind, Durability durability, Confirm confirm, boolean leased) {
     var on = EnumSet.noneOf(FaultKind.class);
     int density = rng.between(0, 6);
@@ -117,6 +130,9 @@ record Plan(
               || f == FaultKind.LISTINGS_CACHED
               || f == FaultKind.PIECES
               || f == FaultKind.PAUSE;
+      if (f == FaultKind.AMBUSH) {
+        continue;
+      }
       if (usual ? rng.below(5) > 0 : rng.below(12) < density) {
         on.add(f);
       }
@@ -137,7 +153,7 @@ record Plan(
     } else if (rng.oneIn(2) && on.contains(FaultKind.SERVICE_CRASH)) {
       on.add(FaultKind.SERVICE_ZOMBIE);
     }
-    return Collections.unmodifiableSet(on);
+    return on;
   }
 
   StoreSettings settings() {
@@ -203,6 +219,7 @@ record Plan(
         priority,
         longest,
         latencyNanos,
+        ambushes,
         faultsEndNanos,
         o);
   }

@@ -1,7 +1,6 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.session.Writers;
@@ -27,6 +26,11 @@ final class SessionActor extends Actor {
     new LeaseName("a"), new LeaseName("b"), new LeaseName("c"), new LeaseName("d")
   };
 
+  /** Handed over, and the verdict not asked for yet. */
+  private final List<Attempt> attempts = new ArrayList<>();
+
+  private final List<PendingReceipt> pending = new ArrayList<>();
+
   SessionActor(World world, Rng rng) {
     super(world, rng);
   }
@@ -36,6 +40,8 @@ final class SessionActor extends Actor {
     Store store = me.openStore();
     var writers = new Writers(store, world.plan.durability());
     var network = new SimNetwork(world, me);
+    attempts.clear(); // those of a process that was killed
+    pending.clear();
     int failures = 0;
     while (left > 0) {
       LeaseKeeper keeper = LeaseKeeper.stepped(me);
@@ -73,7 +79,16 @@ final class SessionActor extends Actor {
     } else {
       session.close();
     }
+    await();
     me.keep(null);
+  }
+
+  private void await() {
+    for (int i = 0; i < pending.size(); i++) {
+      attempts.get(i).receipt = pending.get(i).await();
+    }
+    pending.clear();
+    attempts.clear();
   }
 
   private void work(SimProcess me, Store store, Session session, List<Held> held)
@@ -111,8 +126,6 @@ final class SessionActor extends Actor {
 
   private void append(SimProcess me, Session session, Log log, int index, List<Held> held) {
     int batch = rng.oneIn(4) ? rng.between(2, 4) : 1;
-    var attempts = new ArrayList<Attempt>();
-    var pending = new ArrayList<PendingReceipt>();
     for (int i = 0; i < batch; i++) {
       left--;
       int length = AppenderActor.length(rng);
@@ -131,9 +144,8 @@ final class SessionActor extends Actor {
         me.note("refused");
       }
     }
-    for (int i = 0; i < pending.size(); i++) {
-      Receipt receipt = pending.get(i).await();
-      attempts.get(i).receipt = receipt;
+    if (batch == 1 || rng.oneIn(2)) {
+      await(); // else it asks for the verdicts only after it gave the leases back
     }
   }
 }

@@ -200,9 +200,10 @@ final class SimProcess implements Gate, TimeSource {
   public void enter(Op op, Path path) {
     checkAlive();
     scheduler.note(op, name, number, path);
-    if (isPaused(op)) {
+    long paused = isPaused(op) ? pause() : faults.ambushed(op, path);
+    if (paused > 0) {
       scheduler.note(Op.NOTE, name, number, "paused");
-      scheduler.sleepUntil(scheduler.now() + pause());
+      scheduler.sleepUntil(scheduler.now() + paused);
       checkAlive();
     }
     maybeCrash();

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -51,7 +52,7 @@ final class Workbench implements AutoCloseable {
           new ClientFs(
               server,
               new ClientCache(),
-              new Faults(1, Set.of()),
+              new Faults(1, Set.of(), List.of()),
               new Open(now),
               World.FIRST_USER,
               (nanos, what) -> {});

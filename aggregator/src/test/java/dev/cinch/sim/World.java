@@ -29,7 +29,6 @@ final class World {
   int nextProcess;
   int crashes;
   private int restarts;
-  private int working;
   private long serverOffset;
 
   World(Plan plan, Workbench bench) {
@@ -38,7 +37,7 @@ final class World {
     this.rng = Rng.of(plan.seed(), 2);
     this.scheduler =
         new Scheduler(lanes, plan.seed(), plan.byPriority(), plan.longestBurst(), STEP_LIMIT);
-    this.faults = new Faults(plan.seed(), plan.on());
+    this.faults = new Faults(plan.seed(), plan.on(), plan.ambushes());
     this.server =
         bench.image(plan).copy(plan.kind(), plan.umask(), plan.tickNanos(), this::serverClock);
     for (int i = 0; i < plan.machines(); i++) {
@@ -103,7 +102,6 @@ final class World {
   private void start(SimMachine machine, String name, Actor actor) {
     var process = new SimProcess(this, machine, name, actor);
     process.wakeAt = scheduler.now() + rng.nextLong(plan.widthMs() * MS);
-    working++;
     scheduler.add(process);
     actors.add(actor);
   }
@@ -112,7 +110,6 @@ final class World {
 
   /** A process is over; one that was killed starts again in a while. */
   void ended(SimProcess p, boolean crashed) {
-    working--;
     if (crashed) {
       killed.add(p.toString());
     }
@@ -177,10 +174,5 @@ final class World {
 
   boolean wasKilled(String name) {
     return killed.contains(name);
-  }
-
-  /** Whether anybody still has something to do. */
-  int working() {
-    return working;
   }
 }

@@ -64,7 +64,7 @@ public final class ClientFs implements StoreFs {
     gate.enter(op, path);
     try {
       boolean meta = op.isMeta();
-      boolean fails = meta ? faults.strike(FaultKind.META_ERROR) : readFails(op);
+      boolean fails = meta ? metaFails(op, path) : readFails(op);
       if (fails && (!meta || faults.rng().oneIn(2))) {
         throw inputOutput(path, "Input/output error");
       }
@@ -86,6 +86,10 @@ public final class ClientFs implements StoreFs {
       gate.failed(op, path, e);
       throw e;
     }
+  }
+
+  private boolean metaFails(Op op, Path path) {
+    return faults.strike(FaultKind.META_ERROR) || faults.failsInAmbush(op, path);
   }
 
   private boolean readFails(Op op) {

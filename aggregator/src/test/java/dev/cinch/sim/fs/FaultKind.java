@@ -32,6 +32,8 @@ public enum FaultKind {
   CLOCK_STEP(400, 5_000),
   /** The server's clock steps. */
   SERVER_CLOCK_STEP(800, 8_000),
+  /** Something happens again and again at some points of the protocol. */
+  AMBUSH(1, 8),
   /** An RPC never reaches the lease service, or late. */
   REQUEST_LOST(8, 80),
   /** The answer of the lease service is lost. */

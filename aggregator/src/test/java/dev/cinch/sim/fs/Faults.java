@@ -1,6 +1,8 @@
 package dev.cinch.sim.fs;
 
+import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -14,18 +16,21 @@ public final class Faults {
   private final int[] oneIn = new int[KINDS.length];
   private final int[] left = new int[KINDS.length];
   private final int[] struck = new int[KINDS.length];
+  private final List<Ambush> ambushes;
   private boolean stopped;
 
   /**
    * @param on the kinds that may strike
+   * @param ambushes where they do so again and again
    */
-  public Faults(long seed, Set<FaultKind> on) {
+  public Faults(long seed, Set<FaultKind> on, List<Ambush> ambushes) {
     this.rng = Rng.of(seed, 77);
     for (FaultKind kind : KINDS) {
       int rate = (int) rng.spread(kind.lowest, kind.highest + 1);
       oneIn[kind.ordinal()] = on.contains(kind) ? Math.max(1, rate) : 0;
       draw(kind.ordinal());
     }
+    this.ambushes = on.contains(FaultKind.AMBUSH) ? ambushes : List.of();
   }
 
   private void draw(int i) {
@@ -46,6 +51,26 @@ public final class Faults {
     draw(i);
     struck[i]++;
     return true;
+  }
+
+  /** How long a process that meets an ambush stands still; 0 if it meets none. */
+  public long ambushed(Op op, Path path) {
+    for (Ambush a : ambushes) {
+      if (a.what() == FaultKind.PAUSE && a.at(op, path) && strike(FaultKind.AMBUSH)) {
+        return rng.nextLong(1_000_000, a.longestNanos());
+      }
+    }
+    return 0;
+  }
+
+  /** Whether an operation meets an ambush and fails. */
+  boolean failsInAmbush(Op op, Path path) {
+    for (Ambush a : ambushes) {
+      if (a.what() == FaultKind.META_ERROR && a.at(op, path) && strike(FaultKind.AMBUSH)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Whether the kind is on, for what is a property rather than an event. */

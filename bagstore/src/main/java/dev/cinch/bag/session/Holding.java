@@ -43,6 +43,10 @@ final class Holding {
     lease = held;
   }
 
+  boolean isHeld() {
+    return lease != null;
+  }
+
   HeldLease lease() {
     HeldLease held = lease;
     if (held == null) {

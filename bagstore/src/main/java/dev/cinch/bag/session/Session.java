@@ -202,9 +202,14 @@ public final class Session implements AutoCloseable {
     return store.whole(store.freshLogs());
   }
 
+  /** Nothing renews them any more, also if the service does not hear of it. */
   private void giveBack(Id id, Holding holding) {
     try {
-      service.release(id, holding.report());
+      if (holding.isHeld()) {
+        holding.lease().release(holding.report());
+      } else {
+        service.release(id, holding.report());
+      }
     } catch (LeaseRefusedException | LeaseUnavailableException e) {
       LOG.debug("could not give leases back; they run out: {}", e.toString());
     }
@@ -449,6 +454,7 @@ public final class Session implements AutoCloseable {
     try {
       return release();
     } finally {
+      holdings.forEach(h -> h.lease().close());
       holdings.clear();
       if (ownsKeeper) {
         keeper.close();

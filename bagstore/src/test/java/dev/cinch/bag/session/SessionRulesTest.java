@@ -26,7 +26,9 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
@@ -194,15 +196,14 @@ class SessionRulesTest {
   }
 
   private Grant acquire(String holder) throws Exception {
-    var request =
+    return service.acquire(
         new dev.cinch.lease.AcquireRequest(
             dev.cinch.lease.Id.random(new Random(holder.hashCode())),
             NAMES,
             holder,
             LEASE.toMillis(),
             dev.cinch.lease.LogSet.of(List.of(store("x").log(Rig.JOBS).id())),
-            false);
-    return service.acquire(request);
+            false));
   }
 
   private void takeOver(List<TreeMap<Long, String>> seen, List<Long> first) throws Exception {
@@ -350,6 +351,50 @@ class SessionRulesTest {
       session.acquire(List.of(new LeaseName("one")), LEASE);
       either.service = service;
       assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+    }
+  }
+
+  @Test
+  void leasesThatCouldNotBeFencedAreNotRenewedAnyMore() throws Exception {
+    acquire("a"); // and is never heard of again
+    rig.time.advanceMs(LEASE.toMillis() + 1);
+    var network = new Cut(service);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    Store b = store(fs, rig.time, "b");
+    try (var writers = new Writers(b, Durability.SYNC);
+        Session session = Session.open(writers, network, "b", keeper)) {
+      var lost = new ArrayList<String>();
+      session.onLoss(lost::add);
+      fs.before(
+          op -> {
+            if (op.kind() == FaultyFs.Kind.CREATE && op.path().toString().contains("intents")) {
+              network.cut = true; // so that it can't be given back either
+              throw new IOException("the disk is full");
+            }
+          });
+      assertThrows(IOException.class, () -> session.acquire(NAMES, LEASE));
+      fs.before(op -> {});
+      network.cut = false;
+      assertEquals(Long.MAX_VALUE, keeper.doWork());
+      assertEquals(List.of(), lost);
+      rig.time.advanceMs(LEASE.toMillis() + 1);
+      assertEquals(Ending.BROKEN, acquire("c").witnesses().get(0).witness().previousEnding());
+    }
+  }
+
+  @Test
+  void leasesOfASessionThatEndedWithoutAServiceAreNotRenewedAnyMore() throws Exception {
+    var network = new Cut(service);
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    try (var writers = new Writers(store("a"), Durability.SYNC)) {
+      Session session = Session.open(writers, network, "a", keeper);
+      session.acquire(NAMES, LEASE);
+      session.acquire(List.of(new LeaseName("another")), LEASE);
+      network.cut = true;
+      assertThrows(LeaseUnavailableException.class, session::end);
+      network.cut = false;
+      assertEquals(Long.MAX_VALUE, keeper.doWork());
     }
   }
 
