@@ -338,6 +338,7 @@ public final class ClientFs implements StoreFs {
           if (!node.directory()) {
             throw new NotDirectoryException(directory.toString());
           }
+          server.force(directory);
           return true;
         });
   }

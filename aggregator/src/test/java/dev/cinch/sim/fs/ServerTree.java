@@ -16,12 +16,14 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The truth: what the file server holds. Names are durable at once, contents when they are forced.
- * There is no rename, so that a map from paths is all the tree it needs.
+ * The truth: what the file server holds. Contents are durable when they are forced. So are names on
+ * a local filesystem; on a network filesystem they are durable at once. There is no rename, so that
+ * a map from paths is all the tree it needs.
  */
 public final class ServerTree {
   private final Map<Path, ServerNode> nodes = new HashMap<>();
   private final ArrayDeque<Long> freeInodes = new ArrayDeque<>();
+  private final Journal journal = new Journal();
   private final FsKind kind;
   private final int umask;
   private final long tickNanos;
@@ -135,6 +137,7 @@ public final class ServerTree {
     nodes.put(path, made);
     parent.children().put(String.valueOf(path.getFileName()), made);
     parent.changeTime = now;
+    noteMade(path, made);
     return made;
   }
 
@@ -148,6 +151,18 @@ public final class ServerTree {
     parent.children().put(String.valueOf(name.getFileName()), node);
     node.links++;
     node.changeTime = parent.changeTime = tick();
+    noteMade(name, node);
+  }
+
+  private void noteMade(Path path, ServerNode node) {
+    if (kind == FsKind.LOCAL) {
+      journal.made(path, node);
+    }
+  }
+
+  /** The names in a directory are durable. */
+  void force(Path directory) {
+    journal.forced(directory);
   }
 
   void remove(Path path, boolean directory, int user) throws IOException {
@@ -166,6 +181,9 @@ public final class ServerTree {
     node.changeTime = parent.changeTime = tick();
     if (--node.links == 0) {
       freeInodes.addLast(node.inode);
+    }
+    if (kind == FsKind.LOCAL) {
+      journal.removed(path, node);
     }
   }
 
@@ -186,11 +204,13 @@ public final class ServerTree {
   /** Everything so far is durable, as after a long while. */
   public void commitAll() {
     nodes.values().forEach(node -> node.committed = node.bytes);
+    nodes.keySet().forEach(journal::forced);
   }
 
-  /** Loses contents that were not forced: of each file all, or what came after some point. */
+  /** Loses names that were not forced, and contents: of each file all, or none. */
   public void reboot(Rng rng) {
     boots++;
+    journal.lose(rng).forEach(this::undo);
     var files = nodes.values().stream().filter(n -> n.bytes != n.committed).toList();
     // By inode, since the order of a map of paths says nothing.
     files.stream()
@@ -203,6 +223,26 @@ public final class ServerTree {
                 node.bytes = node.committed;
               }
             });
+  }
+
+  private void undo(Journal.Change change) {
+    Path path = change.path();
+    ServerNode node = change.node();
+    ServerNode parent = nodes.get(path.getParent());
+    ServerNode there = nodes.get(path);
+    if (change.made() && there == node) {
+      nodes.keySet().removeIf(p -> p.startsWith(path));
+      node.links--;
+      if (parent != null) {
+        parent.children().remove(String.valueOf(path.getFileName()));
+      }
+    } else if (!change.made() && there == null && parent != null) {
+      nodes.put(path, node);
+      parent.children().put(String.valueOf(path.getFileName()), node);
+      if (node.links++ == 0) {
+        freeInodes.remove(node.inode);
+      }
+    }
   }
 
   /**
