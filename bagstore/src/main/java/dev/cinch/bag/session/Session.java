@@ -349,38 +349,42 @@ public final class Session implements AutoCloseable {
 
   private LeaseStamp stamp() throws MessageRefusedException {
     Stamped now = stamped;
-    if (current(now)) {
-      return now.stamp();
+    // Making one asks the filesystem, which may take longer than what was left of the leases; if
+    // they were renewed meanwhile, what it says is no longer so.
+    while (!current(now)) {
+      now = makeStamp();
     }
-    synchronized (this) {
-      List<Grant> grants = holdings.stream().map(h -> h.lease().grant()).toList();
-      var witnesses = new ArrayList<SignedWitness>();
-      long lower = Long.MIN_VALUE;
-      long upper = Long.MAX_VALUE;
-      try {
-        long clock = store.context().fsClock().now();
-        for (int i = 0; i < grants.size(); i++) {
-          Grant grant = grants.get(i);
-          lower = Math.max(lower, holdings.get(i).lowerBound());
-          upper = Math.min(upper, grant.expiry() - store.settings().leaseMarginNanos());
-          if (!stamped.grants().contains(grant)) {
-            // An old renewal is no fault: its signed time need only not be ahead of the
-            // filesystem's.
-            check.check(grant, Math.min(clock, grant.witnesses().get(0).witness().issuedAt()));
-          }
-          for (SignedWitness w : grant.witnesses()) {
-            witnesses.add(w);
-            lower = Math.max(lower, w.witness().lowerBound());
-          }
+    return now.stamp();
+  }
+
+  private synchronized Stamped makeStamp() throws MessageRefusedException {
+    List<Grant> grants = holdings.stream().map(h -> h.lease().grant()).toList();
+    var witnesses = new ArrayList<SignedWitness>();
+    long lower = Long.MIN_VALUE;
+    long upper = Long.MAX_VALUE;
+    try {
+      long clock = store.context().fsClock().now();
+      for (int i = 0; i < grants.size(); i++) {
+        Grant grant = grants.get(i);
+        lower = Math.max(lower, holdings.get(i).lowerBound());
+        upper = Math.min(upper, grant.expiry() - store.settings().leaseMarginNanos());
+        if (!stamped.grants().contains(grant)) {
+          // An old renewal is no fault: its signed time need only not be ahead of the
+          // filesystem's.
+          check.check(grant, Math.min(clock, grant.witnesses().get(0).witness().issuedAt()));
         }
-      } catch (IOException e) {
-        throw new MessageRefusedException("the renewed leases can't be used: " + e.getMessage());
+        for (SignedWitness w : grant.witnesses()) {
+          witnesses.add(w);
+          lower = Math.max(lower, w.witness().lowerBound());
+        }
       }
-      LeaseStamp stamp =
-          grants.isEmpty() ? LeaseStamp.NONE : new LeaseStamp(witnesses, lower, upper);
-      stamped = new Stamped(stamp, grants);
-      return stamp;
+    } catch (IOException e) {
+      throw new MessageRefusedException("the renewed leases can't be used: " + e.getMessage());
     }
+    LeaseStamp stamp = grants.isEmpty() ? LeaseStamp.NONE : new LeaseStamp(witnesses, lower, upper);
+    Stamped made = new Stamped(stamp, grants);
+    stamped = made;
+    return made;
   }
 
   private boolean current(Stamped s) {

@@ -128,6 +128,32 @@ class SessionRulesTest {
   }
 
   @Test
+  void aFileServerThatHangsForLongerThanALeaseCostsNoMessageIfTheLeaseIsRenewed() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Store a = store(fs, rig.time, "a");
+    Log jobs = a.log(Rig.JOBS);
+    try (LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+        Session session = Session.open(new Writers(a, Durability.SYNC), service, "a", keeper)) {
+      session.acquire(NAMES, LEASE);
+      committed(session.append(jobs, bytes("before")));
+      rig.time.advanceMs(4_000);
+      assertTrue(keeper.doWork() > 0); // renewed, so that the next message asks the filesystem
+      var hung = new AtomicInteger();
+      fs.beforeFirst(
+          op -> op.kind() == FaultyFs.Kind.MKDIR,
+          () -> {
+            for (int i = 0; i < 4; i++) {
+              rig.time.advanceMs(4_000);
+              assertTrue(keeper.doWork() > 0);
+              hung.incrementAndGet();
+            }
+          });
+      committed(session.append(jobs, bytes("after")));
+      assertEquals(4, hung.get());
+    }
+  }
+
+  @Test
   void f1_afterALossNothingOfTheEarlierHolderAppearsAnyMore() throws Exception {
     // A is paused at each file operation of an append in turn, for longer than its lease; meanwhile
     // B takes the lease over.
