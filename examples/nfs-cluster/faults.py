@@ -9,7 +9,8 @@ class Fault:
     reboots = False  # the first client: everything that ran there is gone
     stills = False  # nobody can append meanwhile
 
-    def __init__(self, cluster):
+    def __init__(self, name, cluster):
+        self.name = name
         self.cluster, self.lab = cluster, cluster.lab
         self.victim = self.lab.clients[0]
 
@@ -69,6 +70,8 @@ class Freeze(Fault):
 
     def heal(self):
         self.victim.thaw()
+        if abs(self.victim.clock_ahead()) > 1:
+            raise OSError("its clock stood still too, which is another fault")
 
 
 class Suspend(Fault):

@@ -49,7 +49,8 @@ class Machine:
             "NAME": self.name, "NUMBER": self.number, "WORK": self.lab.work, "MACHINES": ",".join(self.lab.names),
             "VERS": self.lab.vers, "SQUASH": self.lab.squash, "LEASE": self.lab.LEASE,
         }  # fmt: skip
-        line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off " + " ".join(f"LAB_{k}={v}" for k, v in words.items())
+        line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable clocksource=tsc "
+        line += " ".join(f"LAB_{k}={v}" for k, v in words.items())
         arguments = ["qemu-system-x86_64", "-name", self.name, *accelerator, "-smp", "2", "-m", str(memory)]
         arguments += ["-object", f"memory-backend-memfd,id=mem,size={memory}M,share=on", "-numa", "node,memdev=mem"]
         arguments += ["-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{self.path}.console"]
@@ -79,11 +80,12 @@ class Machine:
             if time.monotonic() > end or self.vm.poll() is not None or "FAILED" in console or "Kernel panic" in console:
                 raise OSError(f"{self.name} does not boot, see {self.path}.console: {console.strip()[-300:]}")
             time.sleep(0.1)
-        self.link = self.child([*SSH, "-M", "-S", self.path + ".ssh", "-i", self.lab.key, "-N", self.address()], "ssh")
         while not os.path.exists(self.path + ".ssh"):
-            if time.monotonic() > end or self.link.poll() is not None:
+            if self.link is None or self.link.poll() is not None:
+                self.link = self.child([*SSH, "-M", "-S", self.path + ".ssh", "-i", self.lab.key, "-N", self.address()], "ssh")
+            if time.monotonic() > end:
                 raise OSError(f"{self.name}: no ssh, see {self.path}.ssh.log")
-            time.sleep(0.05)
+            time.sleep(0.2)
         self.right_clock()
 
     def console(self):
@@ -154,3 +156,4 @@ class Machine:
             if child is not None:
                 child.kill()
                 child.wait()
+        self.vm = self.files = self.link = None
