@@ -30,7 +30,7 @@ class ModelsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"carried_fence.py"})
+  @ValueSource(strings = {"bag.py", "carried_fence.py", "retention.py", "two_step_batch.py"})
   void holdsAndFailsAsItSays(String model) throws Exception {
     // -B: leaves no compiled files in the sources
     Process run =
