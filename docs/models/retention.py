@@ -7,7 +7,8 @@ Each may sleep anywhere: with an open file whose name was removed, before a link
 before it makes the directory and a prelock again. Inode numbers and change times are used again, but never both at once. The
 file server is linearizable; there is no clock and no chmod.
 
-Checked: COMMITTED is told for what the settled answer has, REJECTED for what it has not, and all readers get that answer.
+Checked: COMMITTED is told for what the settled answer has, REJECTED for what it has not, all readers get that answer, and the
+horizon is where an advance that is done was to bring it.
 """
 from collections import namedtuple
 
