@@ -29,8 +29,12 @@ public record Id(long high, long low) implements Comparable<Id> {
     if (text.length() != 2 * BYTES) {
       throw new IllegalArgumentException("an id has 32 hexadecimal digits, not " + text.length());
     }
-    return new Id(
-        HexFormat.fromHexDigitsToLong(text, 0, 16), HexFormat.fromHexDigitsToLong(text, 16, 32));
+    try {
+      return new Id(
+          HexFormat.fromHexDigitsToLong(text, 0, 16), HexFormat.fromHexDigitsToLong(text, 16, 32));
+    } catch (NumberFormatException e) { // quotes the text as it is
+      throw new IllegalArgumentException("an id has 32 hexadecimal digits", e);
+    }
   }
 
   /** Reads 16 bytes at the buffer's position, whatever the buffer's byte order. */
