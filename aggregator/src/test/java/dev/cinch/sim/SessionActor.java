@@ -48,7 +48,11 @@ final class SessionActor extends Actor {
       me.keep(keeper);
       Session session = Session.open(writers, network, me.toString(), keeper);
       try {
+        int looks = me.horizonLooks();
         Grant grant = session.acquire(names(), Duration.ofMillis(world.plan.leaseMs()));
+        if (me.horizonLooks() > looks && !fenced(session, grant)) {
+          world.history.violation("F4: " + me + " fenced what was released: " + grant);
+        }
         work(me, store, session, world.history.leases(grant));
       } catch (LeaseRefusedException | LeaseUnavailableException e) {
         me.note("not granted");
@@ -65,6 +69,10 @@ final class SessionActor extends Actor {
       }
     }
     writers.close();
+  }
+
+  private static boolean fenced(Session session, Grant grant) {
+    return grant.witnesses().stream().anyMatch(s -> !session.fence(s.witness().name()).isNone());
   }
 
   private List<LeaseName> names() {

@@ -47,6 +47,7 @@ final class SimProcess implements Gate, TimeSource {
   private boolean dozing;
   private @Nullable SimProcess partner;
   private final double latency2;
+  private int horizonLooks;
 
   /** Set by the scheduler, as is {@code priority}. */
   int number;
@@ -98,6 +99,11 @@ final class SimProcess implements Gate, TimeSource {
 
   boolean isCurrent() {
     return scheduler.isCurrent(this);
+  }
+
+  /** How often it made an entry below a horizon: who doesn't advance or read one makes none. */
+  int horizonLooks() {
+    return horizonLooks;
   }
 
   boolean crashed() {
@@ -200,6 +206,9 @@ final class SimProcess implements Gate, TimeSource {
   public void enter(Op op, Path path) {
     checkAlive();
     scheduler.note(op, name, number, path);
+    if (op == Op.CREATE && path.toString().contains("/horizon/")) {
+      horizonLooks++;
+    }
     long paused = isPaused(op) ? pause() : faults.ambushed(op, path);
     if (paused > 0) {
       scheduler.note(Op.NOTE, name, number, "paused");
