@@ -1,4 +1,4 @@
-"""Cinch's processes on the machines of a lab, and the referee on its server."""
+"""Cinch's processes on the machines of a lab, and the referee."""
 import os
 import shlex
 import shutil
@@ -9,7 +9,6 @@ import looks
 from machine import kvm
 
 
-STRESS = os.path.dirname(os.path.abspath(fleets.__file__))
 JAR = os.path.join(fleets.ROOT, "cli", "target", "cinch.jar")
 JAVA = "/usr/bin/java -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto -Xlog:disable -Xlog:all=error:stderr -Xmx200m"
 EXPORT = "/mnt/disk/export/home"  # on the server
@@ -55,11 +54,6 @@ class Cluster(fleets.Fleet):
         if os.path.exists(archive):
             os.chmod(archive, 0o644)
             self.java.append(f"-XX:SharedArchiveFile={archive}")
-        os.mkdir(os.path.join(self.work, "stress"))
-        for path in (os.path.join(STRESS, "referee.py"), os.path.join(STRESS, "..", "reader.py")):
-            target = os.path.join(self.work, os.path.relpath(path, os.path.dirname(STRESS)))
-            shutil.copy(path, target)
-            os.chmod(target, 0o644)
 
     def make_home(self):
         """The directory of the store, as an administrator makes it: the store's owner's and group's."""
@@ -124,17 +118,23 @@ class Cluster(fleets.Fleet):
 
 
 class Referee(looks.Referee):
-    """Reads the server's own disk, where no cache of NFS is."""
+    """Judges a copy of what stands on the server's own disk, where no cache of NFS is."""
 
     def __init__(self, cluster):
         super().__init__(cluster)
-        self.store = os.path.join(EXPORT, "store")
-        self.saved = "/mnt/disk/looks"
-        self.counts = {}
+        self.store = os.path.join(cluster.work, "copy", "store")
 
-    def exists(self, path):
-        return not subprocess.call(self.fleet.lab.server.shell(shlex.join(["test", "-e", path])))
+    def look(self, log, **options):
+        shutil.rmtree(os.path.dirname(self.store), ignore_errors=True)
+        os.mkdir(os.path.dirname(self.store))
+        # Records first: others go on meanwhile, but what a record lists stays as it is.
+        self.copy("store/logs/*/horizon store/store.json")
+        self.copy("--exclude=store/logs/*/horizon store")
+        super().look(log, **options)
 
-    def judge(self, arguments):
-        words = ["/usr/bin/python3", os.path.join(self.fleet.work, "stress", "referee.py"), *arguments]
-        return subprocess.run(self.fleet.lab.server.shell(shlex.join(words)), capture_output=True, text=True)
+    def copy(self, what):
+        line = f"cd {EXPORT} && tar -cf - {what} 2>/dev/null"
+        server = subprocess.Popen(self.fleet.lab.server.shell(line), stdout=subprocess.PIPE)
+        done = subprocess.run(["tar", "-xf", "-", "-C", os.path.dirname(self.store)], stdin=server.stdout, check=False)
+        if done.returncode or server.wait() not in (0, 1):  # 1: something changed or went while it was read
+            raise OSError(f"the store can't be copied from the server: exit code {server.returncode}")

@@ -49,6 +49,32 @@ print(sorted(times)[count // 2] * 1000)
 """
 
 
+# An append that begins while the client is cut off: open, write, force, close, and then the look at the prelock.
+LATE = """
+import os, sys
+path = sys.argv[1]
+def look():
+    os.close(os.open(path + ".prelock", os.O_RDONLY))
+    return os.stat(path + ".prelock").st_size
+def append():
+    return os.open(path + ".data", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o664)
+os.close(os.open(path + ".prelock", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o664))
+os.close(append())
+for i in range(4):
+    look()
+file = append() if sys.argv[2] == "opened before" else None
+print("ready", flush=True)
+sys.stdin.readline()
+if file is None:
+    file = append()
+os.write(file, b"x" * 8)
+os.fsync(file)
+if sys.argv[2] != "opened before":
+    os.close(file)
+print(look(), flush=True)
+"""
+
+
 def calls(machine):
     """NFS calls of a client so far, by operation."""
     counts, here = {}, False
@@ -73,11 +99,14 @@ class Measure:
         self.first, self.second = self.lab.clients[:2]
 
     def all(self):
+        for how in ("opened before", "opened after"):
+            for number in range(3):
+                self.late(how, number)
         self.wide_store()
         for durability in ("sync", "close"):
             self.append(durability)
-        self.command("close", "close", "--trust-clock")
-        self.command("cat", "cat", "--log", "sync")
+        self.command("close", "close", "--store", self.store, "--trust-clock")
+        self.command("cat", "cat", "--store", self.store, "--log", "sync")
         self.loops()
         self.kept_open()
 
@@ -135,6 +164,31 @@ class Measure:
             done, _ = self.python(LOOP, directory, str(LOOPS), how).communicate()
             name = "kept open" if how == "keep" else "opened and closed"
             self.say(f"200 bytes forced, {name}: {float(done):.1f} ms, {per(before, calls(self.first), LOOPS)}")
+
+    def late(self, how, number):
+        """A look at the prelock after a write that arrived when another client had long set it: 0 would be wrong."""
+        name = f"late-{how.replace(' ', '-')}-{number}"
+        child = self.python(LATE, f"{MOUNT}/{name}", how, stdin=subprocess.PIPE)
+        child.stdout.readline()
+        delegations = self.lab.server.run("sh", "-c", "cat /proc/fs/nfsd/clients/*/states 2>/dev/null | grep -c 'type: deleg' || true")
+        self.lab.network.cut("server", self.first.name)
+        self.lab.network.cut(self.first.name, "server")
+        child.stdin.write("go\n")
+        child.stdin.flush()
+        began = time.monotonic()
+        self.elsewhere("sh", "-c", f"printf 1 > {MOUNT}/{name}.prelock")
+        took = time.monotonic() - began
+        size = self.lab.server.run("stat", "-c", "%s", f"/mnt/disk/export/{name}.data").strip()
+        time.sleep(max(0, 5 - took))
+        self.lab.network.heal()
+        healed = time.monotonic()
+        seen = child.stdout.readline().strip()
+        child.stdin.close()
+        child.wait()
+        self.say(
+            f"late write, file {how} the cut: {delegations.strip()} delegations; to set the prelock took {took:.1f} s; {size} bytes were"
+            f" there then; {time.monotonic() - healed:.1f} s after the cut the write was through, and the prelock's size seen was {seen}"
+        )
 
     def kept_open(self):
         """Files that one client keeps open, and what others do to them."""
