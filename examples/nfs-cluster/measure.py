@@ -33,7 +33,7 @@ def append():
     return os.open(directory + "/" + sys.argv[3], os.O_WRONLY | os.O_APPEND)
 os.close(os.open(directory + "/" + sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o664))
 os.close(os.open(directory + "/prelock", os.O_WRONLY | os.O_CREAT, 0o664))
-kept = append()
+kept = append() if keep else None
 times = []
 for i in range(count):
     began = time.perf_counter()
