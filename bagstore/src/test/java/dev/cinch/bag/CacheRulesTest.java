@@ -1,12 +1,17 @@
 package dev.cinch.bag;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -141,6 +146,38 @@ class CacheRulesTest {
         });
     assertEquals(List.of("one"), live(reader));
     assertEquals(true, swept.get());
+  }
+
+  /** In a closed directory no entry of one's own makes a listing new. */
+  @Test
+  void n2_aLockThatARecordListsIsWaitedForWhileCachesMayBeOld() throws Exception {
+    append("one");
+    rig.settle(alice());
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(fs);
+    long expired = rig.time.monotonicNanos() + 30_000_000_000L;
+    fs.before(
+        op -> {
+          if (op.path().endsWith("lock") && rig.time.monotonicNanos() < expired) {
+            throw new NoSuchFileException(op.path().toString());
+          }
+        });
+    ledger.check(Ledger.settled(reader));
+    assertTrue(rig.time.monotonicNanos() >= expired);
+  }
+
+  @Test
+  void n2_aLockThatWasLostLongAgoIsNotWaitedFor() throws Exception {
+    append("one");
+    rig.settle(alice());
+    Log reader = alice();
+    var record = reader.horizon().chain().read(1).record();
+    var bucket = new Bucket(record.buckets().get(0).start(), reader.context().bucketWidth());
+    rig.disk.view(0).unlink(LogLayout.lock(reader.context().layout().bucket(bucket)));
+    rig.time.advanceMs(120_000);
+    long before = rig.time.monotonicNanos();
+    assertThrows(DamagedException.class, () -> Ledger.settled(reader));
+    assertTrue(rig.time.monotonicNanos() - before < 1_000_000_000L);
   }
 
   private static long committers() {

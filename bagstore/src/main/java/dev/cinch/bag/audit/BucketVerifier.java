@@ -44,7 +44,7 @@ final class BucketVerifier {
     Path directory = log.layout().bucket(bucket);
     Path lock = LogLayout.lock(directory);
     try {
-      Optional<Closed> closed = locks.read(bucket);
+      Optional<Closed> closed = locks.readListed(bucket);
       if (closed.isEmpty()) {
         if (!tally.listener().retired(log.layout().name(), bucket.start())) {
           tally.found(

@@ -2,6 +2,7 @@ package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.FileHeader;
@@ -13,7 +14,9 @@ import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -236,6 +239,45 @@ public final class BucketCloser {
       return Optional.empty();
     }
     return Optional.of(decodeAgain(bytes, path, bucket));
+  }
+
+  /**
+   * As {@link #read}, of a bucket that a record lists, so that its lock is there unless it was lost
+   * or retired. Nobody can make an entry in a closed directory to see it past the cache (rule N2):
+   * a "no" that may be old is not believed until every cache has expired.
+   *
+   * @return empty if there is none: the caller decides between lost and retired
+   */
+  public Optional<Closed> readListed(Bucket bucket) throws IOException {
+    TimeSource time = log.store().time();
+    long deadline = time.monotonicNanos() + CACHE_EXPIRY_NANOS;
+    while (true) {
+      Optional<Closed> closed = read(bucket);
+      if (closed.isPresent() || time.monotonicNanos() - deadline >= 0 || !mayBeUnseen(bucket)) {
+        return closed;
+      }
+      LOG.info("{} has no lock; trying again until caches have expired", bucket);
+      try {
+        time.sleepNanos(RETRY_NANOS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new InterruptedIOException("interrupted while waiting for the lock of " + bucket);
+      }
+    }
+  }
+
+  /** Whether a bucket's directory changed so lately that a cache may not know what is in it. */
+  private boolean mayBeUnseen(Bucket bucket) throws IOException {
+    Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
+    if (checkpoint.isPresent() && checkpoint.get().to() >= bucket.end()) {
+      return false;
+    }
+    try {
+      long changed = fs.status(log.layout().bucket(bucket)).changeTime();
+      return log.store().time().wallNanos() - changed < CACHE_EXPIRY_NANOS;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
   }
 
   private Closed decodeAgain(byte[] bytes, Path path, Bucket bucket) throws IOException {

@@ -291,7 +291,7 @@ public final class LogReader {
     Path directory = log.layout().bucket(bucket);
     BucketCloser.Closed closed =
         locks
-            .read(bucket)
+            .readListed(bucket)
             .orElseThrow(
                 () -> new DamagedException(LogLayout.lock(directory), 0, "a lock", "no file"));
     if (!closed.digest().equals(listed.lockDigest())) {

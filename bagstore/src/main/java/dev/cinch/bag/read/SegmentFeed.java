@@ -44,7 +44,9 @@ public final class SegmentFeed {
     var bucket = new Bucket(listed.start(), log.bucketWidth());
     var path = LogLayout.lock(log.layout().bucket(bucket));
     BucketCloser.Closed closed =
-        locks.read(bucket).orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
+        locks
+            .readListed(bucket)
+            .orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
     if (!closed.digest().equals(listed.lockDigest())) {
       throw new DamagedException(path, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
     }
