@@ -11,10 +11,11 @@ import picocli.CommandLine.ParameterException;
 
 /** Whole command lines, their arguments separated by NUL: they are understood or refused. */
 final class ArgumentsFuzzTest {
-  @FuzzTest
-  void parse(byte[] data) {
+  private static final CommandLine LINE = line();
+
+  private static CommandLine line() {
     var nowhere = OutputStream.nullOutputStream();
-    var io =
+    return Commands.all(
         new Io(
             new ByteArrayInputStream(new byte[0]),
             nowhere,
@@ -22,14 +23,17 @@ final class ArgumentsFuzzTest {
             name -> null,
             false,
             false,
-            Stop.byHand());
+            Stop.byHand()));
+  }
+
+  @FuzzTest
+  void parse(byte[] data) {
     String[] arguments = new String(data, StandardCharsets.UTF_8).split("\0");
     if (Arrays.stream(arguments).anyMatch(a -> a.startsWith("@"))) {
       return; // names a file with arguments
     }
-    CommandLine line = Commands.all(io);
     try {
-      line.parseArgs(arguments);
+      var unused = LINE.parseArgs(arguments);
     } catch (ParameterException e) {
       if (String.valueOf(e.getMessage()).isBlank()) {
         throw new AssertionError("refused without a reason", e);
