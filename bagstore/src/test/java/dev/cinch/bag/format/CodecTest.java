@@ -17,6 +17,7 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -119,6 +120,25 @@ class CodecTest {
       }
       assertNull(codec.trailer(cut, 20, 208));
     }
+  }
+
+  @Test
+  void aDocumentWithAFieldTwiceOrMoreBehindItIsDamaged() throws Exception {
+    String document =
+        "{\"log\":\"%s\",\"number\":5,\"to\":9,\"digest\":\"\",\"segment\":2}"
+            .formatted("00".repeat(Id.BYTES));
+    assertEquals(5, checkpoint(document).number());
+    for (String bad :
+        new String[] {document + "{}", document + "x", document.replace("{", "{\"to\":8,")}) {
+      assertThrows(DamagedException.class, () -> checkpoint(bad), bad);
+    }
+  }
+
+  private static Checkpoint checkpoint(String document) throws DamagedException {
+    byte[] body = document.getBytes(StandardCharsets.UTF_8);
+    String line = "cinch checkpoint 1 %d %s\n".formatted(body.length, Envelope.sha256(body));
+    return Checkpoint.decode(
+        (line + document).getBytes(StandardCharsets.UTF_8), Path.of("checkpoint"));
   }
 
   @Test
