@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.fs.CorruptCacheFs;
+import dev.cinch.bag.fs.DelegatedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
@@ -93,7 +94,8 @@ class FsRulesTest {
                 .anyMatch(
                     op ->
                         op.path().equals(path)
-                            && List.of(Kind.READ, Kind.CREATE, Kind.MKDIR).contains(op.kind())),
+                            && List.of(Kind.READ, Kind.APPEND, Kind.CREATE, Kind.MKDIR)
+                                .contains(op.kind())),
             "attributes of " + path + " after " + before);
         seen++;
       }
@@ -171,9 +173,21 @@ class FsRulesTest {
     LogWriter writer = log.writer(Durability.SYNC);
     Path file = file(ledger.append(writer, "one"));
     fs.beforeFirst(
-        op -> op.is(Kind.READ, "prelock"), () -> negative.forget(file.resolveSibling("prelock")));
+        op -> op.is(Kind.APPEND, "prelock"), () -> negative.forget(file.resolveSibling("prelock")));
     assertInstanceOf(Receipt.Committed.class, ledger.append(writer, "two"));
     assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.LINK, "lock")));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void a6_aReadDelegationDoesNotAnswerTheLookAtThePrelock() throws Exception {
+    var delegated = new DelegatedFs(rig.disk.view(Rig.ALICE));
+    var fs = new FaultyFs(delegated);
+    LogWriter writer = rig.open(fs).writer(Durability.SYNC);
+    Path file = file(ledger.append(writer, "one"));
+    delegated.read(file.resolveSibling("prelock")).close();
+    fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(bob()));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "two"));
     ledger.check(Ledger.settled(bob()));
   }
 

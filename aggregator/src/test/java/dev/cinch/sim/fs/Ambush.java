@@ -33,7 +33,7 @@ public record Ambush(Op op, String place, FaultKind what, long longestNanos) {
     /** A writer appends to a bucket while it is closed. */
     CLOSING(
         new Point(Op.OPEN_OVERWRITE, "/prelock"),
-        new Point(Op.OPEN_READ, "/prelock"),
+        new Point(Op.OPEN_APPEND, "/prelock"),
         new Point(Op.STATUS, "/prelock"),
         new Point(Op.CREATE, DATA),
         new Point(Op.OPEN_APPEND, DATA),

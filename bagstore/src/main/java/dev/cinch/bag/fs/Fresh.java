@@ -88,6 +88,16 @@ public final class Fresh {
     }
   }
 
+  /** As {@link StoreFs#freshStatus}, and lists the parent as {@link #read} does. */
+  public FileStatus status(Path file) throws IOException {
+    try {
+      return fs.freshStatus(file);
+    } catch (NoSuchFileException e) {
+      fs.list(parent(file));
+      return fs.freshStatus(file);
+    }
+  }
+
   /** The whole content of a small file, at most {@code limit} bytes; see {@link #read}. */
   public byte[] readAll(Path file, int limit) throws IOException {
     try (StoreFile in = read(file)) {

@@ -138,7 +138,7 @@ public final class PosixFs implements StoreFs {
   @Override
   public FileStatus freshStatus(Path file) throws IOException {
     if (!isLocal(file)) {
-      read(file).close();
+      append(file).close();
     }
     return status(file);
   }

@@ -48,11 +48,14 @@ public interface StoreFs {
   FileStatus status(Path path) throws IOException;
 
   /**
-   * Attributes as the server has them now: opens the file first, since close-to-open makes them
-   * fresh then (section 9). A filesystem that no other machine can see needs no open for that.
+   * Attributes of a file as the server has them now: opens it first, since close-to-open makes them
+   * fresh then (section 9). It is opened for writing, so the user must be permitted to: an NFSv4
+   * client that was given a read delegation answers opens for reading by itself, also when the
+   * delegation was revoked and it does not know yet. A filesystem that no other machine can see
+   * needs no open for that.
    */
   default FileStatus freshStatus(Path file) throws IOException {
-    read(file).close();
+    append(file).close();
     return status(file);
   }
 

@@ -229,14 +229,21 @@ final class BucketAppender {
       fs.create(prelock, settings.fileMode()).close();
       return fs.status(prelock);
     } catch (FileAlreadyExistsException e) {
-      FileStatus status = look(prelock);
       // Its creator sets the mode right after creating it, which changes the change time that we
-      // are about to remember.
-      for (int i = 0; i < MODE_LOOKS && status.mode() != settings.fileMode(); i++) {
+      // are about to remember; until then others may not be permitted to open it.
+      for (int i = 0; ; i++) {
+        try {
+          FileStatus status = log.store().fresh().status(prelock);
+          if (status.mode() == settings.fileMode() || i == MODE_LOOKS) {
+            return status;
+          }
+        } catch (AccessDeniedException denied) {
+          if (i == MODE_LOOKS) {
+            throw denied;
+          }
+        }
         pause();
-        status = look(prelock);
       }
-      return status;
     }
   }
 
@@ -247,11 +254,6 @@ final class BucketAppender {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted before anything was written", e);
     }
-  }
-
-  private FileStatus look(Path prelock) throws IOException {
-    log.store().fresh().read(prelock).close();
-    return fs.status(prelock);
   }
 
   private void write(StoreFile first, BucketFile file) throws IOException {
