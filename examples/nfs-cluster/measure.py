@@ -42,7 +42,7 @@ for i in range(count):
     os.fsync(file)
     if not keep:
         os.close(file)
-    os.close(os.open(directory + "/prelock", os.O_RDONLY))
+    os.close(os.open(directory + "/prelock", os.O_WRONLY))
     os.stat(directory + "/prelock")
     times.append(time.perf_counter() - began)
 print(sorted(times)[count // 2] * 1000)
@@ -54,7 +54,7 @@ LATE = """
 import os, sys
 path = sys.argv[1]
 def look():
-    os.close(os.open(path + ".prelock", os.O_RDONLY))
+    os.close(os.open(path + ".prelock", os.O_WRONLY))
     return os.stat(path + ".prelock").st_size
 def append():
     return os.open(path + ".data", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o664)
