@@ -229,6 +229,7 @@ public final class Aggregator {
         messages = encoder.messages();
       }
       fs.chmod(temporary, log.store().settings().closedFileMode());
+      fs.forceDirectory(log.layout().segments()); // no segment must outlive the one before it
       try {
         fs.link(temporary, name);
       } catch (FileAlreadyExistsException | NoSuchFileException e) {

@@ -161,6 +161,8 @@ public final class Retention {
   private void publish(Checkpoint due) throws IOException {
     Optional<Checkpoint> before = chain.checkpoint();
     long verified = before.map(Checkpoint::segment).orElse(0L);
+    // Who linked the segments may have stopped before it did: they must last before anything goes.
+    fs.forceDirectory(log.layout().segments());
     try {
       var audit = new SegmentAudit(log);
       for (long n = verified + 1; n <= due.segment(); n++) {

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -55,6 +56,27 @@ class AggregatorTest {
           }
         });
     return log;
+  }
+
+  /** Their makers stop between linking and forcing; the power fails after the second. */
+  @Test
+  void noSegmentOutlivesTheOneBeforeIt() throws Exception {
+    for (int seed = 0; seed < 20; seed++) {
+      Rig rig = rig(seed, 1);
+      stopAfterLinking("0000000001", rig);
+      rig.settle(open(rig));
+      stopAfterLinking("0000000002", rig);
+      var random = new Random(seed);
+      rig.disk.powerCut(random::nextBoolean);
+      assertEquals(Lines.settled(open(rig)), Lines.view(open(rig)), "seed " + seed);
+    }
+  }
+
+  private static void stopAfterLinking(String name, Rig rig) throws IOException {
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    var aggregator = new Aggregator(rig.open(stopped));
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(Kind.LINK, name));
+    assertThrows(FaultyFs.Crash.class, () -> aggregator.run().published());
   }
 
   @Test

@@ -24,6 +24,7 @@ import dev.cinch.bag.write.LogWriter;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -274,6 +275,42 @@ class RetentionTest {
     assertTrue(slept[0]);
     assertTrue(
         new HorizonChain(log.context()).freshTip().orElseThrow().record().to() >= tip + 5 * width);
+  }
+
+  /** On NFS an open file that another machine removes is a stale handle. */
+  @Test
+  void r2_aRecordRetiredUnderTheReaderIsNoError() throws Exception {
+    Rig rig = rig(17, 2);
+    Log log = open(rig);
+    long width = log.context().bucketWidth();
+    long tip = new HorizonChain(log.context()).freshTip().orElseThrow().record().to();
+    rig.time.advanceMs(60_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    faulty.beforeFirst(
+        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(3)),
+        () -> {
+          advance(log, tip + 2 * width);
+          aggregate(rig);
+          assertEquals(3, new Retention(log, Duration.ZERO).run().records());
+          throw new FileSystemException("record", null, "Stale file handle");
+        });
+    advance(slow, tip + width);
+    assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
+  }
+
+  /** Its maker may have stopped between linking it and forcing its name. */
+  @Test
+  void r1_aSegmentLastsBeforeWhatItCoversGoes() throws Exception {
+    Rig rig = rig(18, 1);
+    var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
+    var aggregator = new Aggregator(rig.open(stopped));
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(Kind.LINK, "0000000001"));
+    assertThrows(FaultyFs.Crash.class, () -> aggregator.run().published());
+    rig.time.advanceMs(7_200_000);
+    assertEquals(1, new Retention(open(rig), HOUR).run().buckets());
+    rig.disk.powerCut();
+    assertEquals(5, Lines.settled(open(rig)).size());
   }
 
   private static void advance(Log log, long to) throws IOException {

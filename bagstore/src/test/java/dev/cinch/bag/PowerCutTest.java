@@ -124,6 +124,24 @@ class PowerCutTest {
     finish(rig, ledger);
   }
 
+  /** Their closers stop between linking and forcing; the power fails after the second. */
+  @Test
+  void noRecordOutlivesTheOneBeforeIt() throws Exception {
+    for (int seed = 0; seed < 20; seed++) {
+      Rig rig = Rig.memory(seed);
+      var ledger = new Ledger();
+      ledger.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "one");
+      for (String record : List.of("0000000001", "0000000002")) {
+        var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+        Log closer = rig.open(stopped);
+        stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(FaultyFs.Kind.LINK, record));
+        assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer));
+      }
+      cut(rig, 50, seed);
+      finish(rig, ledger);
+    }
+  }
+
   /** Without SYNC a message may be lost; what was settled is readable all the same. */
   @Test
   void aRecordDoesNotOutliveTheBucketsThatItLists() throws Exception {

@@ -12,7 +12,6 @@ import dev.cinch.bag.layout.DataFileName;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,8 +44,7 @@ public final class DataFileEnd {
       in.read(small, 0);
       head = small.flip();
     }
-    Optional<FileHeader> header = FileHeader.decode(head);
-    if (header.isEmpty() || !header.get().equals(expected)) {
+    if (!isHeader(head, expected)) {
       return empty(expected.name());
     }
     int headerDigest = FileHeader.digest(head);
@@ -87,7 +85,14 @@ public final class DataFileEnd {
       return null;
     }
     boolean first = t.frameOffset() == header.length();
+    if (first && !isHeader(tail, header)) {
+      return null; // the copy has the header too, and this read may not be the one that was checked
+    }
     return locked(header, t, end, first ? 0 : t.frameOffset(), tailStart);
+  }
+
+  private static boolean isHeader(ByteBuffer bytes, FileHeader expected) {
+    return FileHeader.decode(bytes).filter(expected::equals).isPresent();
   }
 
   private int digest(FrameCodec codec, int at, FrameHead h) {

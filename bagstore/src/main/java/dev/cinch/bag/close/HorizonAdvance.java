@@ -141,6 +141,7 @@ public final class HorizonAdvance {
   /**
    * A record that is acted on must not vanish with the power: who linked it may not have forced.
    */
+  @CanIgnoreReturnValue
   private Link durable(Link link) throws IOException {
     log.store().fs().forceDirectory(log.layout().records());
     long group = LogLayout.groupOfRecord(link.record().number());
@@ -182,6 +183,9 @@ public final class HorizonAdvance {
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
       return durable(tip.orElseThrow());
+    }
+    if (tip.isPresent()) {
+      durable(tip.get()); // or the next record could outlive it
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     int keys = countKeys();
@@ -237,21 +241,20 @@ public final class HorizonAdvance {
     log.store()
         .fresh()
         .publish(log.layout().record(number), record.encode(), log.store().fileMode());
-    OptionalLong checkpoint = chain.freshCheckpoint();
-    if (checkpoint.isPresent() && checkpoint.getAsLong() >= number) {
+    Optional<Link> winner = chain.readUnlessRetired(number);
+    if (winner.isEmpty()) {
       // We slept so long that the record of this number was retired: what we linked does not count
       // (rule R2).
       return chain.freshTip().orElseThrow(() -> new NoSuchFileException("horizon records"));
     }
-    Link winner = chain.read(number);
-    if (!winner.record().equals(record)) {
+    if (!winner.get().record().equals(record)) {
       LOG.debug(
           "record {} of {} was linked by {}",
           number,
           log.layout().name(),
-          winner.record().closer());
+          winner.get().record().closer());
     }
-    return winner;
+    return winner.get();
   }
 
   /** Removes intents that a crash left and that a record has reached. */

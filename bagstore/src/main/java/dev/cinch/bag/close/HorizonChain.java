@@ -89,7 +89,7 @@ public final class HorizonChain {
     try {
       Link link = read(number);
       return retired(number) ? Optional.empty() : Optional.of(link);
-    } catch (NoSuchFileException | DamagedException e) {
+    } catch (IOException e) { // of a file that is removed: none, a stale handle, or another's bytes
       if (retired(number)) {
         return Optional.empty();
       }
@@ -195,7 +195,10 @@ public final class HorizonChain {
       Link link;
       try {
         link = read(middle);
-      } catch (NoSuchFileException e) {
+      } catch (IOException e) {
+        if (!(e instanceof NoSuchFileException) && !retired(middle)) {
+          throw e;
+        }
         low = middle + 1; // retired meanwhile
         continue;
       }
@@ -222,7 +225,7 @@ public final class HorizonChain {
     while (number.isPresent()) {
       try {
         return Optional.of(readCheckpoint(number.getAsLong()));
-      } catch (NoSuchFileException e) {
+      } catch (IOException e) {
         OptionalLong now = freshCheckpoint();
         if (now.equals(number)) {
           throw e;
