@@ -4,6 +4,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 
 /** Somebody's work, which goes on in a new process after a crash. */
 abstract class Actor implements SimProcess.Body {
@@ -57,13 +58,14 @@ abstract class Actor implements SimProcess.Body {
   }
 
   /**
-   * An error is no surprise while there are faults.
+   * An error is no surprise while there are faults; nor is it that one user meets a directory that
+   * another has made and not yet opened to the group, where their umask wants two steps for that.
    *
    * @param calm whether faults had stopped when the work that failed began
    */
-  static void tolerate(SimProcess me, boolean calm, IOException e) throws IOException {
+  void tolerate(SimProcess me, boolean calm, IOException e) throws IOException {
     me.note(e.getClass().getSimpleName());
-    if (calm) {
+    if (calm && !(e instanceof AccessDeniedException && world.plan.opensLate())) {
       throw e;
     }
   }

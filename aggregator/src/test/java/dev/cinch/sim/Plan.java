@@ -56,6 +56,11 @@ record Plan(
 
   static final int MARGIN_MS = 40;
 
+  /** Whether what one user makes is closed to others until its mode is set. */
+  boolean opensLate() {
+    return users > 1 && (umask & 0020) != 0;
+  }
+
   static Plan draw(long seed) {
     Rng rng = Rng.of(seed, 1);
     FsKind kind = rng.oneIn(7) ? FsKind.LOCAL : rng.oneIn(6) ? FsKind.GLUSTER : FsKind.NFS;

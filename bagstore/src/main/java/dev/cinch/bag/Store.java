@@ -37,6 +37,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe. Opening holds no resources, so there is nothing to close; open it once in a
  * process, since one process's timestamps strictly increase only over one open store.
+ *
+ * <p>Where several users share a store, a program sets its umask to 007 or less before it starts
+ * (rule C6); Java cannot. Otherwise what it makes is open to the others only once its mode is set,
+ * a moment later, and never if the program is killed in between.
  */
 @CheckReturnValue
 public final class Store {
