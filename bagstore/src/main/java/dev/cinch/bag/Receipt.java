@@ -24,7 +24,7 @@ public sealed interface Receipt {
   /**
    * It is not in the log and never will be; it may be sent again, with a new timestamp (rule A3).
    *
-   * @param timestamp that it had
+   * @param timestamp that it had; if no byte of it was written, later messages may have lower ones
    * @param reason one line for the user
    */
   record Rejected(long timestamp, String reason) implements Receipt {}

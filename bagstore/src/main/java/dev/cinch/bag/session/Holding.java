@@ -1,5 +1,6 @@
 package dev.cinch.bag.session;
 
+import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
@@ -14,7 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /** What a session remembers of one grant. Thread-safe. */
 final class Holding {
+  private final Timestamps timestamps;
   private final AtomicLong highest = new AtomicLong(Long.MIN_VALUE);
+  private final AtomicLong lowest = new AtomicLong(Long.MAX_VALUE);
   private volatile boolean fenced;
   private volatile @Nullable Metadata recent;
   private volatile @Nullable HeldLease lease;
@@ -27,7 +30,11 @@ final class Holding {
 
   private final long lowerBound;
 
-  Holding(List<SignedWitness> witnesses) {
+  /**
+   * @param timestamps of this process
+   */
+  Holding(Timestamps timestamps, List<SignedWitness> witnesses) {
+    this.timestamps = timestamps;
     Fence all = Fence.NONE;
     long bound = Long.MIN_VALUE;
     for (SignedWitness s : witnesses) {
@@ -70,6 +77,7 @@ final class Holding {
   /** An upper bound on what is written: counts from before the write on. */
   void wrote(long timestamp) {
     highest.accumulateAndGet(timestamp, Math::max);
+    lowest.accumulateAndGet(timestamp, Math::min);
   }
 
   void stands(Metadata where) {
@@ -77,10 +85,12 @@ final class Holding {
   }
 
   LeaseReport report() {
-    long watermark = highest.get();
+    // Not what was refused before it was written: with a clock that was ahead for a while, the
+    // service would refuse the watermark, or the next holder would have to wait for it.
+    long watermark = Math.min(highest.get(), timestamps.highest());
     Metadata where = recent;
     return new LeaseReport(
-        watermark == Long.MIN_VALUE ? OptionalLong.empty() : OptionalLong.of(watermark),
+        watermark < lowest.get() ? OptionalLong.empty() : OptionalLong.of(watermark),
         fenced,
         where == null ? List.of() : List.of(where));
   }

@@ -154,7 +154,7 @@ public final class Session implements AutoCloseable {
             false);
     long askedAt = time.monotonicNanos();
     Grant grant = service.acquire(request);
-    var holding = new Holding(grant.witnesses());
+    var holding = new Holding(store.timestamps(), grant.witnesses());
     try {
       synchronized (this) {
         check.check(grant, before);

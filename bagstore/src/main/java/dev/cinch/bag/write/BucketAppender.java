@@ -36,9 +36,6 @@ final class BucketAppender {
 
   private static final long MODE_LOOK_NANOS = 2_000_000;
 
-  /** How long the comparison of clocks is good for. */
-  private static final long CLOCK_CHECK_NANOS = 10_000_000_000L;
-
   /** How long the server's time of one write may be carried on by the monotonic clock. */
   private static final long SERVER_TIME_NANOS = 100_000_000;
 
@@ -48,10 +45,10 @@ final class BucketAppender {
   private final Durability durability;
   private final HorizonAdvance horizon;
   private final @Nullable Baton baton;
+  private final ClockCheck clock;
   private final BatchEncoder encoder = new BatchEncoder();
   private Id incarnation;
   private @Nullable BucketFile current;
-  private @Nullable Long clockCheckedAt;
 
   /** The group directory whose own name this writer has forced. */
   private @Nullable Path forcedGroup;
@@ -82,10 +79,15 @@ final class BucketAppender {
     this.durability = durability;
     this.horizon = horizon;
     this.baton = baton;
+    this.clock = new ClockCheck(log.store());
     this.incarnation = Id.random(log.store().random());
   }
 
   Attempt append(PendingBatch batch) {
+    long ahead = clock.aheadNanos(batch.last);
+    if (ahead > settings.timestampDistanceNanos()) { // step 1 still: the clock was set meanwhile
+      return rejected("its timestamp is now %.3f s ahead of the clock".formatted(ahead / 1e9));
+    }
     BucketFile file = current;
     StoreFile created = null;
     current = null; // until it is confirmed: whatever ends this early, nobody goes on with it
@@ -170,7 +172,7 @@ final class BucketAppender {
    */
   private BucketFile enter(PendingBatch batch) throws IOException {
     Bucket bucket = batch.bucket;
-    checkClock();
+    clock.check();
     Path directory = log.layout().bucket(bucket);
     makeDirectories(bucket, directory);
     Path prelock = LogLayout.prelock(directory);
@@ -189,14 +191,6 @@ final class BucketAppender {
             status);
     BucketFile shared = baton == null ? null : baton.take(own, batch.first);
     return shared != null ? shared : own;
-  }
-
-  private void checkClock() throws IOException {
-    long now = log.store().time().monotonicNanos();
-    if (clockCheckedAt == null || now - clockCheckedAt > CLOCK_CHECK_NANOS) {
-      long unused = log.store().checkedNow();
-      clockCheckedAt = now;
-    }
   }
 
   private void makeDirectories(Bucket bucket, Path directory) throws IOException {

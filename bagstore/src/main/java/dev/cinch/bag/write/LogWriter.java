@@ -31,8 +31,15 @@ public final class LogWriter implements AutoCloseable {
 
   private static final int MAX_SPARE_BUFFERS = 4;
 
+  /**
+   * How long to wait for the clock before looking at it again: it may be set meanwhile, and
+   * timestamps may be given back.
+   */
+  private static final long CLOCK_LOOK_NANOS = 500_000_000;
+
   private final LogContext log;
   private final Timestamps timestamps;
+  private final Timestamps.Taken taken = new Timestamps.Taken();
   private final BucketAppender appender;
   private final VerdictReader verdicts;
   private final int messageLimit;
@@ -145,8 +152,8 @@ public final class LogWriter implements AutoCloseable {
     boolean interrupted = false;
     try {
       while (true) {
-        long timestamp = timestamps.next(stamp.lowerBound(), distance);
-        if (timestamp != Long.MIN_VALUE) {
+        long timestamp = timestamps.next(taken, stamp.lowerBound(), stamp.upperBound(), distance);
+        if (timestamp != Timestamps.WAIT) {
           if (timestamp >= stamp.upperBound()) {
             throw new MessageRefusedException(
                 "the lease allows no timestamp at or above %d (expiry less margin), and it is %d"
@@ -160,7 +167,7 @@ public final class LogWriter implements AutoCloseable {
         }
         lock.unlock(); // pause for a while instead of writing far into the future
         try {
-          log.store().time().sleepNanos(wait);
+          log.store().time().sleepNanos(Math.min(wait, CLOCK_LOOK_NANOS));
         } catch (InterruptedException e) {
           interrupted = true;
         } finally {
@@ -256,6 +263,7 @@ public final class LogWriter implements AutoCloseable {
         committing = false;
         wakeNext();
       }
+      settle(batch, attempt);
       if (attempt instanceof Attempt.Known known) {
         outcome = known.outcome();
       } else {
@@ -291,6 +299,15 @@ public final class LogWriter implements AutoCloseable {
     }
     batch.done.signalAll();
     room.signalAll();
+  }
+
+  /** A batch that was rejected before its first byte was written gives its timestamps back. */
+  private void settle(PendingBatch batch, Attempt attempt) {
+    boolean unwritten =
+        attempt instanceof Attempt.Known known && known.outcome() instanceof Outcome.Rejected;
+    PendingBatch left = queue.peekLast();
+    timestamps.settle(
+        taken, unwritten ? Long.MIN_VALUE : batch.last, left == null ? Long.MIN_VALUE : left.last);
   }
 
   private void wakeNext() {

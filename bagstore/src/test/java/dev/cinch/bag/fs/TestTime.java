@@ -46,10 +46,15 @@ public final class TestTime implements TimeSource {
 
   /** The same time as a machine sees it whose wall clock is ahead by so much, or behind. */
   public TimeSource skewed(long nanos) {
+    return skewed(new AtomicLong(nanos));
+  }
+
+  /** As {@link #skewed(long)}, by what may change. */
+  public TimeSource skewed(AtomicLong nanos) {
     return new TimeSource() {
       @Override
       public long wallNanos() {
-        return TestTime.this.wallNanos() + nanos;
+        return TestTime.this.wallNanos() + nanos.get();
       }
 
       @Override

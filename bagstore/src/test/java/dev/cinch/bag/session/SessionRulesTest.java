@@ -41,6 +41,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -124,6 +125,32 @@ class SessionRulesTest {
       assertTrue(session.fence(NAME).isNone());
       long first = committed(session.append(b.log(Rig.JOBS), bytes("b"))).timestamp();
       assertTrue(first > last, first + " after " + last);
+    }
+  }
+
+  @Test
+  void l2_whatWasRefusedForAWrongClockIsNotInTheWatermark() throws Exception {
+    for (boolean wroteBefore : new boolean[] {true, false}) {
+      begin();
+      var skew = new AtomicLong();
+      Store a = store(rig.disk.view(Rig.ALICE), rig.time.skewed(skew), "a");
+      Log jobs = a.log(Rig.JOBS);
+      long last = Long.MIN_VALUE;
+      try (Session session = Session.open(a, service, "a")) {
+        session.acquire(NAMES, LEASE);
+        if (wroteBefore) {
+          last = committed(session.append(jobs, bytes("before"))).timestamp();
+        }
+        skew.set(5_000 * MS);
+        assertInstanceOf(Receipt.Rejected.class, session.append(jobs, bytes("ahead")));
+        skew.set(0);
+        assertTrue(session.end());
+      }
+      try (Session session = Session.open(store("b"), service, "b")) {
+        Witness w = session.acquire(NAMES, LEASE).witnesses().get(0).witness();
+        assertEquals(Ending.RELEASED, w.previousEnding());
+        assertEquals(last, w.watermark().timestamp());
+      }
     }
   }
 
