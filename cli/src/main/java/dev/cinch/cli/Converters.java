@@ -4,6 +4,7 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.OneLine;
 import java.net.URI;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -95,7 +96,7 @@ final class Converters {
   }
 
   private static String shown(String text) {
-    return text.length() > 40 ? text.substring(0, 40) + "…" : text;
+    return OneLine.of(text, 40);
   }
 
   /** Keeps picocli from quoting the value, which may be 10,000 characters long. */

@@ -10,6 +10,7 @@ import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.OneLine;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -113,7 +114,6 @@ record Failure(int code, String line) {
 
   /** One line, whatever it was made of. */
   static String oneLine(String text) {
-    String line = text.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("\\p{Cntrl}", "?");
-    return line.length() <= MAX_LINE ? line : line.substring(0, MAX_LINE) + "…";
+    return OneLine.of(text.strip().replaceAll("\\s*\\R\\s*", "; "), MAX_LINE);
   }
 }

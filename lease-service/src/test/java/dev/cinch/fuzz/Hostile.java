@@ -1,6 +1,7 @@
 package dev.cinch.fuzz;
 
 import com.sun.management.ThreadMXBean;
+import dev.cinch.lease.OneLine;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.Optional;
@@ -74,7 +75,7 @@ public final class Hostile {
         throw new AssertionError("not a documented exception: " + e, e);
       }
       String message = String.valueOf(e.getMessage());
-      if (message.length() > LONGEST_MESSAGE || message.chars().anyMatch(Character::isISOControl)) {
+      if (message.length() > LONGEST_MESSAGE || !OneLine.fits(message)) {
         throw new AssertionError(
             "not one short line (%d characters): %.200s".formatted(message.length(), message), e);
       }

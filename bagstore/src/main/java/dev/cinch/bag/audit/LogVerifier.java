@@ -133,10 +133,10 @@ final class LogVerifier {
     try {
       byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
       try {
-        record = HorizonRecord.decode(bytes, path);
+        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
       } catch (DamagedException e) {
         bytes = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
-        record = HorizonRecord.decode(bytes, path);
+        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
       }
       tally.read(path, bytes.length);
       follows(record, number, path);
@@ -204,11 +204,7 @@ final class LogVerifier {
       if (segments.retired(b.start() + log.bucketWidth())) {
         continue;
       }
-      if (Math.floorMod(b.start(), log.bucketWidth()) == 0) {
-        buckets.closed(new Bucket(b.start(), log.bucketWidth()), b.lockDigest(), applying);
-      } else {
-        bad(log.layout().record(record.number()), "starts of buckets", "" + b.start());
-      }
+      buckets.closed(new Bucket(b.start(), log.bucketWidth()), b.lockDigest(), applying);
     }
     for (Bucket bucket : findOrTell(record.from(), record.to())) {
       if (!listed.contains(bucket.start()) && !segments.retired(bucket.end())) {

@@ -152,7 +152,7 @@ public final class HorizonChain {
   }
 
   private Link decode(byte[] bytes, Path path, long number) throws DamagedException {
-    HorizonRecord record = HorizonRecord.decode(bytes, path);
+    HorizonRecord record = HorizonRecord.decode(bytes, path, log.bucketWidth());
     if (!record.log().equals(log.id()) || record.number() != number) {
       throw new DamagedException(
           path,

@@ -1,6 +1,7 @@
 package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -78,6 +79,25 @@ public record HorizonRecord(
       array.addObject().put("start", b.start()).put("lock", b.lockDigest());
     }
     return Envelope.encode(TYPE, document);
+  }
+
+  /**
+   * Reads a record of a log of which the width of buckets is known.
+   *
+   * @throws DamagedException also if its range does not end at a boundary of buckets, or a bucket
+   *     in it is none
+   */
+  public static HorizonRecord decode(byte[] bytes, Path path, long width) throws DamagedException {
+    HorizonRecord record = decode(bytes, path);
+    if (Math.floorMod(record.to, width) != 0) {
+      throw new DamagedException(path, 0, "a range up to a boundary of buckets", "" + record.to);
+    }
+    for (ClosedBucket b : record.buckets) {
+      if (!LogLayout.hasPlace(b.start(), width)) {
+        throw new DamagedException(path, 0, "starts of buckets", "" + b.start());
+      }
+    }
+    return record;
   }
 
   /**

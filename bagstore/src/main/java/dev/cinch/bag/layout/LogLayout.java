@@ -65,6 +65,15 @@ public record LogLayout(Path root, LogName name) {
     return group(bucket).resolve(TimeName.of(bucket.start()));
   }
 
+  /**
+   * Whether a bucket starts there, and in an era that does: a time from anywhere may lie before.
+   */
+  public static boolean hasPlace(long start, long width) {
+    long era = eraWidth(width);
+    return Math.floorMod(start, width) == 0
+        && Math.floorDiv(start, era) > Math.floorDiv(Long.MIN_VALUE, era);
+  }
+
   public static long eraStart(Bucket bucket) {
     return Bucket.floor(bucket.start(), eraWidth(bucket.width()));
   }

@@ -1,5 +1,6 @@
 package dev.cinch.bag.layout;
 
+import dev.cinch.lease.OneLine;
 import java.util.regex.Pattern;
 
 /** What names of logs and machines have in common. */
@@ -8,10 +9,9 @@ final class Names {
 
   static void check(String what, String value, Pattern allowed) {
     if (!allowed.matcher(value).matches()) {
-      String shown = value.length() > 40 ? value.substring(0, 40) + "…" : value;
       throw new IllegalArgumentException(
           "not a %s: \"%s\" (%d characters); it has 1 to 63 of a-z 0-9 . _ - and begins with a letter or digit"
-              .formatted(what, shown.replaceAll("\\p{Cntrl}", "?"), value.length()));
+              .formatted(what, OneLine.of(value, 40), value.length()));
     }
   }
 }

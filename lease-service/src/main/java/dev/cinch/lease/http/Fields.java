@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.cinch.lease.OneLine;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -127,8 +128,7 @@ final class Fields {
     for (var names = object.fieldNames(); names.hasNext(); ) {
       String name = names.next();
       if (!asked.contains(name)) {
-        String shown = name.length() > 40 ? name.substring(0, 40) + "…" : name;
-        throw new WireException(where + " has an unknown field \"" + shown + "\"");
+        throw new WireException(where + " has an unknown field \"" + OneLine.of(name, 40) + "\"");
       }
     }
   }
