@@ -27,16 +27,18 @@ abstract class Actor implements SimProcess.Body {
   }
 
   Log anyLog(Store store) throws IOException, InterruptedException {
-    return log(store, rng.below(world.plan.logs()));
+    return log(store, rng.below(world.logs()));
   }
 
-  /** Opens a log, as often as it takes. */
+  /** Opens a log, or makes it, as often as it takes. */
   Log log(Store store, int index) throws IOException, InterruptedException {
     while (true) {
       try {
-        return store.log(Workbench.log(index));
+        return index < world.plan.firstLogs()
+            ? store.log(Workbench.log(index))
+            : store.createLog(Workbench.log(index));
       } catch (IOException e) {
-        if (world.faults.stopped()) {
+        if (surprises(world.faults.stopped(), e)) {
           throw e;
         }
         store.context().time().sleepNanos(50 * MS);
@@ -58,15 +60,20 @@ abstract class Actor implements SimProcess.Body {
   }
 
   /**
-   * An error is no surprise while there are faults; nor is it that one user meets a directory that
-   * another has made and not yet opened to the group, where their umask wants two steps for that.
-   *
    * @param calm whether faults had stopped when the work that failed began
    */
   void tolerate(SimProcess me, boolean calm, IOException e) throws IOException {
     me.note(e.getClass().getSimpleName());
-    if (calm && !(e instanceof AccessDeniedException && world.plan.opensLate())) {
+    if (surprises(calm, e)) {
       throw e;
     }
+  }
+
+  /**
+   * No error does while there are faults; nor that one user meets a directory that another has made
+   * and not yet opened to the group, where their umask wants two steps for that.
+   */
+  private boolean surprises(boolean calm, IOException e) {
+    return calm && !(e instanceof AccessDeniedException && world.plan.opensLate());
   }
 }

@@ -45,7 +45,7 @@ final class AppenderActor extends Actor {
   public void run(SimProcess me) throws Exception {
     Store store = me.openStore();
     var writers = new ArrayList<LogWriter>();
-    for (int i = 0; i < world.plan.logs(); i++) {
+    for (int i = 0; i < world.logs(); i++) {
       writers.add(log(store, i).writer(world.plan.durability()));
     }
     var mine = new Turn();
@@ -68,7 +68,7 @@ final class AppenderActor extends Actor {
       while (!others.leavesRoom()) {
         me.sleepNanos(1_000_000);
       }
-      int index = rng.below(world.plan.logs());
+      int index = rng.below(writers.size());
       mine.active = true;
       append(who, writers.get(index), index, rng.oneIn(4) ? rng.between(2, 5) : 1, mine);
       mine.active = false;

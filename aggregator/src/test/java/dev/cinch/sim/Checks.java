@@ -52,7 +52,7 @@ final class Checks {
     Store store = Store.open(World.ROOT, environment(machine, gate, 11));
     var settled = new ArrayList<List<Found>>();
     for (int i = 0; i < plan.logs(); i++) {
-      settled.add(settle(store.log(Workbench.log(i)), i));
+      settled.add(settle(store.createLog(Workbench.log(i)), i));
     }
     settled.forEach(this::note);
     attempts();

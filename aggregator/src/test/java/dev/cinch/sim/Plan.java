@@ -27,6 +27,9 @@ import java.util.Set;
  * @param longestBurst operations that a process may do before another runs
  * @param latencyNanos what one operation takes, on average
  * @param ambushes where things happen again and again, if that kind of fault is on
+ * @param sharing whether processes of a machine write to each other's data files
+ * @param lastLogNanos simulated time from which on there is the last of several logs, whose first
+ *     user makes it; 0: it is there from the start
  * @param faultsEndNanos simulated time after which nothing fails any more
  */
 record Plan(
@@ -43,6 +46,8 @@ record Plan(
     int machines,
     int users,
     int logs,
+    boolean sharing,
+    long lastLogNanos,
     List<Role> roles,
     int operations,
     boolean byPriority,
@@ -63,6 +68,7 @@ record Plan(
 
   static Plan draw(long seed) {
     Rng rng = Rng.of(seed, 1);
+    Rng later = Rng.of(seed, 3); // for what was added, so that a seed's world stays as it was
     FsKind kind = rng.oneIn(7) ? FsKind.LOCAL : rng.oneIn(6) ? FsKind.GLUSTER : FsKind.NFS;
     Durability durability = rng.below(5) < 3 ? Durability.SYNC : Durability.CLOSE;
     Confirm confirm = rng.oneIn(10) ? Confirm.LATE : Confirm.ALWAYS;
@@ -95,6 +101,8 @@ record Plan(
         machines,
         rng.oneIn(8) ? -1 : rng.between(1, 2),
         rng.oneIn(3) ? 2 : 1,
+        later.oneIn(3),
+        later.oneIn(2) ? later.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
         rng.between(3, 12),
         rng.oneIn(4),
@@ -179,6 +187,11 @@ record Plan(
         leases);
   }
 
+  /** Logs that are there from the start. */
+  int firstLogs() {
+    return logs > 1 && lastLogNanos > 0 ? logs - 1 : logs;
+  }
+
   boolean leased() {
     return roles.contains(Role.SESSION);
   }
@@ -219,6 +232,8 @@ record Plan(
         machines,
         users,
         logs,
+        sharing,
+        lastLogNanos,
         r,
         count,
         priority,

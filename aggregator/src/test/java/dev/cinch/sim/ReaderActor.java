@@ -19,7 +19,7 @@ final class ReaderActor extends Actor {
     while (left > 0) {
       left--;
       boolean calm = world.faults.stopped();
-      int index = rng.below(world.plan.logs());
+      int index = rng.below(world.logs());
       Log log = log(store, index);
       LogReader reader = log.reader();
       try {

@@ -101,7 +101,7 @@ final class SessionActor extends Actor {
 
   private void work(SimProcess me, Store store, Session session, List<Held> held)
       throws IOException, InterruptedException {
-    int index = rng.below(world.plan.logs());
+    int index = rng.below(world.logs());
     Log log = log(store, index);
     if (rng.oneIn(2)) {
       look(me, log, index, held);
@@ -109,7 +109,7 @@ final class SessionActor extends Actor {
     int count = rng.between(1, 4);
     for (int i = 0; i < count && left > 0; i++) {
       if (rng.oneIn(4)) {
-        index = rng.below(world.plan.logs());
+        index = rng.below(world.logs());
         log = log(store, index);
       }
       append(me, session, log, index, held);

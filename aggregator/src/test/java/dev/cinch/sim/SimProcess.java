@@ -1,6 +1,7 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.write.LocalShare;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.ClientFs;
@@ -83,6 +84,11 @@ final class SimProcess implements Gate, TimeSource {
     return over;
   }
 
+  /** Whether nothing that it does has an effect any more. */
+  boolean gone() {
+    return dead || machine.boots != boot;
+  }
+
   /** Whether it sleeps for longer than anybody does in the middle of a write. */
   boolean dozes() {
     return dozing;
@@ -125,7 +131,7 @@ final class SimProcess implements Gate, TimeSource {
   /** Opens the store, as often as it takes. */
   Store openStore() throws IOException, InterruptedException {
     var fs = new ClientFs(world.server, machine.cache, faults, this, machine.user, scheduler);
-    var environment = new Store.Environment(fs, machine.name, this, random);
+    var environment = environment(fs);
     while (true) {
       try {
         return Store.open(World.ROOT, environment);
@@ -136,6 +142,13 @@ final class SimProcess implements Gate, TimeSource {
         sleepNanos(50_000_000);
       }
     }
+  }
+
+  private Store.Environment environment(ClientFs fs) {
+    return world.plan.sharing()
+        ? new Store.Environment(
+            fs, machine.name, this, random, new LocalShare(new SimSlots(world, machine, this)))
+        : new Store.Environment(fs, machine.name, this, random);
   }
 
   /** A file system of its own, for who has no process. */

@@ -37,7 +37,7 @@ final class Workbench implements AutoCloseable {
 
   /** A new store on a server of its own. */
   ServerTree image(Plan plan) {
-    return images.computeIfAbsent(new ImageKey(plan.settings(), plan.logs()), this::make);
+    return images.computeIfAbsent(new ImageKey(plan.settings(), plan.firstLogs()), this::make);
   }
 
   static LogName log(int index) {

@@ -72,6 +72,11 @@ final class World {
         rng.nextLong(1L << 40));
   }
 
+  /** How many logs there are for actors now. */
+  int logs() {
+    return scheduler.now() < plan.lastLogNanos() ? plan.firstLogs() : plan.logs();
+  }
+
   /** Draws actors and starts all. */
   void populate() {
     if (plan.leased()) {

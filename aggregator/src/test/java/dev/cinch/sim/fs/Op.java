@@ -23,6 +23,7 @@ public enum Op {
   READ,
   SLEEP,
   RPC,
+  SLOT,
   START,
   END,
   CRASH,
