@@ -146,8 +146,9 @@ final class AppendCommand implements Callable<Integer> {
     try (Session session = Session.open(opened, server.client(), holder, durability)) {
       try {
         Grant unused =
-            LeaseWait.take(
-                wait, time, opened.context().random(), () -> session.acquire(leases, leaseFor));
+            new LeaseWait(
+                    wait, time, opened.context().random(), line -> Commands.say(io, NAME, line))
+                .take(() -> session.acquire(leases, leaseFor));
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       } catch (InterruptedException e) {

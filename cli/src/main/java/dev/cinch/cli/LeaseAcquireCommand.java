@@ -8,6 +8,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
@@ -72,13 +73,15 @@ final class LeaseAcquireCommand extends LeaseRequest {
     Duration wait = waiting.checked();
     LogSet permitted = logs();
     var random = new SecureRandom();
+    var asks = new LostAnswers(client);
     Grant grant =
-        LeaseWait.take(
-            wait,
-            SystemTime.INSTANCE,
-            random,
-            () -> client.acquire(request(Id.random(random), permitted)));
+        new LeaseWait(wait, SystemTime.INSTANCE, random, this::say)
+            .take(() -> asks.acquire(request(Id.random(random), permitted)));
     printer.print(LeaseJson.grant(grant));
+  }
+
+  private void say(String line) {
+    Commands.say(io, spec.qualifiedName(), line);
   }
 
   private AcquireRequest request(Id id, LogSet permitted) {

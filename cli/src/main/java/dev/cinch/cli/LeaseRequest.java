@@ -11,7 +11,7 @@ import picocli.CommandLine.Option;
 /** Asks a lease service something and prints what it answers, one JSON object a line. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 abstract class LeaseRequest implements Callable<Integer> {
-  private final Io io;
+  final Io io;
 
   @Mixin ServerOptions server;
 

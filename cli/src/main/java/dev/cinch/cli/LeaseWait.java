@@ -6,9 +6,10 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
-/** Tries again to take leases that others hold, until a time is over. */
+/** Tries again to take leases that others hold, or of a service that is away, for a time. */
 final class LeaseWait {
   /** A holder may release long before its time is over, so nobody waits longer than this. */
   private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
@@ -16,7 +17,24 @@ final class LeaseWait {
   private static final long SHORTEST_PAUSE_NANOS = 20_000_000;
   private static final long NANOS_PER_MS = 1_000_000;
 
-  private LeaseWait() {}
+  private final Duration wait;
+  private final TimeSource time;
+  private final RandomGenerator random;
+  private final Consumer<String> notice;
+  private boolean noticed;
+
+  /**
+   * @param wait how long to try again while one is held, or the service does not grant yet or does
+   *     not answer; 0: not at all
+   * @param random spreads out those who wait for the same
+   * @param notice told once, in one line, when the service does not answer and is asked again
+   */
+  LeaseWait(Duration wait, TimeSource time, RandomGenerator random, Consumer<String> notice) {
+    this.wait = wait;
+    this.time = time;
+    this.random = random;
+    this.notice = notice;
+  }
 
   /** Asks for leases once. */
   @FunctionalInterface
@@ -28,15 +46,14 @@ final class LeaseWait {
   /**
    * Takes leases.
    *
-   * @param wait how long to try again while one is held, or the service does not grant yet; 0: not
-   *     at all
-   * @param random spreads out those who wait for the same
    * @throws LeaseRefusedException the last refusal, which names the holder
+   * @throws LeaseUnavailableException if the last attempt was not answered
    */
-  static <T> T take(Duration wait, TimeSource time, RandomGenerator random, Attempt<T> attempt)
+  <T> T take(Attempt<T> attempt)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     long start = time.monotonicNanos();
     while (true) {
+      long retryAfterMs;
       try {
         return attempt.take();
       } catch (LeaseRefusedException e) {
@@ -44,20 +61,37 @@ final class LeaseWait {
         if (!passes || wait.isZero()) {
           throw e;
         }
-        long left = wait.toNanos() - (time.monotonicNanos() - start);
-        if (left <= 0) {
-          throw new LeaseRefusedException(
-              e.reason(),
-              "%s; waited %.1f s".formatted(e.getMessage(), wait.toNanos() / 1e9),
-              e.retryAfterMs());
+        if (left(start) <= 0) {
+          throw new LeaseRefusedException(e.reason(), waited(e), e.retryAfterMs());
         }
-        time.sleepNanos(Math.min(left, pause(e.retryAfterMs(), random)));
+        retryAfterMs = e.retryAfterMs();
+      } catch (LeaseUnavailableException e) {
+        if (wait.isZero()) {
+          throw e;
+        }
+        if (left(start) <= 0) {
+          throw new LeaseUnavailableException(waited(e), e);
+        }
+        if (!noticed) {
+          noticed = true;
+          notice.accept(e.getMessage() + "; trying again");
+        }
+        retryAfterMs = 0;
       }
+      time.sleepNanos(Math.min(left(start), pause(retryAfterMs)));
     }
   }
 
+  private long left(long start) {
+    return wait.toNanos() - (time.monotonicNanos() - start);
+  }
+
+  private String waited(Exception e) {
+    return "%s; waited %.1f s".formatted(e.getMessage(), wait.toNanos() / 1e9);
+  }
+
   /** Half of the time that the service names, to all of it. */
-  private static long pause(long retryAfterMs, RandomGenerator random) {
+  private long pause(long retryAfterMs) {
     long most =
         retryAfterMs <= 0 || retryAfterMs > LONGEST_PAUSE_NANOS / NANOS_PER_MS
             ? LONGEST_PAUSE_NANOS

@@ -6,7 +6,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** How long to wait for leases that others hold. */
+/** How long to wait for leases that others hold, or for a service that is away. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class WaitOption {
   @Spec(Spec.Target.MIXEE)
@@ -17,8 +17,8 @@ final class WaitOption {
       paramLabel = "DURATION",
       defaultValue = "0s",
       description = {
-        "How long to try again while a lease is held, or the service does not grant yet;",
-        "exit code 3 after that. ${DEFAULT-VALUE}."
+        "How long to try again while a lease is held, or the service does not grant yet or does",
+        "not answer; after that exit code 3, or 4 if it did not answer. ${DEFAULT-VALUE}."
       })
   Duration wait;
 

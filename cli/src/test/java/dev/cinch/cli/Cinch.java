@@ -33,6 +33,7 @@ final class Cinch {
 
   private final Map<String, String> env = new HashMap<>();
   private boolean terminal;
+  private Runnable onNotice = () -> {};
 
   /** What a command said and how it ended. */
   record Ran(int code, byte[] bytes, String err) {
@@ -75,6 +76,13 @@ final class Cinch {
     return this;
   }
 
+  /** From now on, whenever a command says something on standard error, this is done. */
+  @CanIgnoreReturnValue
+  Cinch onNotice(Runnable what) {
+    onNotice = what;
+    return this;
+  }
+
   Ran run(String... args) {
     return feed(new byte[0], args);
   }
@@ -85,7 +93,13 @@ final class Cinch {
 
   Ran feed(byte[] input, String... args) {
     var out = new ByteArrayOutputStream();
-    var err = new ByteArrayOutputStream();
+    var err =
+        new ByteArrayOutputStream() {
+          @Override
+          public void flush() {
+            onNotice.run();
+          }
+        };
     var io =
         new Io(
             new ByteArrayInputStream(input),

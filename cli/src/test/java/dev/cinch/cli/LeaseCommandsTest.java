@@ -105,6 +105,23 @@ class LeaseCommandsTest {
   }
 
   @Test
+  void aServiceThatIsAwayIsWaitedForWhereThatIsWanted() throws Exception {
+    served.away(true);
+    String[] append = {"append", "--log=jobs", "--lease=jobs/1"};
+    cinch.feed("a\n", append).failed(4, "answered: ");
+    cinch.run("lease", "acquire", "jobs/1").failed(4, "answered: ");
+    String[] waiting = {"append", "--log=jobs", "--lease=jobs/1", "--wait=60s"};
+    cinch.onNotice(() -> served.away(false));
+    Cinch.Ran appended = cinch.feed("b\n", waiting).ended(0);
+    assertEquals(1, appended.err().lines().count(), appended.err());
+    assertTrue(appended.err().contains("; trying again"), appended.err());
+    served.away(true);
+    assertTrue(
+        cinch.run("lease", "acquire", "--wait=60s", "jobs/1").ended(0).err().contains("again"));
+    assertEquals("b\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+  }
+
+  @Test
   void namingALeaseServiceMakesNothingDueEarlier() throws Exception {
     cinch.feed("a\n", "append", "--log=jobs").ended(0);
     String inTwoHours =

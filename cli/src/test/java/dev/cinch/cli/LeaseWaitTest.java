@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +20,7 @@ class LeaseWaitTest {
   private static final long SECOND = 1_000_000_000;
 
   private final List<Long> sleeps = new ArrayList<>();
+  private final List<String> notices = new ArrayList<>();
   private long clock;
   private int attempts;
 
@@ -42,17 +44,33 @@ class LeaseWaitTest {
       };
 
   private int take(Duration wait, Reason reason, long retryAfterMs, long until) throws Exception {
-    return LeaseWait.take(
-        wait,
-        time,
-        new Random(7),
-        () -> {
-          attempts++;
-          if (clock < until) {
-            throw new LeaseRefusedException(reason, "x is held by \"me\"", retryAfterMs);
-          }
-          return attempts;
-        });
+    return waiting(wait)
+        .take(
+            () -> {
+              attempts++;
+              if (clock < until) {
+                throw new LeaseRefusedException(reason, "x is held by \"me\"", retryAfterMs);
+              }
+              return attempts;
+            });
+  }
+
+  private LeaseWait waiting(Duration wait) {
+    return new LeaseWait(wait, time, new Random(7), notices::add);
+  }
+
+  /** Asks a service that needs five seconds to find out that it is not there. */
+  private int takeOfNobody(Duration wait, long until) throws Exception {
+    return waiting(wait)
+        .take(
+            () -> {
+              attempts++;
+              if (clock < until) {
+                clock += 5 * SECOND;
+                throw new LeaseUnavailableException("no answer", null);
+              }
+              return attempts;
+            });
   }
 
   @Test
@@ -94,5 +112,35 @@ class LeaseWaitTest {
       assertThrows(LeaseRefusedException.class, () -> take(wait, reason, 10, Long.MAX_VALUE));
     }
     assertEquals(List.of(), sleeps);
+  }
+
+  @Test
+  void aServiceThatIsAwayIsAskedAgainWithPausesUntilItIsBack() throws Exception {
+    int taken = takeOfNobody(Duration.ofHours(1), 600 * SECOND);
+    assertEquals(sleeps.size() + 1, taken);
+    assertTrue(clock < 606 * SECOND, "at " + clock);
+    assertTrue(sleeps.stream().allMatch(s -> s >= SECOND / 2 && s <= SECOND), sleeps.toString());
+    assertTrue(new HashSet<>(sleeps).size() > sleeps.size() / 2, "no jitter: " + sleeps);
+    assertEquals(List.of("no answer; trying again"), notices);
+  }
+
+  @Test
+  void afterTheTimeItIsToldThatTheServiceIsAway() {
+    var e =
+        assertThrows(
+            LeaseUnavailableException.class,
+            () -> takeOfNobody(Duration.ofSeconds(20), Long.MAX_VALUE));
+    assertEquals("no answer; waited 20.0 s", e.getMessage());
+    assertTrue(clock >= 20 * SECOND && clock <= 25 * SECOND, "at " + clock);
+  }
+
+  @Test
+  void withoutAWaitAServiceThatIsAwayIsToldAtOnce() {
+    var e =
+        assertThrows(
+            LeaseUnavailableException.class, () -> takeOfNobody(Duration.ZERO, Long.MAX_VALUE));
+    assertEquals("no answer", e.getMessage());
+    assertEquals(1, attempts);
+    assertEquals(List.of(), notices);
   }
 }

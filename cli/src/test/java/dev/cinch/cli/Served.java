@@ -5,6 +5,7 @@ import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
@@ -19,6 +20,7 @@ import java.util.concurrent.Semaphore;
 final class Served implements AutoCloseable {
   private final LeaseServer server;
   private final Semaphore acquires = new Semaphore(0);
+  private volatile boolean away;
   final Path store;
   final Cinch cinch;
 
@@ -43,6 +45,9 @@ final class Served implements AutoCloseable {
             new Class<?>[] {LeaseService.class},
             (proxy, method, args) -> {
               try {
+                if (away) {
+                  throw new LeaseUnavailableException("away", null);
+                }
                 return method.invoke(service, args);
               } catch (InvocationTargetException e) {
                 throw e.getCause();
@@ -57,6 +62,11 @@ final class Served implements AutoCloseable {
   /** Waits until so many more attempts to acquire were answered. */
   void awaitAcquires(int n) throws InterruptedException {
     acquires.acquire(n);
+  }
+
+  /** Whether it answers from now on that there is no service behind it. */
+  void away(boolean now) {
+    away = now;
   }
 
   /** Where the service is. */

@@ -26,6 +26,7 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
@@ -57,6 +58,7 @@ public final class Session implements AutoCloseable {
 
   private final Store store;
   private final LeaseService service;
+  private final LostAnswers asks;
   private final String holder;
   private final Writers writers;
   private final boolean ownsWriters;
@@ -81,6 +83,7 @@ public final class Session implements AutoCloseable {
       @Nullable LeaseKeeper shared) {
     this.store = writers.store();
     this.service = service;
+    this.asks = new LostAnswers(service);
     this.holder = holder;
     this.writers = writers;
     this.ownsWriters = ownsWriters;
@@ -133,7 +136,8 @@ public final class Session implements AutoCloseable {
    *
    * @param duration of the leases, renewed in the background; above bucket width + grace + margins
    * @throws LeaseRefusedException if one is held by another, or the service does not grant now
-   * @throws LeaseUnavailableException if the service did not answer
+   * @throws LeaseUnavailableException if the service did not answer; it may be asked again, which
+   *     first gives back what it may have granted
    * @throws SessionRefusedException if its witnesses can't be relied on; the leases were given back
    * @throws IllegalArgumentException if the duration is too short for a fence to end in time
    */
@@ -153,7 +157,7 @@ public final class Session implements AutoCloseable {
             LogSet.of(logs.stream().map(Log::id).toList()),
             false);
     long askedAt = time.monotonicNanos();
-    Grant grant = service.acquire(request);
+    Grant grant = asks.acquire(request);
     var holding = new Holding(store.timestamps(), grant.witnesses());
     try {
       synchronized (this) {

@@ -1,0 +1,53 @@
+package dev.cinch.lease.hold;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * Requests that no answer came for: their leases may have been granted, and whoever asks again
+ * would find them held by itself. So they are given back first. Thread-safe.
+ */
+@CheckReturnValue
+public final class LostAnswers {
+  private final LeaseService service;
+  private final Queue<Id> ids = new ConcurrentLinkedQueue<>();
+
+  public LostAnswers(LeaseService service) {
+    this.service = service;
+  }
+
+  /**
+   * Takes leases, after giving back what earlier requests may have been granted.
+   *
+   * @param request with an id of its own
+   */
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    giveBack();
+    try {
+      return service.acquire(request);
+    } catch (LeaseUnavailableException e) {
+      ids.add(request.id());
+      throw e;
+    }
+  }
+
+  private void giveBack() throws LeaseUnavailableException {
+    for (Id id = ids.peek(); id != null; id = ids.peek()) {
+      try {
+        service.release(id, LeaseReport.NOTHING);
+      } catch (LeaseRefusedException e) {
+        // It was not granted, or ran out.
+      }
+      ids.remove(id);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+package dev.cinch.lease.hold;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.memory.Rig;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Whoever asks again after a lost answer must not wait for itself. */
+final class LostAnswersTest {
+  private enum Loss {
+    NONE,
+    REQUEST,
+    ANSWER
+  }
+
+  private final Rig rig = new Rig();
+  private final List<Id> released = new ArrayList<>();
+  private Loss loss = Loss.NONE;
+
+  private final LostAnswers asks =
+      new LostAnswers(
+          new ForwardingLeases(rig.service) {
+            @Override
+            public Grant acquire(AcquireRequest request)
+                throws LeaseRefusedException, LeaseUnavailableException {
+              if (loss != Loss.REQUEST) {
+                Grant grant = super.acquire(request);
+                if (loss == Loss.NONE) {
+                  return grant;
+                }
+              }
+              throw new LeaseUnavailableException("lost", null);
+            }
+
+            @Override
+            public void release(Id id, LeaseReport report)
+                throws LeaseRefusedException, LeaseUnavailableException {
+              if (loss != Loss.NONE) {
+                throw new LeaseUnavailableException("lost", null);
+              }
+              released.add(id);
+              super.release(id, report);
+            }
+          });
+
+  @Test
+  void whatWasGrantedUnheardIsGivenBackBeforeItIsAskedForAgain() throws Exception {
+    loss = Loss.ANSWER;
+    AcquireRequest first = rig.request("a");
+    for (AcquireRequest request : List.of(first, rig.request("a"), rig.request("a"))) {
+      assertThrows(LeaseUnavailableException.class, () -> asks.acquire(request));
+    }
+    loss = Loss.NONE;
+    Grant grant = asks.acquire(rig.request("a"));
+    assertEquals(Ending.RELEASED, grant.witnesses().get(0).witness().previousEnding());
+    assertEquals(List.of(first.id()), released);
+  }
+
+  @Test
+  void whatWasNotGrantedNeedsNothing() throws Exception {
+    loss = Loss.REQUEST;
+    AcquireRequest first = rig.request("a");
+    assertThrows(LeaseUnavailableException.class, () -> asks.acquire(first));
+    loss = Loss.NONE;
+    Grant grant = asks.acquire(rig.request("a"));
+    assertEquals(Ending.NONE, grant.witnesses().get(0).witness().previousEnding());
+    Grant other = asks.acquire(rig.request("b"));
+    assertEquals(List.of(first.id()), released);
+    assertEquals(1, other.witnesses().size());
+  }
+}
