@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -9,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -17,9 +20,11 @@ import java.util.stream.Stream;
  * slowly.
  */
 public final class Warmup {
+  private static final Pattern ADDRESS = Pattern.compile("http://\\S+");
+
   private Warmup() {}
 
-  public static void main(String[] args) throws IOException {
+  public static void main(String[] args) throws IOException, InterruptedException {
     Path directory = Files.createTempDirectory("cinch-warmup-");
     int worst = 0;
     try {
@@ -37,17 +42,51 @@ public final class Warmup {
               List.of("keygen", "--store", store, "--key", key))) {
         worst = Math.max(worst, Main.run(command.toArray(String[]::new), quiet()));
       }
+      worst = Math.max(worst, underLease(store, key));
     } finally {
       remove(directory);
     }
     System.exit(worst);
   }
 
+  /** An append under a lease of a service that goes on until this process ends. */
+  private static int underLease(String store, String key) throws InterruptedException {
+    var said = new ByteArrayOutputStream();
+    String[] serve = {"serve", "--store", store, "--key", key, "--port", "0"};
+    var service = new Thread(() -> Main.run(serve, io(said)), "cinch-serve");
+    service.setDaemon(true);
+    service.start();
+    while (said.size() == 0 && service.isAlive()) {
+      service.join(10);
+    }
+    Matcher server = ADDRESS.matcher(said.toString(StandardCharsets.UTF_8));
+    if (!server.find()) {
+      return ExitCode.UNAVAILABLE;
+    }
+    String[] append = {
+      "append",
+      "--store",
+      store,
+      "--log",
+      "log",
+      "--json",
+      "--lease",
+      "lease",
+      "--server",
+      server.group()
+    };
+    return Main.run(append, quiet());
+  }
+
   private static Io quiet() {
+    return io(OutputStream.nullOutputStream());
+  }
+
+  private static Io io(OutputStream out) {
     OutputStream nowhere = OutputStream.nullOutputStream();
     return new Io(
         new ByteArrayInputStream("one\ntwo\n".getBytes(StandardCharsets.UTF_8)),
-        nowhere,
+        out,
         new PrintStream(nowhere, true, StandardCharsets.UTF_8),
         name -> null,
         false,
