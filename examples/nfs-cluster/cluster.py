@@ -6,10 +6,13 @@ import subprocess
 
 import fleet as fleets
 import looks
+import referee
 from machine import kvm
+from places import wait_until
 
 
 JAR = os.path.join(fleets.ROOT, "cli", "target", "cinch.jar")
+READER = os.path.join(fleets.ROOT, "examples", "reader.py")
 JAVA = "/usr/bin/java -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto -Xlog:disable -Xlog:all=error:stderr -Xmx200m"
 EXPORT = "/mnt/disk/export/home"  # on the server
 STORE = "/mnt/nfs/home/store"  # on clients
@@ -26,16 +29,18 @@ class Cluster(fleets.Fleet):
         "--bucket-width=2s --grace=5s --clock-ahead=1s --clock-behind=1s --timestamp-distance=1s"
         " --slow-append=2s --longest-lease=60s --lease-margin=1s"
     ).split()
-    lease = "20s"
     settled_after = 7.5  # seconds: a bucket, the grace, and a little
 
-    def __init__(self, lab, who, work, rng):
+    def __init__(self, lab, who, work, rng, lean):
+        """Lean: less goes on besides the writers, and leases are shorter."""
         super().__init__(None, "self", work, rng)
-        self.lab, self.who = lab, who
+        self.lab, self.who, self.lean = lab, who, lean
+        self.lease = "12s" if lean else "20s"
         self.server = f"http://{lab.clients[-1].name}:{PORT}"
         self.jar = os.path.join(work, "cinch.jar")
         # Where all is emulated, what compiles costs more than it saves.
         self.java = [*shlex.split(JAVA), "-XX:TieredStopAtLevel=1" if kvm() else "-Xint"]
+        self.classes = os.path.join(work, "cinch.jsa")
 
     def store(self, mount=0):
         return STORE
@@ -45,15 +50,18 @@ class Cluster(fleets.Fleet):
         return {"root": 0, "owner": OWNER, "other": OWNER + 1 + self.lab.clients.index(machine)}[self.who]
 
     def prepare(self):
-        """Takes along what runs in the machines; an archive of loaded classes halves the start of a process."""
+        """Begins to archive loaded classes, which halves the start of a process; the machines can boot meanwhile."""
         shutil.copy(JAR, self.jar)
         os.chmod(self.jar, 0o644)
-        archive = os.path.join(self.work, "cinch.jsa")
-        warm = [*self.java, f"-XX:ArchiveClassesAtExit={archive}", "-cp", self.jar, "dev.cinch.cli.Warmup"]
-        subprocess.run(warm, capture_output=True, check=False)
-        if os.path.exists(archive):
-            os.chmod(archive, 0o644)
-            self.java.append(f"-XX:SharedArchiveFile={archive}")
+        warm = [*shlex.split(JAVA), f"-XX:ArchiveClassesAtExit={self.classes}", "-cp", self.jar, "dev.cinch.cli.Warmup"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.warm = subprocess.Popen(warm, preexec_fn=fleets.die_with_parent, **quiet)
+
+    def prepared(self):
+        self.warm.wait()
+        if os.path.exists(self.classes):
+            os.chmod(self.classes, 0o644)
+            self.java.append(f"-XX:SharedArchiveFile={self.classes}")
 
     def make_home(self):
         """The directory of the store, as an administrator makes it: the store's owner's and group's."""
@@ -67,7 +75,6 @@ class Cluster(fleets.Fleet):
     def make_store(self):
         last = len(self.lab.clients) - 1
         self.must("init", *self.settings, STORE, turn=last, uid=OWNER if self.who == "other" else None)
-        self.must("keygen", "--key", KEY, "--store", STORE, turn=last)
 
     def start(self, *arguments, turn=0, uid=None, environment=None, before="", after="", **options):
         machine = self.lab.clients[turn % len(self.lab.clients)]
@@ -93,21 +100,28 @@ class Cluster(fleets.Fleet):
             return self.start(*arguments, turn=turn, stdout=stdout, stderr=err, **options)
 
     def serve(self):
-        self.background(
-            "serve", "serve", "--key", KEY, "--host", "0.0.0.0", "--port", str(PORT), turn=len(self.lab.clients) - 1
-        )
-        for _ in range(10):
-            if self.run("lease", "show", "none", "--server", self.server)[0] in (0, 3):
-                return
-        raise OSError(f"the lease service does not answer, see {self.work}/serve.err")
+        """Starts the lease service, which makes its key and has the store trust it."""
+        arguments = ["serve", "--key", KEY, "--host", "0.0.0.0", "--port", str(PORT)]
+        with open(os.path.join(self.work, "serve.out"), "wb") as out:
+            self.background("serve", *arguments, turn=len(self.lab.clients) - 1, stdout=out)
+
+    def served(self):
+        """Waits until it listens."""
+        path = os.path.join(self.work, "serve.out")
+        wait_until(f"the lease service listens, see {self.work}/serve.err", lambda: os.path.getsize(path), 240)
 
     def look_after(self, turn):
-        """What every machine of a site might run besides: a closer on the first two, an aggregator on the last."""
-        if turn < 2:
+        """What every machine of a site might run besides: a closer on the first two, an aggregator on the last; lean: one closer."""
+        if turn < 2 and not (self.lean and turn == 0):
             self.background(f"closer{turn}", "close", "--every", "2s", "--trust-clock", turn=turn)
-        if turn == len(self.lab.clients) - 1:
+        if turn == len(self.lab.clients) - 1 and not self.lean:
             loop = {"before": "while sleep 25; do", "after": "; done"}
             self.background("view", "view", "build", "--wait", "0s", turn=turn, **loop)
+
+    def end(self):
+        self.warm.kill()
+        self.warm.wait()
+        super().end()
 
     def lose(self, machine):
         """Everything that ran on it is gone."""
@@ -125,16 +139,34 @@ class Referee(looks.Referee):
         self.store = os.path.join(cluster.work, "copy", "store")
 
     def look(self, log, **options):
+        self.copy_all()
+        super().look(log, **options)
+
+    def settled(self, log):
+        """The time through which the log is settled on the server's disk."""
+        self.copy_all()
+        return referee.Look(referee.load_reader(READER), self.store, log).to
+
+    def cinch(self, *arguments):
+        """What a command on the copy prints; it runs here, where nothing is emulated."""
+        variables = dict(os.environ, CINCH_STORE=self.store)
+        words = [*shlex.split(JAVA), "-cp", self.fleet.jar, "dev.cinch.cli.Main", *arguments]
+        done = subprocess.run(words, env=variables, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        complaints = done.stderr.decode("utf-8", "replace").strip()
+        if done.returncode:
+            self.fleet.violation(f"{arguments[0]}, on a copy: exit code {done.returncode}: {complaints[:2000]}")
+        return done.stdout
+
+    def copy_all(self):
         shutil.rmtree(os.path.dirname(self.store), ignore_errors=True)
         os.mkdir(os.path.dirname(self.store))
         # Records first: others go on meanwhile, but what a record lists stays as it is.
         self.copy("store/logs/*/horizon store/store.json")
         self.copy("--exclude=store/logs/*/horizon store")
-        super().look(log, **options)
 
     def copy(self, what):
         line = f"cd {EXPORT} && tar -cf - {what} 2>/dev/null"
         server = subprocess.Popen(self.fleet.lab.server.shell(line), stdout=subprocess.PIPE)
-        done = subprocess.run(["tar", "-xf", "-", "-C", os.path.dirname(self.store)], stdin=server.stdout, check=False)
+        done = subprocess.run(["tar", "--warning=no-timestamp", "-xf", "-", "-C", os.path.dirname(self.store)], stdin=server.stdout, check=False)
         if done.returncode or server.wait() not in (0, 1):  # 1: something changed or went while it was read
             raise OSError(f"the store can't be copied from the server: exit code {server.returncode}")

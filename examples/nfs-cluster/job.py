@@ -1,6 +1,6 @@
 """The main job, and faults in the middle of it, one after the other."""
+import json
 import os
-import subprocess
 import time
 
 import fleet as fleets
@@ -20,6 +20,12 @@ class Writer(fleets.Writer):
 
     def over(self):
         return self.child.poll() is not None
+
+    def last(self):
+        """The timestamp of the last message that was committed; 0 if none was."""
+        with open(self.base + ".receipts", "rb") as f:
+            whole = [json.loads(line) for line in f if line.endswith(b"\n")]
+        return max((r["timestamp"] for r in whole if r["state"] == "committed"), default=0)
 
 
 class Reader:
@@ -53,10 +59,14 @@ class Job:
         return writer
 
     def start(self, first):
+        self.cluster.serve()
         self.plain = [self.writer(f"plain{turn + 1}", turn) for turn in self.clients]
+        self.cluster.served()
         self.holder = self.under_lease("holder", 0, f"shared/{first}")
-        self.goes_on(*self.plain)  # so the log is there
-        self.readers = [Reader(self.cluster, turn, f"reader{turn + 1}") for turn in self.clients]
+        for turn in self.clients:
+            self.cluster.look_after(turn)
+        self.goes_on(*self.plain, times=1)  # so the log is there
+        self.readers = {turn: Reader(self.cluster, turn, f"reader{turn + 1}") for turn in self.clients if turn or not self.cluster.lean}
         self.before = self.numbers()
 
     def under_lease(self, name, turn, lease):
@@ -129,24 +139,25 @@ class Job:
             writer.finish()
         for writer in self.writers:
             wait_until(f"{writer.name} ends", writer.ended, LATE)
-        time.sleep(self.cluster.settled_after)
-        self.cluster.must("close", "--trust-clock", turn=1)
+        self.say("all writers ended")
+        last = max(w.last() for w in self.writers)
+        time.sleep(max(0.0, last / 1e9 + self.cluster.settled_after - time.time()))
+        wait_until("all is settled", lambda: self.referee.settled(LOG) > last, SOON)
         settled = time.monotonic()
         path = os.path.join(self.cluster.work, "cat")
         with open(path, "wb") as out:
-            child = self.cluster.background("cat", "cat", "--log", LOG, turn=1, stdout=out)
-        child.wait()
-        self.cluster.children.remove(child)
-        if child.returncode:
-            self.cluster.violation(f"cat: exit code {child.returncode}, see {self.cluster.work}/cat.err")
+            out.write(self.referee.cinch("cat", "--log", LOG))
         self.referee.look(LOG, final=True, cat=path)
         late = self.readers_saw(path, settled)
+        for what in ("verify", "audit"):
+            said = self.referee.cinch(what).decode().strip().splitlines() or ["nothing"]
+            self.say(f"{what}: {said[-1]}")
         return dict(self.referee.totals, violations=len(self.cluster.violations)) | {"readers late": late}
 
     def readers_saw(self, path, settled):
         with open(path, "rb") as f:
             whole = f.read()
-        for reader in self.readers:
+        for reader in self.readers.values():
             wait_until(
                 f"{reader.path}: all {len(whole)} bytes seen",
                 lambda r=reader: len(r.seen()) >= len(whole) or r.child.poll() is not None,
@@ -157,13 +168,7 @@ class Job:
                     f"{reader.path}: {len(reader.seen())} bytes, not the {len(whole)} of \"cat\";"
                     f" the reader's exit code is {reader.child.poll()}"
                 )
-        late = time.monotonic() - settled
-        for machine in self.cluster.lab.clients:
-            subprocess.run(machine.shell("pkill -KILL -f -- '[c]at --log .* --follow'"), check=False)
-        for reader in self.readers:
-            reader.child.wait()
-            self.cluster.children.remove(reader.child)
-        return late
+        return time.monotonic() - settled
 
 
 def count(path, what):

@@ -4,7 +4,7 @@ import os
 import image
 import network
 import packages
-from machine import Machine
+from machine import BOOT_SECONDS, Machine
 from places import command
 
 
@@ -17,25 +17,28 @@ class Lab:
         self.names = ["server"] + [f"c{i + 1}" for i in range(clients)]
         self.kernel = packages.kernels()[-1]
         self.root = os.path.join(work, "root")
+        self.bound = False
         self.key = os.path.join(work, "key")
         self.machines = {name: Machine(name, 10 + i, self) for i, name in enumerate(self.names)}
 
-    def up(self):
+    def up(self, seconds):
+        """Boots all, each within so many seconds."""
         # In this process's own mount namespace: the host's root as machines see it.
         os.mkdir(self.root)
         command("mount", "--bind", "/", self.root)
+        self.bound = True
         command("mount", "-o", "remount,bind,ro", self.root)
         image.keys(self.work)
         self.initramfs = image.initramfs(self.work, self.kernel)
         self.disk = image.disk(self.work)
         self.network = network.Network(self.names)
-        self.boot(*self.names)
+        self.boot(*self.names, seconds=seconds)
 
-    def boot(self, *names):
+    def boot(self, *names, seconds=BOOT_SECONDS):
         for name in names:
             self.machines[name].start()
         for name in names:
-            self.machines[name].await_up()
+            self.machines[name].await_up(seconds)
 
     @property
     def server(self):
@@ -48,5 +51,7 @@ class Lab:
     def down(self):
         for machine in self.machines.values():
             machine.cut_power()
-        if os.path.ismount(self.root):
+        if self.bound:
+            # Or else whoever removes the work directory would go through the host's root (ismount knows no bind mounts).
             command("umount", self.root)
+            os.rmdir(self.root)

@@ -71,14 +71,16 @@ class Machine:
                 arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent
             )
 
-    def await_up(self):
-        end = time.monotonic() + BOOT_SECONDS
+    def await_up(self, seconds):
+        end = time.monotonic() + seconds
         while True:
             console = self.console()
             if f"{self.name}: READY" in console:
                 break
-            if time.monotonic() > end or self.vm.poll() is not None or "FAILED" in console or "Kernel panic" in console:
-                raise OSError(f"{self.name} does not boot, see {self.path}.console: {console.strip()[-300:]}")
+            late = time.monotonic() > end
+            if late or self.vm.poll() is not None or "FAILED" in console or "Kernel panic" in console:
+                how = f"is not up after {seconds} s" if late else "does not boot"
+                raise OSError(f"{self.name} {how}, and its console's end is: {console.strip()[-300:]}")
             time.sleep(0.1)
         while not os.path.exists(self.path + ".ssh"):
             if self.link is None or self.link.poll() is not None:

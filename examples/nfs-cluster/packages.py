@@ -51,6 +51,9 @@ def need_all():
     if missing:
         print(f"installing {' '.join(missing)}", flush=True)
         install(missing)
+    apart = subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True, text=True)
+    if apart.returncode:
+        raise Skip(f"no network and mounts of its own: {apart.stderr.strip()}")
     if not kernels():
         raise Skip("no kernel of linux-image-cloud-amd64 in /boot")
 
