@@ -16,6 +16,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
+import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.SegmentReader;
@@ -519,6 +520,34 @@ class RetentionTest {
       k++;
     }
     assertTrue(k > 60, "operations: " + k);
+  }
+
+  @Test
+  void h4_aReaderWhoseListingOfTheRecordsIsOldStartsFromTheCheckpoint() throws Exception {
+    Rig rig = rig(15, 3);
+    aggregate(rig);
+    Log log = open(rig);
+    List<String> expected = Lines.settled(log);
+    LogLayout layout = log.context().layout();
+    Path group = layout.recordGroup(0);
+    List<String> records = log.context().store().fs().list(group);
+    rig.time.advanceMs(7_200_000);
+    assertEquals(2, new Retention(log, HOUR).run().records());
+    var old =
+        List.of(
+            new OldListingFs(rig.disk.view(Rig.BOB), layout.records(), List.of()),
+            new OldListingFs(rig.disk.view(Rig.BOB), group, List.of()),
+            new OldListingFs(rig.disk.view(Rig.BOB), group, records.subList(0, 1)));
+    for (OldListingFs fs : old) {
+      Log reader = rig.open(fs);
+      var live = new ArrayList<String>();
+      long settled =
+          reader
+              .reader()
+              .live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, file, why) -> {});
+      assertEquals(expected, live);
+      assertEquals(new HorizonChain(log.context()).checkpoint().orElseThrow().to(), settled);
+    }
   }
 
   @Test

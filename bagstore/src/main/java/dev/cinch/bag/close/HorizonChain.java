@@ -45,7 +45,7 @@ public final class HorizonChain {
 
   /** The last record as far as this machine knows: may be old, never wrong. */
   public Optional<Link> knownTip() throws IOException {
-    return tip(log.store().fs()::list);
+    return oldTip(log.store().fs()::list);
   }
 
   /**
@@ -53,7 +53,7 @@ public final class HorizonChain {
    * want to read, and decide nothing by it.
    */
   public Optional<Link> permittedTip() throws IOException {
-    return tip(this::listAsPermitted);
+    return oldTip(this::listAsPermitted);
   }
 
   private List<String> listAsPermitted(Path directory) throws IOException {
@@ -65,7 +65,20 @@ public final class HorizonChain {
   }
 
   private Optional<Link> tip(Lister lister) throws IOException {
+    return tip(lister, lastNumber(lister));
+  }
+
+  /**
+   * As {@link #tip(Lister)}, by listings that may be from before the first record. The checkpoints
+   * may be known better, and whoever reads up to them must not wait for the other listing.
+   */
+  private Optional<Link> oldTip(Lister lister) throws IOException {
     OptionalLong number = lastNumber(lister);
+    return tip(lister, number.isPresent() ? number : freshCheckpoint());
+  }
+
+  private Optional<Link> tip(Lister lister, OptionalLong last) throws IOException {
+    OptionalLong number = last;
     while (number.isPresent()) {
       Optional<Link> link = readUnlessRetired(number.getAsLong());
       if (link.isPresent()) {
