@@ -4,6 +4,7 @@ import os
 import image
 import network
 import packages
+import tsc
 from machine import BOOT_SECONDS, Machine
 from places import command
 
@@ -17,7 +18,7 @@ class Lab:
         self.names = ["server"] + [f"c{i + 1}" for i in range(clients)]
         self.kernel = packages.kernels()[-1]
         self.root = os.path.join(work, "root")
-        self.bound = False
+        self.bound, self.tsc = False, 0
         self.key = os.path.join(work, "key")
         self.machines = {name: Machine(name, 10 + i, self) for i, name in enumerate(self.names)}
 
@@ -28,6 +29,7 @@ class Lab:
         command("mount", "--bind", "/", self.root)
         self.bound = True
         command("mount", "-o", "remount,bind,ro", self.root)
+        self.tsc = tsc.kilohertz()
         image.keys(self.work)
         self.initramfs = image.initramfs(self.work, self.kernel)
         self.disk = image.disk(self.work)

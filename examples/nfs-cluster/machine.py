@@ -30,7 +30,8 @@ class Machine:
 
     def start(self):
         """Switches it on; await_up waits."""
-        for old in (".sock", ".monitor", ".ssh"):
+        # The console too: what it said when the machine was up before must not be taken for news.
+        for old in (".sock", ".monitor", ".ssh", ".console"):
             if os.path.exists(self.path + old):
                 os.remove(self.path + old)
         self.files = self.child(
@@ -50,6 +51,7 @@ class Machine:
             "VERS": self.lab.vers, "SQUASH": self.lab.squash, "LEASE": self.lab.LEASE,
         }  # fmt: skip
         line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable clocksource=tsc "
+        line += f"tsc_early_khz={self.lab.tsc} "
         line += " ".join(f"LAB_{k}={v}" for k, v in words.items())
         arguments = ["qemu-system-x86_64", "-name", self.name, *accelerator, "-smp", "2", "-m", str(memory)]
         arguments += ["-object", f"memory-backend-memfd,id=mem,size={memory}M,share=on", "-numa", "node,memdev=mem"]
