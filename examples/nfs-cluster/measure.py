@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import time
 
+import caches
 import fleet as fleets
 
 MOUNT = "/mnt/nfs"
@@ -98,7 +99,13 @@ class Measure:
         self.cluster, self.say, self.lab = cluster, say, cluster.lab
         self.first, self.second = self.lab.clients[:2]
 
-    def all(self):
+    def measure(self, what):
+        if what in ("all", "calls"):
+            self.calls()
+        if what in ("all", "caches"):
+            caches.Caches(self, self.say).all()
+
+    def calls(self):
         for how in ("opened before", "opened after"):
             for number in range(3):
                 self.late(how, number)
