@@ -2,6 +2,7 @@
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 
 import fleet as fleets
@@ -128,6 +129,7 @@ class Cluster(fleets.Fleet):
         for child in [c for c in self.children if c.machine is machine]:
             child.kill()
             child.wait()
+            child.returncode = -signal.SIGKILL  # ssh may have said 255 by then, as if somebody had ended by himself
             self.children.remove(child)
 
 
