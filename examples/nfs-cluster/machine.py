@@ -50,7 +50,7 @@ class Machine:
             "NAME": self.name, "NUMBER": self.number, "WORK": self.lab.work, "MACHINES": ",".join(self.lab.names),
             "VERS": self.lab.vers, "SQUASH": self.lab.squash, "LEASE": self.lab.LEASE,
         }  # fmt: skip
-        line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable clocksource=tsc "
+        line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable clocksource=tsc "
         line += f"tsc_early_khz={self.lab.tsc} "
         line += " ".join(f"LAB_{k}={v}" for k, v in words.items())
         arguments = ["qemu-system-x86_64", "-name", self.name, *accelerator, "-smp", "2", "-m", str(memory)]

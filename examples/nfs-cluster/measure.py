@@ -28,8 +28,9 @@ for line in sys.stdin:
 
 # An append without Java: 200 bytes forced, then the look at the prelock. The file is opened and closed each time, or kept open.
 LOOP = """
-import os, sys, time
+import mmap, os, sys, time
 directory, count, keep = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "keep"
+block = mmap.mmap(-1, 1 << 20)
 def append():
     return os.open(directory + "/" + sys.argv[3], os.O_WRONLY | os.O_APPEND)
 os.close(os.open(directory + "/" + sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o664))
@@ -43,7 +44,9 @@ for i in range(count):
     os.fsync(file)
     if not keep:
         os.close(file)
-    os.close(os.open(directory + "/prelock", os.O_WRONLY))
+    look = os.open(directory + "/prelock", os.O_RDWR | os.O_DIRECT)
+    os.preadv(look, [block], 0)
+    os.close(look)
     os.stat(directory + "/prelock")
     times.append(time.perf_counter() - began)
 print(sorted(times)[count // 2] * 1000)
@@ -52,11 +55,14 @@ print(sorted(times)[count // 2] * 1000)
 
 # An append that begins while the client is cut off: open, write, force, close, and then the look at the prelock.
 LATE = """
-import os, sys
+import mmap, os, sys
 path = sys.argv[1]
+block = mmap.mmap(-1, 1 << 20)
 def look():
-    os.close(os.open(path + ".prelock", os.O_WRONLY))
-    return os.stat(path + ".prelock").st_size
+    file = os.open(path + ".prelock", os.O_RDWR | os.O_DIRECT)
+    there = os.preadv(file, [block], 0)
+    os.close(file)
+    return max(there, os.stat(path + ".prelock").st_size)
 def append():
     return os.open(path + ".data", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o664)
 os.close(os.open(path + ".prelock", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o664))

@@ -300,6 +300,30 @@ class RetentionTest {
     assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
   }
 
+  /** What it listed was settled and retired while it slept: it need not wait for caches. */
+  @Test
+  void aCloserWhoseBucketIsRetiredGoesOn() throws Exception {
+    Rig rig = rig(19, 1);
+    Log log = open(rig);
+    Lines.append(log.writer(Durability.SYNC), "more");
+    long to = rig.time.wallNanos() + log.context().bucketWidth();
+    rig.time.advanceMs(60_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    faulty.beforeFirst(
+        op -> op.is(Kind.READ, "lock") || op.is(Kind.OVERWRITE, "prelock"),
+        () -> {
+          advance(log, to);
+          advance(log, to + log.context().bucketWidth());
+          aggregate(rig);
+          assertEquals(2, new Retention(log, Duration.ZERO).run().buckets());
+        });
+    long began = rig.time.monotonicNanos();
+    advance(slow, to);
+    assertTrue(rig.time.monotonicNanos() - began < 1_000_000_000L, "it waited");
+    assertEquals(6, Lines.settled(log).size());
+  }
+
   /** Its maker may have stopped between linking it and forcing its name. */
   @Test
   void r1_aSegmentLastsBeforeWhatItCoversGoes() throws Exception {

@@ -226,7 +226,7 @@ class AppendRulesTest {
     }
     // And what it sees decides: a mark set between write and look.
     Log closer = rig.open(rig.disk.view(Rig.BOB));
-    fs.beforeFirst(op -> op.is(Kind.APPEND, "prelock"), () -> rig.settle(closer));
+    fs.beforeFirst(op -> op.is(Kind.READ_UNCACHED, "prelock"), () -> rig.settle(closer));
     ledger.append(writer, "marked");
     assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.READ, "lock")), "not step 5");
     finish();
@@ -239,7 +239,7 @@ class AppendRulesTest {
     Path file = path(log, ledger.append(writer, "one"));
     Path prelock = file.resolveSibling("prelock");
     fs.beforeFirst(
-        op -> op.is(Kind.APPEND, "prelock"),
+        op -> op.is(Kind.READ_UNCACHED, "prelock"),
         () -> { // a bucket retired and made again; the inode number is used again, too
           long before = rig.disk.view(0).status(prelock).inode();
           rig.disk.view(0).unlink(prelock);

@@ -65,31 +65,40 @@ public final class BucketCloser {
    */
   public record Closed(BucketLock lock, String digest) {}
 
+  /** Tells whether a bucket was settled since somebody was asked to close it. */
+  public interface Settled {
+    boolean test(Bucket bucket) throws IOException;
+  }
+
   /**
    * Closes a bucket that exists, or finds it closed.
    *
+   * @param settled asked when the bucket can't be closed
+   * @return empty if it was settled meanwhile: retired too, there may be nothing left of it
    * @throws CloseBlockedException if a file's permissions stop this user
    */
-  public Closed close(Bucket bucket) throws IOException, InterruptedException {
+  public Optional<Closed> close(Bucket bucket, Settled settled)
+      throws IOException, InterruptedException {
     Path directory = log.layout().bucket(bucket);
     long deadline = log.store().time().monotonicNanos() + CACHE_EXPIRY_NANOS;
     while (true) {
-      Optional<Closed> before = readIfKnown(bucket);
-      if (before.isPresent()) {
-        fs.forceDirectory(directory); // its closer may have stopped before it did
-        makeReadOnly(directory, settings.closedDirectoryMode());
-        return before.get();
-      }
       try {
-        return attempt(bucket, directory);
+        Optional<Closed> before = readIfKnown(bucket);
+        if (before.isPresent()) {
+          fs.forceDirectory(directory); // its closer may have stopped before it did
+          makeReadOnly(directory, settings.closedDirectoryMode());
+          return before;
+        }
+        return Optional.of(attempt(bucket, directory));
       } catch (AccessDeniedException | NoSuchFileException e) {
         // Most likely somebody else finished before us; our caches may not know it yet (close, step
         // 5).
-        fs.list(log.layout().group(bucket));
-        Optional<Closed> now = read(bucket);
+        Optional<Closed> now = listAndRead(log.layout().group(bucket), bucket, directory);
         if (now.isPresent()) {
-          fs.forceDirectory(directory);
-          return now.get();
+          return now;
+        }
+        if (settled.test(bucket)) {
+          return Optional.empty();
         }
         if (log.store().time().monotonicNanos() - deadline >= 0) {
           Path named = e.getFile() == null ? directory : Path.of(e.getFile());
@@ -100,14 +109,30 @@ public final class BucketCloser {
       } catch (IOException e) {
         // Who finishes first removes the temporary files of the others (close, step 5): over NFS an
         // open one is stale then.
-        fs.list(directory);
-        Optional<Closed> now = read(bucket);
-        if (now.isEmpty()) {
-          throw e;
+        Optional<Closed> now = listAndRead(directory, bucket, directory);
+        if (now.isPresent()) {
+          return now;
         }
-        fs.forceDirectory(directory);
-        return now.get();
+        if (settled.test(bucket)) {
+          return Optional.empty();
+        }
+        throw e;
       }
+    }
+  }
+
+  /** What somebody else's lock says, past caches that a listing renews; durable then. */
+  private Optional<Closed> listAndRead(Path listed, Bucket bucket, Path directory)
+      throws IOException {
+    try {
+      fs.list(listed);
+      Optional<Closed> now = read(bucket);
+      if (now.isPresent()) {
+        fs.forceDirectory(directory);
+      }
+      return now;
+    } catch (NoSuchFileException e) {
+      return Optional.empty(); // with all around it
     }
   }
 

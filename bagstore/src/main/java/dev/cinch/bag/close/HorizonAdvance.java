@@ -191,13 +191,21 @@ public final class HorizonAdvance {
     int keys = countKeys();
     var closed = new ArrayList<ClosedBucket>();
     for (Bucket bucket : new BucketTree(log).find(from, to)) { // step 3
-      closed.add(new ClosedBucket(bucket.start(), closer.close(bucket).digest()));
+      Optional<BucketCloser.Closed> it = closer.close(bucket, this::isSettled);
+      if (it.isEmpty()) {
+        return settle(to, me, now); // we slept while others settled it, and retired it
+      }
+      closed.add(new ClosedBucket(bucket.start(), it.get().digest()));
       progress.accept(closed.size());
     }
     while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
       tip = Optional.of(linkNext(tip, to, closed, keys, me, now));
     }
     return tip.orElseThrow();
+  }
+
+  private boolean isSettled(Bucket bucket) throws IOException {
+    return reaches(chain.freshTip(), bucket.end());
   }
 
   private int countKeys() throws IOException {

@@ -12,6 +12,11 @@ package dev.cinch.bag.fs;
  * @param uid numeric owner
  */
 public record FileStatus(long device, long inode, long size, long changeTime, int mode, int uid) {
+  /** The same but for the size. */
+  FileStatus withSize(long other) {
+    return new FileStatus(device, inode, other, changeTime, mode, uid);
+  }
+
   /**
    * Whether both describe the same file, unchanged in between: same key and change time (section 2,
    * step 4).

@@ -4,10 +4,12 @@ import com.sun.nio.file.ExtendedOpenOption;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -21,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,8 +39,18 @@ public final class PosixFs implements StoreFs {
       Set.of(StandardOpenOption.WRITE, StandardOpenOption.APPEND);
   private static final Set<OpenOption> OVERWRITE = Set.of(StandardOpenOption.WRITE);
   private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ);
+  private static final Set<OpenOption> SHARED =
+      Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE);
   private static final Set<OpenOption> READ_DIRECT =
       Set.of(StandardOpenOption.READ, ExtendedOpenOption.DIRECT);
+
+  /**
+   * For writing too: servers up to Linux 6.1 give a client that only reads a delegation, and who
+   * sets a prelock then has to wait until they have it back.
+   */
+  private static final Set<OpenOption> SHARED_DIRECT =
+      Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, ExtendedOpenOption.DIRECT);
+
   private static final FileAttribute<?>[] NO_ATTRIBUTES = {};
   private static final String STATUS = "unix:dev,ino,size,ctime,mode,uid";
 
@@ -47,6 +60,9 @@ public final class PosixFs implements StoreFs {
    */
   private static final Set<String> LOCAL_TYPES =
       Set.of("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs");
+
+  /** For direct reads: as large as a network filesystem's blocks, a megabyte. */
+  private static final AtomicReference<@Nullable ByteBuffer> SPARE_BLOCK = new AtomicReference<>();
 
   private final @Nullable String group;
 
@@ -116,10 +132,30 @@ public final class PosixFs implements StoreFs {
   @Override
   public StoreFile readUncached(Path file) throws IOException {
     try {
-      FileChannel channel = FileChannel.open(file, READ_DIRECT, NO_ATTRIBUTES);
-      return new ChannelFile(channel, (int) Files.getFileStore(file).getBlockSize());
+      return direct(file, READ_DIRECT);
     } catch (IOException | UnsupportedOperationException e) {
       return read(file); // no direct reads here (tmpfs): the cache is the storage
+    }
+  }
+
+  @Override
+  public StoreFile readShared(Path file) throws IOException {
+    try {
+      return direct(file, SHARED_DIRECT);
+    } catch (NoSuchFileException | AccessDeniedException e) {
+      throw e;
+    } catch (IOException | UnsupportedOperationException e) {
+      return new ChannelFile(FileChannel.open(file, SHARED, NO_ATTRIBUTES), 1);
+    }
+  }
+
+  private static StoreFile direct(Path file, Set<OpenOption> options) throws IOException {
+    FileChannel channel = FileChannel.open(file, options, NO_ATTRIBUTES);
+    try {
+      return new ChannelFile(channel, (int) Files.getFileStore(file).getBlockSize());
+    } catch (IOException | RuntimeException e) {
+      channel.close();
+      throw e;
     }
   }
 
@@ -137,10 +173,7 @@ public final class PosixFs implements StoreFs {
 
   @Override
   public FileStatus freshStatus(Path file) throws IOException {
-    if (!isLocal(file)) {
-      append(file).close();
-    }
-    return status(file);
+    return isLocal(file) ? status(file) : StoreFs.super.freshStatus(file);
   }
 
   private boolean isLocal(Path file) throws IOException {
@@ -245,7 +278,19 @@ public final class PosixFs implements StoreFs {
 
     private int readAligned(ByteBuffer into, long offset) throws IOException {
       int chunk = Math.max(alignment, 1 << 16);
-      ByteBuffer block = ByteBuffer.allocateDirect(chunk + alignment).alignedSlice(alignment);
+      ByteBuffer block = SPARE_BLOCK.getAndSet(null);
+      if (block == null || block.capacity() < chunk || block.alignmentOffset(0, alignment) != 0) {
+        block = ByteBuffer.allocateDirect(chunk + alignment).alignedSlice(alignment);
+      }
+      try {
+        return readAligned(into, offset, block, chunk);
+      } finally {
+        SPARE_BLOCK.set(block);
+      }
+    }
+
+    private int readAligned(ByteBuffer into, long offset, ByteBuffer block, int chunk)
+        throws IOException {
       int total = 0;
       while (into.hasRemaining()) {
         long position = offset + total;

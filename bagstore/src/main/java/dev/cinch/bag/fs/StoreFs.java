@@ -1,6 +1,7 @@
 package dev.cinch.bag.fs;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -48,15 +49,29 @@ public interface StoreFs {
   FileStatus status(Path path) throws IOException;
 
   /**
-   * Attributes of a file as the server has them now: opens it first, since close-to-open makes them
-   * fresh then (section 9). It is opened for writing, so the user must be permitted to: an NFSv4
-   * client that was given a read delegation answers opens for reading by itself, also when the
-   * delegation was revoked and it does not know yet. A filesystem that no other machine can see
-   * needs no open for that.
+   * As {@link #readUncached} of a file that others write; where it matters, opened for writing too,
+   * so the user must be permitted to.
+   */
+  default StoreFile readShared(Path file) throws IOException {
+    return readUncached(file);
+  }
+
+  /**
+   * Attributes of a file as the server has them now. Opens it first, since close-to-open makes them
+   * fresh then (section 9), and reads past the cache: an NFSv4 client that was given a delegation
+   * answers opens and attributes by itself, also when the delegation was revoked and it does not
+   * know yet, and only such a read is sure to reach the server (rule N6). A filesystem that no
+   * other machine can see needs nothing of that.
+   *
+   * @return a size above 0 if there is any byte, and 0 if there is none
    */
   default FileStatus freshStatus(Path file) throws IOException {
-    append(file).close();
-    return status(file);
+    int there;
+    try (StoreFile in = readShared(file)) {
+      there = in.read(ByteBuffer.allocate(1), 0);
+    }
+    FileStatus known = status(file);
+    return there > known.size() ? known.withSize(there) : known;
   }
 
   /**

@@ -118,7 +118,7 @@ public final class CloseBench {
     var bucket = Bucket.of(now, settings.bucketWidthNanos());
     var closer = new BucketCloser(log.context());
     return () -> {
-      var closed = closer.close(bucket);
+      var closed = closer.close(bucket, b -> false).orElseThrow();
       if (closed.lock().files().size() != FILES) {
         throw new IllegalStateException(closed.lock().files().size() + " files");
       }

@@ -6,8 +6,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * An NFSv4 client that has a read delegation for every file that it opened for reading, and does
- * not know that it was revoked: it says what the file was like, until it opens it for writing.
+ * An NFSv4 client that has a delegation for every prelock that it opened once, and does not know
+ * that it was revoked: it says what the file was like, whatever it is opened for. What it reads
+ * past its cache is the server's.
  */
 public final class DelegatedFs extends FilterFs {
   private final Map<Path, FileStatus> delegated = new ConcurrentHashMap<>();
@@ -18,21 +19,19 @@ public final class DelegatedFs extends FilterFs {
 
   @Override
   public StoreFile read(Path file) throws IOException {
-    StoreFile opened = inner.read(file);
-    delegated.putIfAbsent(file, inner.status(file));
-    return opened;
+    return delegated(file, inner.read(file));
   }
 
   @Override
   public StoreFile append(Path file) throws IOException {
-    delegated.remove(file);
-    return inner.append(file);
+    return delegated(file, inner.append(file));
   }
 
-  @Override
-  public StoreFile overwrite(Path file) throws IOException {
-    delegated.remove(file);
-    return inner.overwrite(file);
+  private StoreFile delegated(Path file, StoreFile opened) throws IOException {
+    if (String.valueOf(file.getFileName()).equals("prelock")) {
+      delegated.putIfAbsent(file, inner.status(file));
+    }
+    return opened;
   }
 
   @Override

@@ -45,6 +45,11 @@ public final class NegativeFs extends FilterFs {
   }
 
   @Override
+  public StoreFile readUncached(Path file) throws IOException {
+    return look(file, () -> inner.readUncached(file));
+  }
+
+  @Override
   public StoreFile append(Path file) throws IOException {
     return look(file, () -> inner.append(file));
   }
