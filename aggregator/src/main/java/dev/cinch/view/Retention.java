@@ -1,5 +1,7 @@
 package dev.cinch.view;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
@@ -13,6 +15,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -24,6 +27,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -104,6 +108,7 @@ public final class Retention {
    *
    * @throws DamagedException if a segment lacks anything that it is to be kept for; nothing was
    *     deleted then that was not behind an earlier checkpoint
+   * @throws RetireBlockedException if this user may not delete all of it; the rest was deleted
    */
   @CanIgnoreReturnValue
   public Plan run() throws IOException {
@@ -132,7 +137,10 @@ public final class Retention {
     for (Path file : stale) {
       log.store().fresh().removeQuietly(file);
     }
-    return new Plan(checkpoint, due.isPresent(), remover.buckets, remover.records, stale.size());
+    var done =
+        new Plan(checkpoint, due.isPresent(), remover.buckets, remover.records, stale.size());
+    remover.complain(done);
+    return done;
   }
 
   /** The checkpoint to publish; empty if no further segment's retention time is over. */
@@ -249,9 +257,28 @@ public final class Retention {
     private final Consumer<Path> each;
     private long buckets;
     private long records;
+    private long blocked;
+    private @Nullable Path blockedAt;
+    private @Nullable IOException blockedWhy;
 
     Remover(Consumer<Path> each) {
       this.each = each;
+    }
+
+    /** What one user may not remove keeps nothing else. */
+    private void blocked(Path directory, IOException e) {
+      if (blocked++ == 0) {
+        blockedAt = directory;
+        blockedWhy = e;
+      }
+    }
+
+    void complain(Plan done) throws IOException {
+      Path at = blockedAt;
+      IOException why = blockedWhy;
+      if (at != null && why != null) {
+        throw new RetireBlockedException(at, fs.status(at).uid(), blocked - 1, done, why);
+      }
     }
 
     /**
@@ -278,6 +305,8 @@ public final class Retention {
         LOG.debug("{}: somebody else retired it", directory);
       } catch (DirectoryNotEmptyException e) {
         LOG.info("{}: a late writer came back; the next run retires it", directory);
+      } catch (AccessDeniedException e) {
+        blocked(directory, e);
       }
     }
 
@@ -302,9 +331,13 @@ public final class Retention {
 
     @Override
     public void record(Path file) throws IOException {
-      remove(file);
-      records++;
-      each.accept(file);
+      try {
+        remove(file);
+        records++;
+        each.accept(file);
+      } catch (AccessDeniedException e) {
+        blocked(requireNonNull(file.getParent()), e);
+      }
     }
 
     @Override

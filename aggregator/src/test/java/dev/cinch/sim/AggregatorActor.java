@@ -5,6 +5,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.sim.fs.Rng;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Retention;
+import dev.cinch.view.RetireBlockedException;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -44,7 +45,7 @@ final class AggregatorActor extends Actor {
   private void retire(SimProcess me, Log log) throws IOException {
     try {
       new Retention(log, Duration.ofMillis(rng.below(1_000))).run();
-    } catch (AccessDeniedException e) {
+    } catch (AccessDeniedException | RetireBlockedException e) {
       me.note("not the owner"); // of a closed directory: the owner or a superuser retires it
     }
   }

@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -17,6 +18,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** {@code cinch} itself: knows the commands by name, and loads the one that is run. */
 @Command(
@@ -156,11 +158,23 @@ final class Commands implements Callable<Integer> {
   private static int misuse(Commands root, Io io, ParameterException e) {
     CommandLine command = e.getCommandLine();
     String name = command.getCommandSpec().qualifiedName();
-    say(io, name, e.getMessage() + " (see " + name + " --help)");
+    say(io, name, text(e) + " (see " + name + " --help)");
     if (root.debug) {
       e.printStackTrace(io.err());
     }
     return ExitCode.USAGE;
+  }
+
+  /** An option that is not known may leave values behind, which are no options. */
+  private static String text(ParameterException e) {
+    if (e instanceof UnmatchedArgumentException unmatched && unmatched.isUnknownOption()) {
+      List<String> options =
+          unmatched.getUnmatched().stream().filter(a -> a.startsWith("-")).toList();
+      return (options.size() == 1 ? "Unknown option: '" : "Unknown options: '")
+          + String.join("', '", options)
+          + "'";
+    }
+    return String.valueOf(e.getMessage());
   }
 
   private static int fail(Commands root, Io io, CommandLine command, Throwable e) {

@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.view.Retention;
+import dev.cinch.view.RetireBlockedException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -55,10 +56,23 @@ final class GcCommand implements Callable<Integer> {
     }
     Store opened = store.open();
     long unused = opened.context().checkedNow();
+    RetireBlockedException blocked = null;
     try (Output out = io.output()) {
       for (Log log : logs.open(opened)) {
-        retire(log, out);
+        try {
+          retire(log, out);
+        } catch (RetireBlockedException e) {
+          print(log, e.done(), out);
+          if (blocked == null) {
+            blocked = e;
+          } else {
+            Commands.say(io, "cinch gc", Failure.of(e).line());
+          }
+        }
       }
+    }
+    if (blocked != null) {
+      throw blocked;
     }
     return ExitCode.GOOD;
   }
@@ -74,9 +88,16 @@ final class GcCommand implements Callable<Integer> {
       }
     } else {
       var progress = new Progress(io);
-      plan = keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
-      progress.end();
+      try {
+        plan = keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
+      } finally {
+        progress.end();
+      }
     }
+    print(log, plan, out);
+  }
+
+  private void print(Log log, Retention.Plan plan, Output out) throws IOException {
     if (plan.buckets() + plan.records() + plan.stale() > 0) {
       out.line(
           "%s: %s %d buckets, %d records, %d stale files"

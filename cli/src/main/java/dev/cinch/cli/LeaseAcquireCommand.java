@@ -89,7 +89,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
         id,
         names,
         holder == null ? MachineNames.ofHost().value() : holder,
-        length.duration.toMillis(),
+        length.millis(),
         permitted,
         tentative);
   }

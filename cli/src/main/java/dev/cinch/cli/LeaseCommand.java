@@ -95,8 +95,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     @Override
     void ask(HttpLeaseClient client, Printer printer) throws Exception {
       printer.print(
-          LeaseJson.grant(
-              client.renew(held.id, length.duration.toMillis(), LogSet.NONE, held.report())));
+          LeaseJson.grant(client.renew(held.id, length.millis(), LogSet.NONE, held.report())));
     }
   }
 

@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** Asks a lease service something and prints what it answers, one JSON object a line. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -44,5 +47,16 @@ abstract class LeaseRequest implements Callable<Integer> {
         defaultValue = "30s",
         description = "How long, from now; ${DEFAULT-VALUE}.")
     Duration duration;
+
+    @Spec(Spec.Target.MIXEE)
+    CommandSpec command;
+
+    /** The duration in milliseconds, at least one; what the service allows at most it says. */
+    long millis() {
+      if (duration.toMillis() < 1) {
+        throw new ParameterException(command.commandLine(), "--for is at least 1ms");
+      }
+      return duration.toMillis();
+    }
   }
 }

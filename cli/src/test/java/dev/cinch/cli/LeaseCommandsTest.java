@@ -161,8 +161,10 @@ class LeaseCommandsTest {
 
   @Test
   void durationsAndNumbersOfNamesOutOfRange() {
-    cinch.run("lease", "acquire", "--for=0s", "x").failed(3, " ms");
-    cinch.run("lease", "acquire", "--for=-1s", "x").failed(3, " ms");
+    for (String none : List.of("--for=0s", "--for=-1s", "--for=999us")) {
+      cinch.run("lease", "acquire", none, "x").failed(2, "--for is at least 1ms");
+      cinch.run("lease", "renew", none, "0".repeat(32)).failed(2, "--for is at least 1ms");
+    }
     cinch.run("lease", "acquire", "--for=365d", "x").failed(3, "60000 ms");
     cinch.run("append", "--log=jobs", "--lease=x", "--lease-for=365d").failed(3, "60000 ms");
     cinch.run("append", "--log=jobs", "--lease=x", "--lease-for=0s").failed(2, "too short");

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +36,19 @@ class RefusalsTest {
             : new String[] {command};
     Cinch.on(temp).run(args).failed(4, "is not a Cinch store");
     Cinch.on(temp.resolve("nowhere")).run(args).failed(4, "is not a Cinch store");
+  }
+
+  @Test
+  void anUnknownOptionIsNamedAndItsValueIsNot() {
+    String store = temp.resolve("store").toString();
+    for (String option : List.of("--bucket-widht", "-x")) {
+      Cinch.Ran ran = new Cinch().run("init", option, "5s", store);
+      ran.failed(2, "cinch init: Unknown option: '" + option + "' (see cinch init --help)");
+    }
+    new Cinch()
+        .run("init", "--one", "5s", store, "--two")
+        .failed(2, "cinch init: Unknown options: '--one', '--two' (see cinch init --help)");
+    assertFalse(Files.exists(temp.resolve("store")));
   }
 
   @Test
@@ -242,9 +256,12 @@ class RefusalsTest {
     cinch.run("cat", "--log", "jobs").failed(1, "the data file that the lock lists");
   }
 
+  /** The longest one: of a short one the lock may have a copy. */
   private static Path dataFile(Path store) throws IOException {
     try (var all = Files.walk(store.resolve("logs/jobs/buckets"))) {
-      return all.filter(p -> p.toString().endsWith(".log")).findFirst().orElseThrow();
+      return all.filter(p -> p.toString().endsWith(".log"))
+          .max(Comparator.comparingLong(p -> p.toFile().length()))
+          .orElseThrow();
     }
   }
 

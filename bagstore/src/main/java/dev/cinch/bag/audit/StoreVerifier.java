@@ -6,6 +6,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
@@ -72,7 +73,7 @@ public final class StoreVerifier {
     names(layout.root(), StoreLayout.NAMES);
     List<Long> unused = numbered(layout.instances());
     for (String name : list(layout.ceilings())) {
-      if (!name.matches("\\d{10}-\\d{1,19}")) {
+      if (CeilingName.parse(name).isEmpty()) {
         foreign(layout.ceilings().resolve(name));
       }
     }

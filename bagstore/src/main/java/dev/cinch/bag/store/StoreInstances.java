@@ -1,15 +1,15 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.InstanceRegistry;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Numbers and ceilings of lease service instances, as empty files in the store (rules L3, L9):
@@ -18,8 +18,6 @@ import java.util.regex.Pattern;
  */
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
-  private static final Pattern CEILING = Pattern.compile("(\\d{10})-(\\d{1,19})");
-
   /**
    * A listing may overlap with a publication: the last few ceilings stay, so that it finds at least
    * one of them.
@@ -70,25 +68,16 @@ public final class StoreInstances implements InstanceRegistry {
   @Override
   public OptionalLong highestEarlierCeiling() throws IOException {
     return store.fresh().list(store.layout().ceilings(), store.fileMode()).stream()
-        .map(CEILING::matcher)
-        .filter(Matcher::matches)
-        .filter(m -> Long.parseLong(m.group(1)) < number)
-        .flatMapToLong(m -> ceiling(m.group(2)).stream())
+        .map(CeilingName::parse)
+        .flatMap(Optional::stream)
+        .filter(c -> c.instance() < number)
+        .mapToLong(CeilingName::ceiling)
         .max();
-  }
-
-  /** Empty for digits that are no time: nobody's ceiling has such a name. */
-  private static OptionalLong ceiling(String digits) {
-    try {
-      return OptionalLong.of(Long.parseLong(digits));
-    } catch (NumberFormatException e) {
-      return OptionalLong.empty();
-    }
   }
 
   @Override
   public boolean publishCeiling(long ceiling) throws IOException {
-    String name = Numbered.name(number) + "-" + ceiling;
+    String name = new CeilingName(number, ceiling).toString();
     Path file;
     try {
       file = create(store.layout().ceilings(), name);

@@ -196,6 +196,30 @@ class StoreVerifierTest {
   }
 
   @Test
+  void notesCeilingsThatNoInstanceCanHavePublished() throws Exception {
+    fill();
+    Path ceilings = log.context().store().layout().ceilings();
+    for (String name : List.of("0000000001-1767225600000000000", "9999999999-" + Long.MAX_VALUE)) {
+      Files.createFile(ceilings.resolve(name));
+    }
+    assertEquals(0, verify().notes(), found::toString);
+    List<String> foreign =
+        List.of(
+            "0000000000-1",
+            "0000000001-",
+            "0000000001--1",
+            "0000000001-" + "1".repeat(20),
+            "0000000001-" + "9".repeat(19),
+            "1-1");
+    for (String name : foreign) {
+      Files.createFile(ceilings.resolve(name));
+    }
+    assertTrue(verify().intact());
+    assertEquals(
+        foreign, found.stream().map(f -> String.valueOf(f.path().getFileName())).sorted().toList());
+  }
+
+  @Test
   void tornTailOfAnOpenBucketIsANote() throws Exception {
     fill();
     try (LogWriter writer = s.writer(log)) {
