@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
@@ -30,9 +29,7 @@ import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -53,9 +50,6 @@ import org.slf4j.LoggerFactory;
 public final class Session implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Session.class);
 
-  /** How long to wait for a fence without looking after the lease. */
-  private static final long FENCE_SLICE_NANOS = 500_000_000;
-
   private final Store store;
   private final LeaseService service;
   private final LostAnswers asks;
@@ -68,12 +62,10 @@ public final class Session implements AutoCloseable {
   private final boolean ownsKeeper;
   private final List<Holding> holdings = new CopyOnWriteArrayList<>();
   private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
+  private final Fencing fencing;
+  private final Stamps stamps;
   private final Lock submitting;
   private final Lock releasing;
-  private volatile Stamped stamped = new Stamped(LeaseStamp.NONE, List.of());
-
-  /** A stamp and the grants that it was made of. */
-  private record Stamped(LeaseStamp stamp, List<Grant> grants) {}
 
   private Session(
       LeaseService service,
@@ -91,6 +83,8 @@ public final class Session implements AutoCloseable {
     this.check = new WitnessCheck(store.context());
     this.keeper = shared != null ? shared : new LeaseKeeper(time);
     this.ownsKeeper = shared == null;
+    this.fencing = new Fencing(service, time);
+    this.stamps = new Stamps(store.context(), check, holdings);
     var lock = new ReentrantReadWriteLock();
     this.submitting = lock.readLock();
     this.releasing = lock.writeLock();
@@ -160,9 +154,7 @@ public final class Session implements AutoCloseable {
     Grant grant = asks.acquire(request);
     var holding = new Holding(store.timestamps(), grant.witnesses());
     try {
-      synchronized (this) {
-        check.check(grant, before);
-      }
+      check.check(grant, before);
       var held =
           new HeldLease(
               service,
@@ -175,7 +167,7 @@ public final class Session implements AutoCloseable {
               store.context().random());
       holding.holds(held);
       keeper.keep(held); // renewing while the fence takes its time
-      fence(holding, logs);
+      fencing.fence(holding, logs);
       if (!holding.fence().isNone()) {
         Grant renewed = held.renew(LogSet.NONE);
         LOG.debug("fence reported, now until {}", renewed.expiry());
@@ -221,51 +213,6 @@ public final class Session implements AutoCloseable {
 
   private void lost(String why) {
     listeners.forEach(l -> l.accept(why));
-  }
-
-  /**
-   * Advances the horizon of the logs concerned to the fence, before the first read or write
-   * (section 7).
-   */
-  private void fence(Holding holding, List<Log> logs) throws IOException, InterruptedException {
-    Fence fence = holding.fence();
-    if (fence.isNone()) {
-      return;
-    }
-    for (Log log : logs) {
-      if (fence.logs().contains(log.id())) {
-        advance(holding, log, fence.upTo());
-      }
-    }
-    holding.fenceDone();
-  }
-
-  private void advance(Holding holding, Log log, long to) throws IOException, InterruptedException {
-    while (true) {
-      try {
-        log.horizon().advance(to, OptionalLong.of(opinion(holding)));
-        return;
-      } catch (TooEarlyException e) {
-        LOG.debug("fencing {}: {}", log.name(), e.getMessage());
-        // In slices, renewing meanwhile: a fence may take longer than a lease.
-        time.sleepNanos(Math.min(e.waitNanos(), FENCE_SLICE_NANOS));
-        long unused = holding.lease().doWork(time.monotonicNanos());
-        if (holding.lease().remainingNanos() <= 0) {
-          throw new SessionRefusedException(
-              "a lease was lost while its fence was waited for: " + holding.lease().lostWhy(),
-              null);
-        }
-      }
-    }
-  }
-
-  /** The service's signed time, as a third opinion on what time it is (section 5). */
-  private long opinion(Holding holding) {
-    try {
-      return service.now();
-    } catch (LeaseUnavailableException e) {
-      return holding.lease().witnesses().get(0).witness().issuedAt();
-    }
   }
 
   /**
@@ -323,7 +270,7 @@ public final class Session implements AutoCloseable {
         gain(h, log);
       }
     }
-    LeaseStamp stamp = stamp();
+    LeaseStamp stamp = stamps.current();
     PendingReceipt pending =
         writers.writer(log).submit(stamp, payload, offset, length, needsThread);
     for (Holding h : holdings) {
@@ -337,10 +284,7 @@ public final class Session implements AutoCloseable {
    */
   private synchronized void gain(Holding holding, Log log) throws MessageRefusedException {
     try {
-      Fence fence = holding.fence();
-      if (!fence.isNone() && fence.logs().contains(log.id())) {
-        advance(holding, log, fence.upTo());
-      }
+      fencing.fence(holding, log);
       holding.lease().renew(Holding.only(log.id()));
     } catch (LeaseRefusedException | LeaseUnavailableException | IOException e) {
       throw new MessageRefusedException(
@@ -349,58 +293,6 @@ public final class Session implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new MessageRefusedException("interrupted before anything was written");
     }
-  }
-
-  private LeaseStamp stamp() throws MessageRefusedException {
-    Stamped now = stamped;
-    // Making one asks the filesystem, which may take longer than what was left of the leases; if
-    // they were renewed meanwhile, what it says is no longer so.
-    while (!current(now)) {
-      now = makeStamp();
-    }
-    return now.stamp();
-  }
-
-  private synchronized Stamped makeStamp() throws MessageRefusedException {
-    List<Grant> grants = holdings.stream().map(h -> h.lease().grant()).toList();
-    var witnesses = new ArrayList<SignedWitness>();
-    long lower = Long.MIN_VALUE;
-    long upper = Long.MAX_VALUE;
-    try {
-      long clock = store.context().fsClock().now();
-      for (int i = 0; i < grants.size(); i++) {
-        Grant grant = grants.get(i);
-        lower = Math.max(lower, holdings.get(i).lowerBound());
-        upper = Math.min(upper, grant.expiry() - store.settings().leaseMarginNanos());
-        if (!stamped.grants().contains(grant)) {
-          // An old renewal is no fault: its signed time need only not be ahead of the
-          // filesystem's.
-          check.check(grant, Math.min(clock, grant.witnesses().get(0).witness().issuedAt()));
-        }
-        for (SignedWitness w : grant.witnesses()) {
-          witnesses.add(w);
-          lower = Math.max(lower, w.witness().lowerBound());
-        }
-      }
-    } catch (IOException e) {
-      throw new MessageRefusedException("the renewed leases can't be used: " + e.getMessage());
-    }
-    LeaseStamp stamp = grants.isEmpty() ? LeaseStamp.NONE : new LeaseStamp(witnesses, lower, upper);
-    Stamped made = new Stamped(stamp, grants);
-    stamped = made;
-    return made;
-  }
-
-  private boolean current(Stamped s) {
-    if (s.grants().size() != holdings.size()) {
-      return false;
-    }
-    for (int i = 0; i < s.grants().size(); i++) {
-      if (s.grants().get(i) != holdings.get(i).lease().grant()) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /**

@@ -13,7 +13,7 @@ import java.io.IOException;
 /**
  * Whether a session may rely on the witnesses of a grant: signed by a key that the store trusts, by
  * no earlier instance of the service than it has met (rule L9), at a time that agrees with the
- * filesystem's clock (rule L8). Guarded by its session.
+ * filesystem's clock (rule L8). Thread-safe.
  */
 final class WitnessCheck {
   private final StoreContext store;
@@ -27,7 +27,7 @@ final class WitnessCheck {
    * @param before the filesystem's clock before the request was sent
    * @throws SessionRefusedException if it may not
    */
-  void check(Grant grant, long before) throws IOException {
+  synchronized void check(Grant grant, long before) throws IOException {
     var verifier = new WitnessVerifier(TrustedKeyFiles.load(store, Integer.MAX_VALUE));
     long after = store.fsClock().now();
     for (SignedWitness signed : grant.witnesses()) {

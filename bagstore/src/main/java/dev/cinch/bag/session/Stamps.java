@@ -1,0 +1,92 @@
+package dev.cinch.bag.session;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.SignedWitness;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What messages of a session are written under: made anew whenever one of its leases was renewed,
+ * and the same until then. Thread-safe.
+ */
+@CheckReturnValue
+final class Stamps {
+  private final StoreContext store;
+  private final WitnessCheck check;
+  private final List<Holding> holdings;
+  private volatile Stamped stamped = new Stamped(LeaseStamp.NONE, List.of());
+
+  /** A stamp and the grants that it was made of. */
+  private record Stamped(LeaseStamp stamp, List<Grant> grants) {}
+
+  /**
+   * @param holdings of the session, which adds and removes some
+   */
+  Stamps(StoreContext store, WitnessCheck check, List<Holding> holdings) {
+    this.store = store;
+    this.check = check;
+    this.holdings = holdings;
+  }
+
+  /**
+   * The stamp under all leases as they stand.
+   *
+   * @throws MessageRefusedException if a renewal can't be relied on
+   */
+  LeaseStamp current() throws MessageRefusedException {
+    Stamped now = stamped;
+    // Making one asks the filesystem, which may take longer than what was left of the leases; if
+    // they were renewed meanwhile, what it says is no longer so.
+    while (!isCurrent(now)) {
+      now = makeStamp();
+    }
+    return now.stamp();
+  }
+
+  private synchronized Stamped makeStamp() throws MessageRefusedException {
+    List<Grant> grants = holdings.stream().map(h -> h.lease().grant()).toList();
+    var witnesses = new ArrayList<SignedWitness>();
+    long lower = Long.MIN_VALUE;
+    long upper = Long.MAX_VALUE;
+    try {
+      long clock = store.fsClock().now();
+      for (int i = 0; i < grants.size(); i++) {
+        Grant grant = grants.get(i);
+        lower = Math.max(lower, holdings.get(i).lowerBound());
+        upper = Math.min(upper, grant.expiry() - store.settings().leaseMarginNanos());
+        if (!stamped.grants().contains(grant)) {
+          // An old renewal is no fault: its signed time need only not be ahead of the
+          // filesystem's.
+          check.check(grant, Math.min(clock, grant.witnesses().get(0).witness().issuedAt()));
+        }
+        for (SignedWitness w : grant.witnesses()) {
+          witnesses.add(w);
+          lower = Math.max(lower, w.witness().lowerBound());
+        }
+      }
+    } catch (IOException e) {
+      throw new MessageRefusedException("the renewed leases can't be used: " + e.getMessage());
+    }
+    LeaseStamp stamp = grants.isEmpty() ? LeaseStamp.NONE : new LeaseStamp(witnesses, lower, upper);
+    Stamped made = new Stamped(stamp, grants);
+    stamped = made;
+    return made;
+  }
+
+  private boolean isCurrent(Stamped s) {
+    if (s.grants().size() != holdings.size()) {
+      return false;
+    }
+    for (int i = 0; i < s.grants().size(); i++) {
+      if (s.grants().get(i) != holdings.get(i).lease().grant()) {
+        return false;
+      }
+    }
+    return true;
+  }
+}
