@@ -12,11 +12,12 @@ from places import command
 class Lab:
     LEASE = 15  # seconds: of NFSv4 and its grace period
 
-    def __init__(self, work, clients, vers, squash, memory):
+    def __init__(self, work, clients, vers, squash, memory, delegations=True, kernel=None):
         self.work, self.vers, self.memory = work, vers, memory
         self.squash = "root_squash" if squash else "no_root_squash"
+        self.delegations = int(delegations)
         self.names = ["server"] + [f"c{i + 1}" for i in range(clients)]
-        self.kernel = packages.kernels()[-1]
+        self.kernel = kernel or packages.kernels()[-1]
         self.root = os.path.join(work, "root")
         self.bound, self.tsc = False, 0
         self.key = os.path.join(work, "key")

@@ -49,6 +49,7 @@ class Machine:
         words = {
             "NAME": self.name, "NUMBER": self.number, "WORK": self.lab.work, "MACHINES": ",".join(self.lab.names),
             "VERS": self.lab.vers, "SQUASH": self.lab.squash, "LEASE": self.lab.LEASE,
+            "DELEGATIONS": self.lab.delegations,
         }  # fmt: skip
         line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable clocksource=tsc "
         line += f"tsc_early_khz={self.lab.tsc} "

@@ -1,0 +1,52 @@
+package dev.cinch.bag.fs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Where direct reads are supported, and (tmpfs of older kernels) where they are not. */
+final class PosixFsTest {
+  private final PosixFs fs = new PosixFs(null);
+
+  private int readShared(Path file, ByteBuffer into) throws IOException {
+    try (StoreFile in = fs.readShared(file)) {
+      return in.read(into, 0);
+    }
+  }
+
+  @Test
+  void readsWhatOthersWritePastTheCache(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("prelock");
+    Files.createFile(file);
+    ByteBuffer into = ByteBuffer.allocate(1);
+    assertEquals(0, readShared(file, into));
+    Files.write(file, new byte[] {'x', 'y'});
+    assertEquals(1, readShared(file, into));
+    assertEquals('x', into.get(0));
+  }
+
+  @Test
+  void readsAMegabyteAndAPart(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("large");
+    byte[] bytes = new byte[(1 << 20) + 77];
+    bytes[bytes.length - 1] = 7;
+    Files.write(file, bytes);
+    ByteBuffer into = ByteBuffer.allocate(bytes.length + 1);
+    assertEquals(bytes.length, readShared(file, into));
+    assertEquals(7, into.get(bytes.length - 1));
+  }
+
+  @Test
+  void aMissingFileIsMissing(@TempDir Path directory) {
+    ByteBuffer into = ByteBuffer.allocate(1);
+    assertThrows(
+        NoSuchFileException.class, () -> readShared(directory.resolve("none"), into));
+  }
+}
