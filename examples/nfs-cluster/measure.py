@@ -30,7 +30,7 @@ for line in sys.stdin:
 LOOP = """
 import mmap, os, sys, time
 directory, count, keep = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "keep"
-block = mmap.mmap(-1, 1 << 20)
+block = mmap.mmap(-1, 4096)
 def append():
     return os.open(directory + "/" + sys.argv[3], os.O_WRONLY | os.O_APPEND)
 os.close(os.open(directory + "/" + sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o664))
@@ -57,7 +57,7 @@ print(sorted(times)[count // 2] * 1000)
 LATE = """
 import mmap, os, sys
 path = sys.argv[1]
-block = mmap.mmap(-1, 1 << 20)
+block = mmap.mmap(-1, 4096)
 def look():
     file = os.open(path + ".prelock", os.O_RDWR | os.O_DIRECT)
     there = os.preadv(file, [block], 0)

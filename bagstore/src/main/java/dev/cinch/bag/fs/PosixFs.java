@@ -71,6 +71,9 @@ public final class PosixFs implements StoreFs {
    */
   private volatile @Nullable Boolean local;
 
+  /** Of the store's filesystem, which direct reads must respect; 0: not asked for yet. */
+  private volatile int blockSize;
+
   /**
    * @param group name of the group that everything created gets; null: whatever the filesystem
    *     gives (setgid directories)
@@ -149,10 +152,13 @@ public final class PosixFs implements StoreFs {
     }
   }
 
-  private static StoreFile direct(Path file, Set<OpenOption> options) throws IOException {
+  private StoreFile direct(Path file, Set<OpenOption> options) throws IOException {
     FileChannel channel = FileChannel.open(file, options, NO_ATTRIBUTES);
     try {
-      return new ChannelFile(channel, (int) Files.getFileStore(file).getBlockSize());
+      if (blockSize == 0) {
+        blockSize = (int) Files.getFileStore(file).getBlockSize();
+      }
+      return new ChannelFile(channel, blockSize);
     } catch (IOException | RuntimeException e) {
       channel.close();
       throw e;

@@ -46,7 +46,6 @@ final class PosixFsTest {
   @Test
   void aMissingFileIsMissing(@TempDir Path directory) {
     ByteBuffer into = ByteBuffer.allocate(1);
-    assertThrows(
-        NoSuchFileException.class, () -> readShared(directory.resolve("none"), into));
+    assertThrows(NoSuchFileException.class, () -> readShared(directory.resolve("none"), into));
   }
 }
