@@ -12,6 +12,7 @@ import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
@@ -27,7 +28,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /**
  * One file of a store from anywhere: part of the store is retired, part in segments and part open.
@@ -37,6 +43,11 @@ import org.junit.jupiter.api.BeforeAll;
 final class StoreFuzzTest {
   /** Windows over a handful of data files, some read twice. */
   private static final long BUFFERS = 64 << 20;
+
+  /** The width of a bucket, nanoseconds. */
+  private static final long SECOND = 1_000_000_000;
+
+  private static final Pattern NUMBER = Pattern.compile("(?<= : )-?\\d+");
 
   private static Rig rig;
   private static StoreFs fs;
@@ -112,10 +123,48 @@ final class StoreFuzzTest {
       return;
     }
     byte[] body = edits.of(good.substring(line + 1).getBytes(StandardCharsets.ISO_8859_1));
-    String first =
-        "cinch %s 1 %d %s\n".formatted(good.split(" ")[1], body.length, Envelope.sha256(body));
-    String bad = first + new String(body, StandardCharsets.ISO_8859_1);
-    check(file, bad.getBytes(StandardCharsets.ISO_8859_1), false);
+    check(file, sealed(good, new String(body, StandardCharsets.ISO_8859_1)), false);
+  }
+
+  /** Each number of each document, one at a time: a fuzzer takes long to hit upon these. */
+  @Test
+  @Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  void anyNumberMayBeAnother() throws IOException {
+    int forged = 0;
+    for (int file = 0; file < files.size(); file++) {
+      String good = new String(contents.get(file), StandardCharsets.ISO_8859_1);
+      String body = good.substring(good.indexOf('\n') + 1);
+      Matcher number = NUMBER.matcher(good.startsWith("cinch ") ? body : "");
+      while (number.find()) {
+        for (String other : others(Long.parseLong(number.group()))) {
+          String bad = body.substring(0, number.start()) + other + body.substring(number.end());
+          check(file, sealed(good, bad), false);
+          forged++;
+        }
+      }
+    }
+    assertEquals(46 * others(5).size(), forged);
+  }
+
+  private static List<String> others(long number) {
+    var others =
+        new ArrayList<String>(List.of("0", "1", "-1", "1e18", "null", "9223372036854775808"));
+    for (long v : List.of(Long.MIN_VALUE, Long.MAX_VALUE, 1L << 62, 1L << 32, Numbered.MAX + 1)) {
+      others.add(String.valueOf(v));
+    }
+    for (long by : List.of(1L, SECOND / 2, SECOND, SECOND << 16)) {
+      others.add(String.valueOf(number - by));
+      others.add(String.valueOf(number + by));
+    }
+    return others;
+  }
+
+  /** The document with another content behind a right digest. */
+  private static byte[] sealed(String document, String content) {
+    byte[] body = content.getBytes(StandardCharsets.ISO_8859_1);
+    return "cinch %s 1 %d %s\n%s"
+        .formatted(document.split(" ")[1], body.length, Envelope.sha256(body), content)
+        .getBytes(StandardCharsets.ISO_8859_1);
   }
 
   private static void check(int file, byte[] bad, boolean damage) throws IOException {

@@ -1,6 +1,7 @@
 package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 
@@ -35,9 +36,9 @@ public record Checkpoint(Id log, long number, long to, String digest, long segme
     Fields in = Envelope.decode(TYPE, bytes, path);
     return new Checkpoint(
         in.id("log"),
-        in.number("number", 1, Long.MAX_VALUE),
+        in.number("number", 1, Numbered.MAX),
         in.number("to"),
         in.text("digest"),
-        in.number("segment", 1, Long.MAX_VALUE));
+        in.number("segment", 1, Numbered.MAX));
   }
 }

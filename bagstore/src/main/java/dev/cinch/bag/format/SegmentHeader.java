@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -113,6 +114,7 @@ public record SegmentHeader(
             b.getLong(120));
     if (header.firstRecord < 1
         || header.lastRecord < header.firstRecord
+        || header.lastRecord > Numbered.MAX
         || header.to <= header.from
         || header.width < 1) {
       throw new DamagedException(path, 48, "ranges that are not empty", header.toString());

@@ -143,7 +143,13 @@ public final class LogReader {
         number = settling.get().record().number();
       }
       List<HorizonRecord> records = records(number, tip, end);
+      if (records.isEmpty() && !retiredAfter(at)) {
+        throw noneSettles(at);
+      }
       for (HorizonRecord record : records) {
+        if (!record.settles(at)) {
+          throw noneSettles(at);
+        }
         if (!readRecord(record, delivery, at, end)) {
           return false;
         }
@@ -152,6 +158,16 @@ public final class LogReader {
       }
     }
     return true;
+  }
+
+  private DamagedException noneSettles(long time) {
+    Path path = log.layout().records();
+    return new DamagedException(path, 0, "a record that goes on from " + time, "none");
+  }
+
+  /** Whether the checkpoint has moved past a time. */
+  private boolean retiredAfter(long time) throws IOException {
+    return chain.checkpoint().filter(c -> c.to() > time).isPresent();
   }
 
   /**
@@ -165,7 +181,7 @@ public final class LogReader {
     try {
       for (long n = first; n <= tip.record().number() && buckets < READ_AHEAD_BUCKETS; n++) {
         HorizonRecord record = n == tip.record().number() ? tip.record() : chain.read(n).record();
-        if (record.from() >= end || records.size() == READ_AHEAD_RECORDS) {
+        if (!records.isEmpty() && record.from() >= end || records.size() == READ_AHEAD_RECORDS) {
           break;
         }
         records.add(record);
@@ -223,18 +239,20 @@ public final class LogReader {
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
     var delivery = new Delivery(log, from, to, sink, objection);
     long settled = Long.MIN_VALUE;
+    long number = 0;
     List<Bucket> open;
     do {
       Optional<Link> tip = chain.permittedTip();
       long before = Math.max(from, settled);
       if (tip.isPresent()) {
         settled = tip.get().record().to();
+        number = tip.get().record().number();
         if (!readSettled(tip.get(), before, to, delivery)) {
           return settled;
         }
       }
       open = openBuckets(Math.max(from, settled), to);
-    } while (retiredPast(settled));
+    } while (retiredPast(number));
     WitnessVerifier keys = verifier(Integer.MAX_VALUE);
     for (Bucket bucket : open) {
       delivery.begin();
@@ -248,9 +266,8 @@ public final class LogReader {
   /**
    * Whether buckets that were not settled then may be gone by now, so that a listing lacks them.
    */
-  private boolean retiredPast(long settled) throws IOException {
-    Optional<Checkpoint> checkpoint = chain.checkpoint();
-    return checkpoint.isPresent() && checkpoint.get().to() > settled;
+  private boolean retiredPast(long number) throws IOException {
+    return chain.checkpoint().filter(c -> c.number() > number).isPresent();
   }
 
   private List<Bucket> openBuckets(long from, long to) throws IOException {

@@ -8,6 +8,7 @@ import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -115,6 +116,10 @@ public final class Segments {
         }
         at = h.to();
       }
+    }
+    if (at < to) {
+      Path path = log.layout().segment(last);
+      throw new DamagedException(path, 72, "a range up to " + to, "" + at);
     }
     return true;
   }
