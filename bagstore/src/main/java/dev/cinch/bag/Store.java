@@ -310,9 +310,11 @@ public final class Store {
               .put("name", name.value())
               .put("created", context.fsClock().now());
       byte[] identity = Envelope.encode(IDENTITY, document);
-      context.fresh().publish(layout.identity(), identity, context.fileMode());
+      // Before the identity: where that is, nobody makes the rest again.
       context.fs().forceDirectory(layout.horizon());
+      context.fs().forceDirectory(layout.root());
       context.fs().forceDirectory(context.layout().logs());
+      context.fresh().publish(layout.identity(), identity, context.fileMode());
       return log(name);
     }
   }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.util.List;
@@ -122,6 +123,40 @@ class PowerCutTest {
     assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late"));
     rig.disk.powerCut();
     finish(rig, ledger);
+  }
+
+  /** Who makes a log stops at any operation; another one writes to it; then the power fails. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 50, 90})
+  void aLogThatWasHalfMadeIsMadeWhole(int percent) throws Exception {
+    var name = new LogName("more");
+    boolean more = true;
+    for (int k = 1; more; k++) {
+      Rig rig = Rig.memory(k);
+      var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+      Store store = Store.open(rig.root, rig.environment(stopped, rig.time));
+      stopped.arm(k, Fault.CRASH_AFTER);
+      try {
+        Log unused = store.createLog(name);
+      } catch (FaultyFs.Crash e) {
+        // Its maker is gone.
+      }
+      more = stopped.fired();
+      var ledger = new Ledger();
+      if (k % 2 == 0) { // or the power fails before anybody else comes
+        ledger.append(again(rig, name).writer(Durability.SYNC), "one");
+      }
+      cut(rig, percent, k);
+      Log log = again(rig, name);
+      ledger.append(log.writer(Durability.SYNC), "two");
+      rig.settle(log);
+      ledger.check(Ledger.settled(log));
+    }
+  }
+
+  private static Log again(Rig rig, LogName name) throws Exception {
+    var environment = rig.environment(rig.disk.view(Rig.ALICE), rig.time);
+    return Store.open(rig.root, environment).createLog(name);
   }
 
   /** Their closers stop between linking and forcing; the power fails after the second. */

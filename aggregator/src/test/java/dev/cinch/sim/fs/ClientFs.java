@@ -83,6 +83,9 @@ public final class ClientFs implements StoreFs {
       }
       return result;
     } catch (IOException e) {
+      if (e instanceof FileAlreadyExistsException) {
+        cache.forget(path); // the kernel drops what it believed of a name that it could not make
+      }
       gate.failed(op, path, e);
       throw e;
     }

@@ -205,6 +205,9 @@ final class BucketAppender {
     if (durability == Durability.SYNC) {
       // Also what somebody else made: whether it was forced, nobody but us can know.
       Path group = log.layout().group(bucket);
+      if (forcedGroup == null) {
+        fs.forceDirectory(log.layout().root()); // the log's identity
+      }
       if (!group.equals(forcedGroup)) {
         fs.forceDirectory(log.layout().buckets());
         fs.forceDirectory(log.layout().era(bucket));
