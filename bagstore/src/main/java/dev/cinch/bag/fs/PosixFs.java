@@ -4,12 +4,11 @@ import com.sun.nio.file.ExtendedOpenOption;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -50,6 +49,9 @@ public final class PosixFs implements StoreFs {
    */
   private static final Set<OpenOption> SHARED_DIRECT =
       Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, ExtendedOpenOption.DIRECT);
+
+  /** EINVAL, which is how an open says so. */
+  private static final String NOT_SUPPORTED = "Invalid argument";
 
   private static final FileAttribute<?>[] NO_ATTRIBUTES = {};
   private static final String STATUS = "unix:dev,ino,size,ctime,mode,uid";
@@ -145,11 +147,14 @@ public final class PosixFs implements StoreFs {
   public StoreFile readShared(Path file) throws IOException {
     try {
       return direct(file, SHARED_DIRECT);
-    } catch (NoSuchFileException | AccessDeniedException e) {
-      throw e;
-    } catch (IOException | UnsupportedOperationException e) {
-      return new ChannelFile(FileChannel.open(file, SHARED, NO_ATTRIBUTES), 1);
+    } catch (FileSystemException e) {
+      if (!NOT_SUPPORTED.equals(e.getReason())) {
+        throw e; // reading through the cache instead could give an old answer
+      }
+    } catch (UnsupportedOperationException e) {
+      // As EINVAL: this filesystem has no direct reads.
     }
+    return new ChannelFile(FileChannel.open(file, SHARED, NO_ATTRIBUTES), 1);
   }
 
   private StoreFile direct(Path file, Set<OpenOption> options) throws IOException {

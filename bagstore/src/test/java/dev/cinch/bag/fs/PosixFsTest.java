@@ -44,6 +44,11 @@ final class PosixFsTest {
   }
 
   @Test
+  void readsWhereThereAreNoDirectReads() throws Exception {
+    assertEquals(1, readShared(Path.of("/proc/self/comm"), ByteBuffer.allocate(1)));
+  }
+
+  @Test
   void aMissingFileIsMissing(@TempDir Path directory) {
     ByteBuffer into = ByteBuffer.allocate(1);
     assertThrows(NoSuchFileException.class, () -> readShared(directory.resolve("none"), into));
