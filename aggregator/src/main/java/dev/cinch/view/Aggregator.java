@@ -230,6 +230,7 @@ public final class Aggregator {
       }
       fs.chmod(temporary, log.store().settings().closedFileMode());
       fs.forceDirectory(log.layout().segments()); // no segment must outlive the one before it
+      chain.durable(records.get(records.size() - 1)); // nor the records that it is of
       try {
         fs.link(temporary, name);
       } catch (FileAlreadyExistsException | NoSuchFileException e) {

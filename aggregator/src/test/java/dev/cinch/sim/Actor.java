@@ -8,7 +8,7 @@ import java.nio.file.AccessDeniedException;
 
 /** Somebody's work, which goes on in a new process after a crash. */
 abstract class Actor implements SimProcess.Body {
-  private static final long MS = 1_000_000;
+  static final long MS = 1_000_000;
 
   final World world;
   final Rng rng;
@@ -33,12 +33,13 @@ abstract class Actor implements SimProcess.Body {
   /** Opens a log, or makes it, as often as it takes. */
   Log log(Store store, int index) throws IOException, InterruptedException {
     while (true) {
+      boolean calm = world.faults.stopped();
       try {
         return index < world.plan.firstLogs()
             ? store.log(Workbench.log(index))
             : store.createLog(Workbench.log(index));
       } catch (IOException e) {
-        if (surprises(world.faults.stopped(), e)) {
+        if (surprises(calm, e)) {
           throw e;
         }
         store.context().time().sleepNanos(50 * MS);

@@ -83,6 +83,16 @@ record Plan(
     if (ambushed) {
       on.add(FaultKind.AMBUSH);
     }
+    Rng latest = Rng.of(seed, 4);
+    if (kind == FsKind.NFS && latest.oneIn(3)) {
+      on.add(FaultKind.DELEGATIONS);
+      if (latest.below(3) > 0) {
+        on.add(FaultKind.DELEGATION_REVOKED);
+      }
+      if (latest.oneIn(3)) {
+        roles = with(roles, Role.READER); // who reads is given some
+      }
+    }
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
     long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
@@ -111,6 +121,12 @@ record Plan(
         Ambush.draw(theme, rng),
         rng.spread(2_000_000_000L, 60_000_000_000L),
         Collections.unmodifiableSet(on));
+  }
+
+  private static List<Role> with(List<Role> roles, Role another) {
+    var more = new ArrayList<Role>(roles);
+    more.add(another);
+    return Collections.unmodifiableList(more);
   }
 
   private static List<Role> roles(Rng rng, Optional<Theme> theme) {
@@ -143,7 +159,7 @@ record Plan(
               || f == FaultKind.LISTINGS_CACHED
               || f == FaultKind.PIECES
               || f == FaultKind.PAUSE;
-      if (f == FaultKind.AMBUSH) {
+      if (f == FaultKind.AMBUSH || f.compareTo(FaultKind.DELEGATIONS) >= 0) {
         continue;
       }
       if (usual ? rng.below(5) > 0 : rng.below(12) < density) {

@@ -3,19 +3,23 @@ package dev.cinch.sim;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.read.LogReader;
+import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 
 /** Reads settled and live, and remembers what was settled. */
 final class ReaderActor extends Actor {
+  private final boolean follows;
+
   ReaderActor(World world, Rng rng) {
     super(world, rng);
+    this.follows = world.faults.has(FaultKind.DELEGATIONS) && rng.oneIn(2);
+    this.left = follows ? 3 * left : Math.min(left, 6);
   }
 
   @Override
   public void run(SimProcess me) throws Exception {
     Store store = me.openStore();
-    left = Math.min(left, 6);
     while (left > 0) {
       left--;
       boolean calm = world.faults.stopped();
@@ -24,7 +28,7 @@ final class ReaderActor extends Actor {
       LogReader reader = log.reader();
       try {
         var scan = new Scan(world.history, index, world.plan);
-        if (rng.oneIn(3)) {
+        if (follows || rng.oneIn(3)) {
           reader.live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan::ignored);
         } else {
           long to =
@@ -34,7 +38,11 @@ final class ReaderActor extends Actor {
       } catch (IOException e) {
         tolerate(me, calm, e);
       }
-      wait(me);
+      if (follows) { // what is being written, and so is given delegations for it
+        me.sleepNanos(rng.spread(MS, world.plan.widthMs() * MS / 4));
+      } else {
+        wait(me);
+      }
     }
   }
 }

@@ -15,6 +15,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.write.Durability;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -70,6 +71,20 @@ class AggregatorTest {
       rig.disk.powerCut(random::nextBoolean);
       assertEquals(Lines.settled(open(rig)), Lines.view(open(rig)), "seed " + seed);
     }
+  }
+
+  /** Who links a record stops before forcing it; then a segment is made of it. */
+  @Test
+  void noSegmentOutlivesItsRecords() throws Exception {
+    Rig rig = Rig.memory(1);
+    Lines.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "one");
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(stopped);
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(Kind.LINK, "0000000001"));
+    assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer));
+    assertEquals(1, new Aggregator(open(rig)).run().published());
+    rig.disk.powerCut();
+    assertEquals(Lines.segments(open(rig)), Lines.settled(open(rig)));
   }
 
   private static void stopAfterLinking(String name, Rig rig) throws IOException {

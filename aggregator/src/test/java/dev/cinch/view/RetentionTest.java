@@ -300,6 +300,25 @@ class RetentionTest {
     assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
   }
 
+  @Test
+  void r2_aRecordRetiredUnderASettledReadIsNoError() throws Exception {
+    Rig rig = rig(18, 3);
+    Log log = open(rig);
+    List<String> expected = Lines.settled(log);
+    rig.time.advanceMs(60_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    faulty.beforeFirst(
+        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(2)),
+        () -> {
+          aggregate(rig);
+          assertEquals(2, new Retention(log, Duration.ZERO).run().records());
+          throw new FileSystemException("record", null, "Stale file handle");
+        });
+    assertEquals(expected, Lines.settled(slow));
+    assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
+  }
+
   /** What it listed was settled and retired while it slept: it need not wait for caches. */
   @Test
   void aCloserWhoseBucketIsRetiredGoesOn() throws Exception {

@@ -17,10 +17,8 @@ import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.PendingReceipt;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,27 +42,16 @@ class CacheRulesTest {
     ledger.append(alice().writer(Durability.SYNC), text);
   }
 
-  private static List<String> live(Log log) throws IOException {
-    var found = new ArrayList<String>();
-    log.reader()
-        .live(
-            Long.MIN_VALUE,
-            Long.MAX_VALUE,
-            m -> found.add(new String(m.payload(), StandardCharsets.UTF_8)),
-            (m, f, why) -> {});
-    return found;
-  }
-
   @Test
   void h3_aLiveReadFindsWhatAStaleListingHides() throws Exception {
     Log reader = rig.open(new StaleListFs(rig.disk.view(Rig.BOB)));
     append("one");
-    assertEquals(List.of("one"), live(reader));
+    assertEquals(List.of("one"), Ledger.live(reader));
     append("two"); // another file in the same bucket
-    assertEquals(List.of("one", "two"), live(reader));
+    assertEquals(List.of("one", "two"), Ledger.live(reader));
     rig.time.advanceNanos(reader.context().bucketWidth());
     append("three"); // another bucket
-    assertEquals(List.of("one", "two", "three"), live(reader));
+    assertEquals(List.of("one", "two", "three"), Ledger.live(reader));
   }
 
   @Test
@@ -74,7 +61,7 @@ class CacheRulesTest {
       StoreFs bad =
           new CorruptCacheFs(
               rig.disk.view(Rig.BOB), file -> file.toString().endsWith(".log"), from);
-      assertEquals(List.of("one"), live(rig.open(bad)));
+      assertEquals(List.of("one"), Ledger.live(rig.open(bad)));
     }
   }
 
@@ -144,7 +131,7 @@ class CacheRulesTest {
             swept.set(true);
           }
         });
-    assertEquals(List.of("one"), live(reader));
+    assertEquals(List.of("one"), Ledger.live(reader));
     assertEquals(true, swept.get());
   }
 

@@ -3,6 +3,7 @@ package dev.cinch.bag;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.fs.CorruptCacheFs;
@@ -14,6 +15,7 @@ import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
@@ -26,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules N1 to N5; each test is named after its rule. */
+/** Rules N1 to N6; each test is named after its rule. */
 class FsRulesTest {
   private final Rig rig = rig();
   private final Ledger ledger = new Ledger();
@@ -166,6 +168,16 @@ class FsRulesTest {
   }
 
   @Test
+  void n3_aNewLogIsFoundThoughItsDirectoryWasMissing() throws Exception {
+    var name = new LogName("more");
+    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    Store store = Store.open(rig.root, rig.environment(negative, rig.time));
+    assertThrows(NotAStoreException.class, () -> store.log(name));
+    Store other = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
+    assertEquals(other.createLog(name).id(), store.log(name).id());
+  }
+
+  @Test
   void n3_aWrongNoForThePrelockOnlyLeadsToStep5() throws Exception {
     var negative = new NegativeFs(rig.disk.view(Rig.ALICE));
     var fs = new FaultyFs(negative);
@@ -189,6 +201,29 @@ class FsRulesTest {
     delegated.append(file.resolveSibling("prelock")).close();
     fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(bob()));
     assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "two"));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void n6_aDelegationDoesNotAnswerHowLongAFileIs() throws Exception {
+    LogWriter writer = alice().writer(Durability.SYNC);
+    ledger.append(writer, "one");
+    Log closer = rig.open(new DelegatedFs(rig.disk.view(Rig.BOB)));
+    assertEquals(List.of("one"), Ledger.live(closer));
+    ledger.append(writer, "two");
+    assertEquals(List.of("one", "two"), Ledger.live(closer));
+    rig.settle(closer);
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  /** A client with a delegation may keep what it closed, and lose it with the delegation. */
+  @ParameterizedTest
+  @ValueSource(ints = {10, 20_000})
+  void n6_whatIsCommittedIsAtTheServerAndNotOnlyClosed(int length) throws Exception {
+    LogWriter writer = rig.open(new DelegatedFs(rig.disk.view(Rig.ALICE))).writer(Durability.CLOSE);
+    ledger.append(writer, "one", Ledger.payload("one", length));
+    ledger.append(writer, "two", Ledger.payload("two", length));
+    rig.settle(bob());
     ledger.check(Ledger.settled(bob()));
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -61,6 +62,14 @@ public final class Ledger {
             m ->
                 found.add(new Found(m.timestamp(), m.file() + "", m.position(), text(m.payload()))),
             (m, f, why) -> {});
+    return found;
+  }
+
+  /** What everything says, settled or not, as a new reader finds it. */
+  public static List<String> live(Log log) throws IOException {
+    var found = new ArrayList<String>();
+    log.reader()
+        .live(Long.MIN_VALUE, Long.MAX_VALUE, m -> found.add(text(m.payload())), (m, f, why) -> {});
     return found;
   }
 

@@ -159,6 +159,22 @@ class PowerCutTest {
     return Store.open(rig.root, environment).createLog(name);
   }
 
+  /** A record was read whose closer stopped before it forced the record's name. */
+  @Test
+  void whatAReaderFoundSettledStaysSo() throws Exception {
+    Rig rig = Rig.memory(1);
+    var ledger = new Ledger();
+    ledger.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "one");
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(stopped);
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(FaultyFs.Kind.LINK, "0000000001"));
+    assertThrows(FaultyFs.Crash.class, () -> rig.settle(closer));
+    Log reader = rig.open(rig.disk.view(Rig.ALICE));
+    ledger.check(Ledger.settled(reader));
+    rig.disk.powerCut();
+    ledger.check(Ledger.settled(reader));
+  }
+
   /** Their closers stop between linking and forcing; the power fails after the second. */
   @Test
   void noRecordOutlivesTheOneBeforeIt() throws Exception {

@@ -18,6 +18,7 @@ public final class ClientCache {
   private final Map<Path, Listing> listings = new HashMap<>();
   private final Map<ServerNode, Data> data = new IdentityHashMap<>();
   private final Map<ServerNode, List<Piece>> dirty = new IdentityHashMap<>();
+  private final Map<ServerNode, Delegation> delegations = new IdentityHashMap<>();
 
   /** Data that a client has and the server has not. */
   record Piece(int offset, byte[] bytes) {
@@ -57,6 +58,51 @@ public final class ClientCache {
     listings.clear();
     data.clear();
     dirty.clear();
+    for (Delegation d : delegations.values()) {
+      d.revoked = true;
+      d.kept.clear();
+      d.node.delegations.remove(d);
+    }
+    delegations.clear();
+  }
+
+  @Nullable Delegation delegation(ServerNode node) {
+    return delegations.isEmpty() ? null : delegations.get(node);
+  }
+
+  /** One that was given for this name, whatever the name means at the server now. */
+  @Nullable Delegation delegation(Path path) {
+    for (Delegation d : delegations.values()) {
+      if (d.path.equals(path)) {
+        return d;
+      }
+    }
+    return null;
+  }
+
+  void add(Delegation d) {
+    delegations.put(d.node, d);
+    d.node.delegations.add(d);
+  }
+
+  /** Acts on its end: what it allowed to believe is asked for again. */
+  void end(Delegation d) {
+    if (delegations.remove(d.node, d)) {
+      d.node.delegations.remove(d);
+      forget(d.path);
+      drop(d.node);
+    }
+  }
+
+  /** The server answered, and said that some delegations are no more. */
+  void heard() {
+    if (!delegations.isEmpty()) {
+      for (Delegation d : List.copyOf(delegations.values())) {
+        if (d.revoked && --d.unnoticed < 0) {
+          end(d);
+        }
+      }
+    }
   }
 
   @Nullable Attributes attributes(Path path) {
@@ -87,6 +133,9 @@ public final class ClientCache {
   /** The cached data after an open: kept only if the file looks unchanged. */
   Data revalidated(ServerNode node) {
     Data d = data.computeIfAbsent(node, n -> new Data());
+    if (delegation(node) != null) {
+      return d;
+    }
     if (d.changeTime != node.changeTime || d.size != node.bytes.length) {
       d.bytes = null;
       d.changeTime = node.changeTime;
@@ -118,6 +167,12 @@ public final class ClientCache {
         dirty.remove(node);
       }
     }
+  }
+
+  /** How long a file is as far as this client knows. */
+  long size(ServerNode node) {
+    Data d = data.get(node);
+    return Math.max(d == null ? 0 : d.size, dirtyEnd(node));
   }
 
   int dirtyEnd(ServerNode node) {

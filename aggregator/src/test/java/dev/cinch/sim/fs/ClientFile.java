@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An open file of a process. What is written waits in the client until force or close, or leaves
@@ -35,6 +36,9 @@ final class ClientFile implements StoreFile, Gate.Killable {
   private final boolean appends;
   private final boolean uncached;
   private final Data data;
+
+  /** What it was opened under without asking the server. */
+  private final @Nullable Delegation under;
 
   /** Written and not yet sent. */
   private final List<Piece> unsent = new ArrayList<>();
@@ -70,16 +74,27 @@ final class ClientFile implements StoreFile, Gate.Killable {
     this.appends = appends;
     this.uncached = uncached;
     this.data = cache.revalidated(node);
+    this.under = cache.delegation(node);
     this.boots = server.boots();
-    this.position = appends ? node.bytes.length : 0;
+    this.position = !appends ? 0 : under != null ? data.size : node.bytes.length;
     if (writes) {
       gate.opened(this);
     }
+    if (faults.has(FaultKind.DELEGATIONS)) {
+      node.open.add(this);
+    }
   }
 
-  /** The same file, read past the cache. */
-  ClientFile uncached() {
-    return new ClientFile(server, cache, faults, gate, user, later, path, node, false, false, true);
+  ServerNode node() {
+    return node;
+  }
+
+  boolean isOf(ClientCache client) {
+    return client == cache;
+  }
+
+  boolean writes() {
+    return writes;
   }
 
   @Override
@@ -155,6 +170,10 @@ final class ClientFile implements StoreFile, Gate.Killable {
     cache.clean(node, piece);
     cache.drop(node);
     cache.forget(path); // the reply to a write carries attributes
+    if (cache.delegation(node) != null) {
+      data.size = Math.max(data.size, piece.end());
+      data.changeTime = node.changeTime;
+    }
     unforced.add(piece);
   }
 
@@ -177,14 +196,15 @@ final class ClientFile implements StoreFile, Gate.Killable {
     if (unsent.isEmpty()) {
       return;
     }
-    boolean fails = faults.strike(FaultKind.WRITE_ERROR);
+    boolean lost = under != null && under.revoked;
+    boolean fails = lost || faults.strike(FaultKind.WRITE_ERROR);
     boolean rejected = server.kind() == FsKind.GLUSTER && isReadOnly();
     boolean stale = server.kind() == FsKind.NFS && node.links == 0;
     if (unsent.size() > 1) {
       Collections.shuffle(unsent, new java.util.Random(faults.rng().nextLong()));
     }
     int count = fails ? faults.rng().below(unsent.size() + 1) : unsent.size();
-    if (rejected || stale) {
+    if (rejected || stale || lost) {
       count = 0;
     }
     for (int i = 0; i < count; i++) {
@@ -197,7 +217,10 @@ final class ClientFile implements StoreFile, Gate.Killable {
       send(unsent.remove(unsent.size() - 1));
     }
     if (fails || rejected || stale) {
-      drop(fails && !rejected && !stale);
+      if (under != null && under.revoked) {
+        cache.end(under);
+      }
+      drop(fails && !rejected && !stale && !lost);
       String why =
           stale
               ? "Stale file handle"
@@ -238,6 +261,11 @@ final class ClientFile implements StoreFile, Gate.Killable {
   @Override
   public void force() throws IOException {
     gate.enter(Op.FORCE, path);
+    Delegation held = cache.delegation(node);
+    if (held != null) {
+      unsent.addAll(0, held.kept);
+      held.kept.clear();
+    }
     flush(Op.FORCE);
     if (boots != server.boots()) {
       for (Piece p : unforced) {
@@ -267,7 +295,16 @@ final class ClientFile implements StoreFile, Gate.Killable {
   }
 
   private byte[] visible() {
+    Delegation held = cache.delegation(node);
+    if (held != null && held.revoked && (uncached || data.bytes == null)) {
+      cache.end(held); // the server refuses a read under it
+      cache.revalidated(node);
+      held = null;
+    }
     if (uncached) {
+      if (held != null) {
+        held.kept.clear();
+      }
       for (Piece p : List.copyOf(cache.dirty(node))) {
         server.write(node, p.offset(), p.bytes()); // a direct read writes out what is buffered
         cache.clean(node, p);
@@ -319,24 +356,49 @@ final class ClientFile implements StoreFile, Gate.Killable {
       return;
     }
     closed = true;
+    node.open.remove(this);
     if (!writes) {
       return; // nothing can go wrong, and nobody else learns of it
     }
     gate.enter(Op.CLOSE, path);
-    flush(Op.CLOSE);
+    Delegation held = cache.delegation(node);
+    if (held != null && held.writes && !held.revoked) {
+      keep(held);
+    } else {
+      flush(Op.CLOSE);
+    }
     gate.closed(this);
     gate.leave(Op.CLOSE, path);
+  }
+
+  /** With a delegation for writing nobody needs to see it yet; it leaves a while later. */
+  private void keep(Delegation held) {
+    for (Piece p : unsent) {
+      held.kept.add(p);
+      later.in(
+          faults.rng().spread(100_000, LATEST_NANOS),
+          () -> {
+            if (held.kept.remove(p)) {
+              server.write(node, p.offset(), p.bytes());
+              cache.clean(node, p);
+              data.size = Math.max(data.size, p.end());
+            }
+          });
+    }
+    unsent.clear();
   }
 
   /** Its process never learnt that it has it. */
   void abandon() {
     closed = true;
+    node.open.remove(this);
     gate.closed(this);
   }
 
   /** What the kernel does about the buffers of a process that was killed. */
   @Override
   public void killed(boolean machineToo) {
+    node.open.remove(this);
     for (Piece p : unsent) {
       cache.clean(node, p);
       boolean lost = machineToo && faults.rng().oneIn(2);

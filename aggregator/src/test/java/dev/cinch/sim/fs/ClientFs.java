@@ -15,6 +15,7 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The filesystem as one process sees it through the caches of its machine.
@@ -33,6 +34,7 @@ public final class ClientFs implements StoreFs {
   private final Later later;
   private final boolean attributesCached;
   private final boolean listingsCached;
+  private final boolean delegates;
 
   /** Has something happen at a later time. */
   public interface Later {
@@ -54,6 +56,7 @@ public final class ClientFs implements StoreFs {
     boolean cached = server.kind() != FsKind.LOCAL;
     this.attributesCached = cached && faults.has(FaultKind.ATTRIBUTES_CACHED);
     this.listingsCached = cached && faults.has(FaultKind.LISTINGS_CACHED);
+    this.delegates = server.kind() == FsKind.NFS && faults.has(FaultKind.DELEGATIONS);
   }
 
   private interface Effect<T> {
@@ -104,6 +107,7 @@ public final class ClientFs implements StoreFs {
   }
 
   private void changed(Path path) {
+    cache.heard();
     cache.forget(path);
     cache.changed(path.getParent());
   }
@@ -114,6 +118,7 @@ public final class ClientFs implements StoreFs {
         path,
         () -> {
           server.chmod(path, mode, user);
+          cache.heard();
           remember(path, server.get(path));
           return true;
         });
@@ -153,10 +158,11 @@ public final class ClientFs implements StoreFs {
             () -> {
               ServerNode node = server.make(file, false, user);
               changed(file);
-              return open(file, node, true, true);
+              return open(file, node, true, true, false);
             });
     try {
       setMode(file, mode);
+      delegate(file, made.node(), true);
     } catch (IOException e) {
       made.close();
       throw e;
@@ -164,11 +170,14 @@ public final class ClientFs implements StoreFs {
     return made;
   }
 
-  private ClientFile open(Path file, ServerNode node, boolean writes, boolean appends) {
+  private ClientFile open(
+      Path file, ServerNode node, boolean writes, boolean appends, boolean uncached) {
     cache.revalidated(node);
-    remember(file, node);
+    if (cache.delegation(node) == null) {
+      remember(file, node);
+    }
     return new ClientFile(
-        server, cache, faults, gate, user, later, file, node, writes, appends, false);
+        server, cache, faults, gate, user, later, file, node, writes, appends, uncached);
   }
 
   private ClientFile open(Op op, Path file, int wanted) throws IOException {
@@ -176,15 +185,115 @@ public final class ClientFs implements StoreFs {
         op,
         file,
         () -> {
-          ServerNode node = lookup(file);
+          boolean writes = wanted == 2;
+          ServerNode known = delegates ? known(op, file) : null;
+          ServerNode node = known != null ? known : lookup(file);
           if (node.directory()) {
             throw inputOutput(file, "Is a directory");
           }
           if (!node.permits(user, wanted)) {
             throw new AccessDeniedException(file.toString());
           }
-          return open(file, node, wanted == 2, op == Op.OPEN_APPEND);
+          if (known == null && delegates) {
+            recall(node, writes);
+          }
+          ClientFile opened =
+              open(file, node, writes, op == Op.OPEN_APPEND, op == Op.OPEN_UNCACHED);
+          if (known == null) {
+            delegate(file, node, writes);
+          }
+          return opened;
         });
+  }
+
+  /** What it need not ask the server for; reads past the cache do. */
+  private @Nullable ServerNode known(Op op, Path file) {
+    Delegation d = held(file);
+    if (d == null || op != Op.OPEN_READ && op != Op.OPEN_UNCACHED && !d.writes) {
+      return null;
+    }
+    if (op == Op.OPEN_UNCACHED) {
+      if (d.revoked) {
+        cache.end(d);
+      }
+      return null;
+    }
+    return d.node;
+  }
+
+  /** Its delegation for a name; a revoked one too, until it must have heard of that. */
+  private @Nullable Delegation held(Path file) {
+    Delegation d = cache.delegation(file);
+    if (d != null && d.revoked && faults.stopped()) {
+      cache.end(d);
+      return null;
+    }
+    return d;
+  }
+
+  /** The server may give one to who opened a file that nobody else has open, or writes to. */
+  private void delegate(Path file, ServerNode node, boolean writes) {
+    if (!delegates || faults.rng().oneIn(3)) {
+      return;
+    }
+    for (ClientFile f : node.open) {
+      if (!f.isOf(cache) && (writes || f.writes())) {
+        return;
+      }
+    }
+    Delegation before = cache.delegation(node);
+    if (before == null || writes && !before.writes) {
+      if (before != null) {
+        cache.end(before);
+        cache.revalidated(node);
+      }
+      faults.count(FaultKind.DELEGATIONS);
+      cache.add(new Delegation(cache, node, file, writes, remember(file, node)));
+    }
+  }
+
+  /**
+   * Before others may do what their holders should hear of: they give them back, with what they
+   * kept, or don't answer.
+   *
+   * @param changes what is done; looks concern those alone who may write
+   */
+  private void recall(ServerNode node, boolean changes) {
+    for (Delegation d : List.copyOf(node.delegations)) {
+      if (d.revoked || d.holder == cache || !(changes || d.writes)) {
+        continue;
+      }
+      if (faults.strike(FaultKind.DELEGATION_REVOKED)) {
+        d.revoked = true;
+        boolean late = faults.rng().oneIn(2); // until it reads past its cache, or writes
+        d.unnoticed = late ? Integer.MAX_VALUE : (int) faults.rng().spread(1, 60);
+        d.kept.forEach(p -> d.holder.clean(node, p));
+        d.kept.clear();
+      } else {
+        giveBack(d);
+      }
+    }
+  }
+
+  private void giveBack(Delegation d) {
+    for (ClientCache.Piece p : d.kept) {
+      server.write(d.node, p.offset(), p.bytes());
+      d.holder.clean(d.node, p);
+    }
+    d.kept.clear();
+    d.holder.end(d);
+  }
+
+  /** Its own is given back first by who changes more than the content of a file. */
+  private void recallAll(Path path) {
+    ServerNode node = delegates ? server.find(path) : null;
+    if (node != null) {
+      recall(node, true);
+      Delegation own = cache.delegation(node);
+      if (own != null && !own.revoked) {
+        giveBack(own);
+      }
+    }
   }
 
   /** The server's node, unless a negative entry says that there is none. */
@@ -195,6 +304,7 @@ public final class ClientFs implements StoreFs {
         throw new NoSuchFileException(file.toString());
       }
     }
+    cache.heard();
     ServerNode node = server.find(file);
     if (node == null) {
       forgetOrDeny(file);
@@ -246,8 +356,12 @@ public final class ClientFs implements StoreFs {
 
   @Override
   public StoreFile readUncached(Path file) throws IOException {
-    ClientFile opened = open(Op.OPEN_UNCACHED, file, 4);
-    return opened.uncached();
+    return open(Op.OPEN_UNCACHED, file, 4);
+  }
+
+  @Override
+  public boolean isLocal(Path file) {
+    return server.kind() == FsKind.LOCAL;
   }
 
   @Override
@@ -256,11 +370,19 @@ public final class ClientFs implements StoreFs {
         Op.STATUS,
         path,
         () -> {
+          Delegation held = delegates ? held(path) : null;
+          if (held != null) {
+            FileStatus s = held.status;
+            long size = cache.size(held.node);
+            return new FileStatus(s.device(), s.inode(), size, s.changeTime(), s.mode(), s.uid());
+          }
           Attributes known = attributesCached ? cache.attributes(path) : null;
           if (known != null && known.of() != null && gate.now() < known.expires()) {
             return known.of().status();
           }
-          return remember(path, lookup(path));
+          ServerNode node = lookup(path);
+          recall(node, false);
+          return remember(path, node);
         });
   }
 
@@ -300,6 +422,7 @@ public final class ClientFs implements StoreFs {
         Op.LINK,
         name,
         () -> {
+          recallAll(existing);
           server.link(existing, name, user);
           changed(name);
           cache.forget(existing);
@@ -313,7 +436,9 @@ public final class ClientFs implements StoreFs {
         Op.CHMOD,
         path,
         () -> {
+          recallAll(path);
           server.chmod(path, mode, user);
+          cache.heard();
           cache.forget(path);
           return true;
         });
@@ -325,6 +450,7 @@ public final class ClientFs implements StoreFs {
         Op.UNLINK,
         file,
         () -> {
+          recallAll(file);
           server.remove(file, false, user);
           changed(file);
           return true;

@@ -47,7 +47,11 @@ public enum FaultKind {
   /** A stopped lease service was only paused, and some clients still reach it. */
   SERVICE_ZOMBIE(1, 1),
   /** The lease service's clock steps. */
-  SERVICE_CLOCK_STEP(2, 8);
+  SERVICE_CLOCK_STEP(2, 8),
+  /** The server gives clients delegations for files. */
+  DELEGATIONS(1, 1),
+  /** A client does not answer when the server wants a delegation back. */
+  DELEGATION_REVOKED(1, 3);
 
   final int lowest;
   final int highest;

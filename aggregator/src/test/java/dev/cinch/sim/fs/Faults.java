@@ -25,8 +25,10 @@ public final class Faults {
    */
   public Faults(long seed, Set<FaultKind> on, List<Ambush> ambushes) {
     this.rng = Rng.of(seed, 77);
+    Rng later = Rng.of(seed, 79); // for kinds that were added, so that a seed's world stays
     for (FaultKind kind : KINDS) {
-      int rate = (int) rng.spread(kind.lowest, kind.highest + 1);
+      boolean added = kind.compareTo(FaultKind.DELEGATIONS) >= 0;
+      int rate = (int) (added ? later : rng).spread(kind.lowest, kind.highest + 1);
       oneIn[kind.ordinal()] = on.contains(kind) ? Math.max(1, rate) : 0;
       draw(kind.ordinal());
     }

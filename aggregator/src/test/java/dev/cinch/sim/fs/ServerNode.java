@@ -1,7 +1,9 @@
 package dev.cinch.sim.fs;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +18,12 @@ final class ServerNode {
   long changeTime;
   int links = 1;
   byte[] bytes = EMPTY;
+
+  /** Who need not ask before they open it. */
+  final List<Delegation> delegations = new ArrayList<>(0);
+
+  /** Who has it open, where that matters to delegations. */
+  final List<ClientFile> open = new ArrayList<>(0);
 
   /** What survives a reboot for certain. */
   byte[] committed = EMPTY;

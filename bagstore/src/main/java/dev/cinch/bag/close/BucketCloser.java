@@ -217,7 +217,7 @@ public final class BucketCloser {
       throws IOException {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     LockedFile cached;
-    try (StoreFile in = fs.read(path)) {
+    try (StoreFile in = log.store().fresh().readGrowing(path)) {
       long size = in.size();
       cached = end.measure(in, size, header);
       if (cached.validLength() == size) {

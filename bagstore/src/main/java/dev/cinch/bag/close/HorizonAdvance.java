@@ -101,7 +101,7 @@ public final class HorizonAdvance {
     long to = boundary(time);
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
-      return durable(tip.orElseThrow());
+      return chain.durable(tip.orElseThrow());
     }
     long now = clock.now(); // step 1: look at the clock before leaving a mark
     long reachable = now - log.store().settings().graceNanos();
@@ -118,7 +118,7 @@ public final class HorizonAdvance {
       // Swept before it had its mode, by somebody who got there meanwhile.
       Optional<Link> swept = chain.freshTip();
       if (reaches(swept, to)) {
-        return durable(swept.orElseThrow());
+        return chain.durable(swept.orElseThrow());
       }
       throw e;
     }
@@ -136,17 +136,6 @@ public final class HorizonAdvance {
     long width = log.bucketWidth();
     long outermost = Long.MAX_VALUE - width;
     return Bucket.ceiling(Math.max(-outermost, Math.min(outermost, time)), width);
-  }
-
-  /**
-   * A record that is acted on must not vanish with the power: who linked it may not have forced.
-   */
-  @CanIgnoreReturnValue
-  private Link durable(Link link) throws IOException {
-    log.store().fs().forceDirectory(log.layout().records());
-    long group = LogLayout.groupOfRecord(link.record().number());
-    log.store().fs().forceDirectory(log.layout().recordGroup(group));
-    return link;
   }
 
   private static boolean reaches(Optional<Link> tip, long to) {
@@ -182,10 +171,10 @@ public final class HorizonAdvance {
   private Link settle(long to, Id me, long now) throws IOException, InterruptedException {
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
-      return durable(tip.orElseThrow());
+      return chain.durable(tip.orElseThrow());
     }
     if (tip.isPresent()) {
-      durable(tip.get()); // or the next record could outlive it
+      chain.durable(tip.get()); // or the next record could outlive it
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     int keys = countKeys();

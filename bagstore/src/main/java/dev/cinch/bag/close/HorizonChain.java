@@ -1,5 +1,6 @@
 package dev.cinch.bag.close;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -108,6 +109,25 @@ public final class HorizonChain {
       }
       throw e;
     }
+  }
+
+  /**
+   * Forces a record's name. A record that is acted on must not vanish with the power: who linked it
+   * may have stopped before it forced, and another one could be linked in its place. Those before
+   * it are durable, since nobody links one before that.
+   */
+  @CanIgnoreReturnValue
+  public Link durable(Link link) throws IOException {
+    long number = link.record().number();
+    try {
+      log.store().fs().forceDirectory(log.layout().records());
+      log.store().fs().forceDirectory(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+    } catch (IOException e) {
+      if (!retired(number)) {
+        throw e;
+      }
+    }
+    return link;
   }
 
   /** Whether a checkpoint stands above a record, past every cache. */

@@ -83,8 +83,24 @@ public final class Fresh {
     try {
       return fs.read(file);
     } catch (NoSuchFileException e) {
-      fs.list(parent(file));
+      listAbove(file);
       return fs.read(file);
+    }
+  }
+
+  /**
+   * As {@link #read}, of a file that others append to: with its size as the storage has it now
+   * (rule N6).
+   */
+  public StoreFile readGrowing(Path file) throws IOException {
+    if (fs.isLocal(file)) {
+      return read(file);
+    }
+    try {
+      return fs.readUncached(file);
+    } catch (NoSuchFileException e) {
+      listAbove(file);
+      return fs.readUncached(file);
     }
   }
 
@@ -93,7 +109,7 @@ public final class Fresh {
     try {
       return fs.freshStatus(file);
     } catch (NoSuchFileException e) {
-      fs.list(parent(file));
+      listAbove(file);
       return fs.freshStatus(file);
     }
   }
@@ -168,6 +184,18 @@ public final class Fresh {
     } catch (IOException e) {
       // Already gone, or the directory was closed: a name with the temporary prefix means nothing
       // to anyone.
+    }
+  }
+
+  /** The directory itself may be new too, and missing in this machine's cache. */
+  private void listAbove(Path file) throws IOException {
+    Path directory = parent(file);
+    List<String> unused;
+    try {
+      unused = fs.list(directory);
+    } catch (NoSuchFileException e) {
+      unused = fs.list(parent(directory));
+      unused = fs.list(directory);
     }
   }
 

@@ -136,17 +136,19 @@ public final class PosixFs implements StoreFs {
 
   @Override
   public StoreFile readUncached(Path file) throws IOException {
-    try {
-      return direct(file, READ_DIRECT);
-    } catch (IOException | UnsupportedOperationException e) {
-      return read(file); // no direct reads here (tmpfs): the cache is the storage
-    }
+    return direct(file, READ_DIRECT, READ);
   }
 
   @Override
   public StoreFile readShared(Path file) throws IOException {
+    return direct(file, SHARED_DIRECT, SHARED);
+  }
+
+  /** Past the cache; through it only where there are no direct reads (tmpfs). */
+  private StoreFile direct(Path file, Set<OpenOption> options, Set<OpenOption> otherwise)
+      throws IOException {
     try {
-      return direct(file, SHARED_DIRECT);
+      return direct(file, options);
     } catch (FileSystemException e) {
       if (!NOT_SUPPORTED.equals(e.getReason())) {
         throw e; // reading through the cache instead could give an old answer
@@ -154,7 +156,7 @@ public final class PosixFs implements StoreFs {
     } catch (UnsupportedOperationException e) {
       // As EINVAL: this filesystem has no direct reads.
     }
-    return new ChannelFile(FileChannel.open(file, SHARED, NO_ATTRIBUTES), 1);
+    return new ChannelFile(FileChannel.open(file, otherwise, NO_ATTRIBUTES), 1);
   }
 
   private StoreFile direct(Path file, Set<OpenOption> options) throws IOException {
@@ -187,7 +189,8 @@ public final class PosixFs implements StoreFs {
     return isLocal(file) ? status(file) : StoreFs.super.freshStatus(file);
   }
 
-  private boolean isLocal(Path file) throws IOException {
+  @Override
+  public boolean isLocal(Path file) throws IOException {
     Boolean known = local;
     if (known == null) {
       known = LOCAL_TYPES.contains(Files.getFileStore(file).type());
@@ -322,9 +325,22 @@ public final class PosixFs implements StoreFs {
       return total;
     }
 
+    /** Past the cache what this machine believes is only where to begin looking. */
     @Override
     public long size() throws IOException {
-      return channel.size();
+      long size = channel.size();
+      if (alignment == 1) {
+        return size;
+      }
+      var more = ByteBuffer.allocate(Math.max(alignment, 1 << 16));
+      while (true) {
+        more.clear();
+        int n = read(more, size);
+        size += n;
+        if (more.hasRemaining()) {
+          return size;
+        }
+      }
     }
 
     @Override

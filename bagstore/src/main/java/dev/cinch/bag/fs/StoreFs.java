@@ -37,10 +37,20 @@ public interface StoreFs {
   StoreFile read(Path file) throws IOException;
 
   /**
-   * Opens a file for reading in a way that asks the storage again instead of a cache, where the
-   * filesystem can (rule N5); otherwise as {@link #read}.
+   * Opens a file for reading in a way that asks the storage again instead of a cache, for its size
+   * too, where the filesystem can (rules N5, N6); otherwise as {@link #read}.
    */
   StoreFile readUncached(Path file) throws IOException;
+
+  /**
+   * Whether the file stands on a filesystem of one kernel, so that no other machine could change
+   * what this one believes, and what was closed is where others see it. On any other one, a client
+   * that was given a delegation or a capability for a file may answer opens and attributes by
+   * itself and keep what it closed, also when that was revoked and it does not know yet.
+   */
+  default boolean isLocal(Path file) throws IOException {
+    return false;
+  }
 
   /**
    * Attributes by path. Fresh only right after an open of the same path: on a network filesystem

@@ -2,19 +2,14 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.LockedFile;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.store.LogContext;
@@ -22,7 +17,6 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,14 +40,14 @@ public final class LogReader {
 
   private final LogContext log;
   private final HorizonChain chain;
-  private final BucketCloser locks;
+  private final BucketCursors buckets;
   private final Segments segments;
   private volatile @Nullable Verifier lastVerifier;
 
   public LogReader(LogContext log) {
     this.log = log;
     this.chain = new HorizonChain(log);
-    this.locks = new BucketCloser(log);
+    this.buckets = new BucketCursors(log);
     this.segments = new Segments(log);
   }
 
@@ -94,6 +88,7 @@ public final class LogReader {
       return Long.MIN_VALUE;
     }
     var delivery = new Delivery(log, from, to, sink, objection);
+    chain.durable(tip.get());
     boolean unused = readSettled(tip.get(), from, to, delivery);
     return tip.get().record().to();
   }
@@ -187,7 +182,7 @@ public final class LogReader {
         records.add(record);
         buckets += record.buckets().size();
       }
-    } catch (NoSuchFileException | DamagedException e) {
+    } catch (IOException e) { // of a file that is removed: none, a stale handle, or another's bytes
       failure = e;
     }
     Optional<Checkpoint> checkpoint = chain.checkpoint();
@@ -214,7 +209,7 @@ public final class LogReader {
       delivery.begin();
       boolean more;
       try {
-        more = emit(open(bucket, b, keys), delivery);
+        more = emit(buckets.settled(bucket, b, keys), delivery);
       } catch (IOException e) {
         Optional<Checkpoint> checkpoint = chain.checkpoint();
         if (delivery.sinkFailed() || checkpoint.isEmpty() || checkpoint.get().to() < bucket.end()) {
@@ -247,6 +242,7 @@ public final class LogReader {
       if (tip.isPresent()) {
         settled = tip.get().record().to();
         number = tip.get().record().number();
+        chain.durable(tip.get());
         if (!readSettled(tip.get(), before, to, delivery)) {
           return settled;
         }
@@ -256,7 +252,7 @@ public final class LogReader {
     WitnessVerifier keys = verifier(Integer.MAX_VALUE);
     for (Bucket bucket : open) {
       delivery.begin();
-      if (!emit(openLive(bucket, keys), delivery)) {
+      if (!emit(buckets.live(bucket, keys), delivery)) {
         return settled;
       }
     }
@@ -303,100 +299,6 @@ public final class LogReader {
     return log.store().fresh().listAsPermitted(directory, log.store().fileMode());
   }
 
-  private List<DataFileCursor> open(Bucket bucket, ClosedBucket listed, WitnessVerifier keys)
-      throws IOException {
-    Path directory = log.layout().bucket(bucket);
-    BucketCloser.Closed closed =
-        locks
-            .readListed(bucket)
-            .orElseThrow(
-                () -> new DamagedException(LogLayout.lock(directory), 0, "a lock", "no file"));
-    if (!closed.digest().equals(listed.lockDigest())) {
-      throw new DamagedException(
-          LogLayout.lock(directory), 0, "SHA-256 " + listed.lockDigest(), closed.digest());
-    }
-    return open(bucket, directory, closed.lock().files(), keys);
-  }
-
-  private List<DataFileCursor> open(
-      Bucket bucket, Path directory, List<LockedFile> files, WitnessVerifier keys)
-      throws IOException {
-    var cursors = new ArrayList<DataFileCursor>();
-    try {
-      for (LockedFile f : files) {
-        if (f.validLength() > 0) {
-          Path path = LogLayout.dataFile(directory, f.name());
-          StoreFile in = openData(path);
-          cursors.add(cursor(bucket, path, in, f, true, keys));
-        }
-      }
-      return cursors;
-    } catch (IOException | RuntimeException e) {
-      for (DataFileCursor c : cursors) {
-        c.close();
-      }
-      throw e;
-    }
-  }
-
-  private StoreFile openData(Path path) throws IOException {
-    try {
-      return log.store().fresh().read(path);
-    } catch (NoSuchFileException e) {
-      throw new DamagedException(path, 0, "the data file that the lock lists", "no file");
-    }
-  }
-
-  private DataFileCursor cursor(
-      Bucket bucket,
-      Path path,
-      StoreFile in,
-      LockedFile file,
-      boolean settled,
-      WitnessVerifier keys)
-      throws IOException {
-    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
-    return new DataFileCursor(
-        path,
-        header,
-        in,
-        () -> log.store().fs().readUncached(path),
-        file,
-        settled,
-        new LeaseTable(keys, log.id()));
-  }
-
-  private List<DataFileCursor> openLive(Bucket bucket, WitnessVerifier keys) throws IOException {
-    Path directory = log.layout().bucket(bucket);
-    Optional<BucketCloser.Closed> closed = locks.read(bucket);
-    if (closed.isPresent()) {
-      return open(bucket, directory, closed.get().lock().files(), keys);
-    }
-    List<String> names;
-    try {
-      names = freshNames(directory);
-    } catch (NoSuchFileException e) {
-      // Closed meanwhile, and what was made for the listing was swept before it had its mode.
-      closed = locks.read(bucket);
-      if (closed.isPresent()) {
-        return open(bucket, directory, closed.get().lock().files(), keys);
-      }
-      throw e;
-    }
-    var cursors = new ArrayList<DataFileCursor>();
-    for (String entry : names) {
-      Optional<DataFileName> name = DataFileName.parse(entry);
-      if (name.isPresent()) {
-        Path path = directory.resolve(entry);
-        StoreFile in = openData(path);
-        long size = log.store().fs().status(path).size();
-        var whole = new LockedFile(name.get(), size, 0, 0, 0, 0, new byte[0]);
-        cursors.add(cursor(bucket, path, in, whole, false, keys));
-      }
-    }
-    return cursors;
-  }
-
   private static boolean emit(List<DataFileCursor> cursors, Delivery delivery) throws IOException {
     try {
       var merge = new Merge(cursors);
@@ -415,7 +317,6 @@ public final class LogReader {
 
   /** Cursors over all that a lock covers. */
   List<DataFileCursor> open(BucketLock lock, int trustedKeys) throws IOException {
-    Path directory = log.layout().bucket(lock.bucket());
-    return open(lock.bucket(), directory, lock.files(), verifier(trustedKeys));
+    return buckets.locked(lock, verifier(trustedKeys));
   }
 }

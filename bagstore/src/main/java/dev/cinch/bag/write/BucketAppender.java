@@ -254,7 +254,8 @@ final class BucketAppender {
   }
 
   private void write(StoreFile first, BucketFile file) throws IOException {
-    boolean sync = durability == Durability.SYNC;
+    // Where others may not see what was only closed, "visible" takes forcing too (step 4).
+    boolean sync = durability == Durability.SYNC || !fs.isLocal(file.path);
     if (encoder.oneStep()) {
       try (first) {
         first.write(encoder.whole());
@@ -279,7 +280,7 @@ final class BucketAppender {
         }
       }
     }
-    if (sync && file.length == 0) {
+    if (durability == Durability.SYNC && file.length == 0) {
       fs.forceDirectory(file.directory);
     }
   }
@@ -308,14 +309,17 @@ final class BucketAppender {
 
   /**
    * Whether the server's own time of the write lies before any closer may begin (section 5): by the
-   * change time that the server gave a write of ours a moment ago, and the monotonic clock since.
-   * Assumes that the server's clock never steps back, nor ahead by half the grace in a moment; that
-   * is why it is off by default.
+   * change time that the server gave a write of ours a moment ago, or a directory after it, and the
+   * monotonic clock since. Assumes that the server's clock never steps back, nor ahead by half the
+   * grace in a moment; that is why it is off by default.
    */
   private boolean clearlyEarly(BucketFile file) throws IOException {
     long now = log.store().time().monotonicNanos();
     if (!serverTimeKnown || now - serverTimeAt > SERVER_TIME_NANOS) {
-      serverTime = fs.status(file.path).changeTime();
+      serverTime =
+          fs.isLocal(file.path)
+              ? fs.status(file.path).changeTime()
+              : log.store().fsClock().now(); // the file's may be this client's, or old (N6)
       serverTimeAt = writeBegan; // not after that write, or a pause since would be forgotten
       serverTimeKnown = true;
     }

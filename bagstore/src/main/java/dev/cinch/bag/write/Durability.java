@@ -8,8 +8,9 @@ public enum Durability {
    */
   SYNC,
   /**
-   * Closed: as visible, and as durable, as close-to-open makes it. NFS writes back on close; a
-   * local disk does not.
+   * Visible to everybody, and as durable as that makes it. On a filesystem of one kernel files are
+   * closed and not forced, so that a power cut may lose it; on any other one they are forced, since
+   * a client may keep what it closed (rule N6).
    */
   CLOSE
 }

@@ -267,6 +267,11 @@ public final class FaultyFs implements StoreFs {
   }
 
   @Override
+  public boolean isLocal(Path file) throws IOException {
+    return inner.isLocal(file);
+  }
+
+  @Override
   public FileStatus status(Path path) throws IOException {
     return run(Kind.STATUS, path, () -> inner.status(path));
   }

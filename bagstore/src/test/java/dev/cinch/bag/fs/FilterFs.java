@@ -13,6 +13,11 @@ class FilterFs implements StoreFs {
   }
 
   @Override
+  public boolean isLocal(Path file) throws IOException {
+    return inner.isLocal(file);
+  }
+
+  @Override
   public FileStatus status(Path path) throws IOException {
     return inner.status(path);
   }

@@ -263,6 +263,11 @@ public final class MemoryFs {
     }
 
     @Override
+    public boolean isLocal(Path file) {
+      return true;
+    }
+
+    @Override
     public FileStatus status(Path path) throws IOException {
       synchronized (MemoryFs.this) {
         MemoryNode n = node(path);

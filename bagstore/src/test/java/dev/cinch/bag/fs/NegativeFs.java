@@ -66,8 +66,9 @@ public final class NegativeFs extends FilterFs {
 
   @Override
   public List<String> list(Path directory) throws IOException {
+    List<String> names = look(directory, () -> inner.list(directory));
     missing.removeIf(path -> directory.equals(path.getParent()));
-    return inner.list(directory);
+    return names;
   }
 
   @Override

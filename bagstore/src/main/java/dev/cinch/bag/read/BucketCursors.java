@@ -1,0 +1,150 @@
+package dev.cinch.bag.read;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Opens the data files of one bucket for reading: what a lock covers of them, or in a bucket that
+ * has none all that is there. The caller closes the cursors. Thread-safe.
+ */
+@CheckReturnValue
+final class BucketCursors {
+  private final LogContext log;
+  private final BucketCloser locks;
+
+  BucketCursors(LogContext log) {
+    this.log = log;
+    this.locks = new BucketCloser(log);
+  }
+
+  /** Of a bucket that a record lists. */
+  List<DataFileCursor> settled(Bucket bucket, ClosedBucket listed, WitnessVerifier keys)
+      throws IOException {
+    Path lock = LogLayout.lock(log.layout().bucket(bucket));
+    BucketCloser.Closed closed =
+        locks
+            .readListed(bucket)
+            .orElseThrow(() -> new DamagedException(lock, 0, "a lock", "no file"));
+    if (!closed.digest().equals(listed.lockDigest())) {
+      throw new DamagedException(lock, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
+    }
+    return locked(closed.lock(), keys);
+  }
+
+  /** All that a lock covers. */
+  List<DataFileCursor> locked(BucketLock lock, WitnessVerifier keys) throws IOException {
+    Path directory = log.layout().bucket(lock.bucket());
+    var opening = new Opening(lock.bucket(), directory, keys);
+    for (LockedFile f : lock.files()) {
+      if (f.validLength() > 0) {
+        opening.add(f);
+      }
+    }
+    return opening.cursors;
+  }
+
+  /** Of a bucket that is not settled; its lock is honoured if it has one (rule H4). */
+  List<DataFileCursor> live(Bucket bucket, WitnessVerifier keys) throws IOException {
+    Path directory = log.layout().bucket(bucket);
+    Optional<BucketCloser.Closed> closed = locks.read(bucket);
+    if (closed.isPresent()) {
+      return locked(closed.get().lock(), keys);
+    }
+    List<String> names;
+    try {
+      names = log.store().fresh().listAsPermitted(directory, log.store().fileMode());
+    } catch (NoSuchFileException e) {
+      // Closed meanwhile, and what was made for the listing was swept before it had its mode.
+      closed = locks.read(bucket);
+      if (closed.isPresent()) {
+        return locked(closed.get().lock(), keys);
+      }
+      throw e;
+    }
+    var opening = new Opening(bucket, directory, keys);
+    for (String entry : names) {
+      Optional<DataFileName> name = DataFileName.parse(entry);
+      if (name.isPresent()) {
+        opening.addGrowing(name.get());
+      }
+    }
+    return opening.cursors;
+  }
+
+  /** Files of one bucket, opened one after the other; an error closes those before. */
+  private final class Opening {
+    final List<DataFileCursor> cursors = new ArrayList<>();
+    private final Bucket bucket;
+    private final Path directory;
+    private final WitnessVerifier keys;
+
+    Opening(Bucket bucket, Path directory, WitnessVerifier keys) {
+      this.bucket = bucket;
+      this.directory = directory;
+      this.keys = keys;
+    }
+
+    void add(LockedFile file) throws IOException {
+      Path path = LogLayout.dataFile(directory, file.name());
+      try {
+        StoreFile in = log.store().fresh().read(path);
+        cursors.add(cursor(path, in, file, true));
+      } catch (NoSuchFileException e) {
+        closeAll();
+        throw new DamagedException(path, 0, "the data file that the lock lists", "no file");
+      } catch (IOException | RuntimeException e) {
+        closeAll();
+        throw e;
+      }
+    }
+
+    /** All of a file that others may be appending to. */
+    void addGrowing(DataFileName name) throws IOException {
+      Path path = LogLayout.dataFile(directory, name);
+      try {
+        StoreFile in = log.store().fresh().readGrowing(path);
+        var whole = new LockedFile(name, in.size(), 0, 0, 0, 0, new byte[0]);
+        cursors.add(cursor(path, in, whole, false));
+      } catch (IOException | RuntimeException e) {
+        closeAll();
+        throw e;
+      }
+    }
+
+    private DataFileCursor cursor(Path path, StoreFile in, LockedFile file, boolean settled)
+        throws IOException {
+      var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
+      return new DataFileCursor(
+          path,
+          header,
+          in,
+          () -> log.store().fs().readUncached(path),
+          file,
+          settled,
+          new LeaseTable(keys, log.id()));
+    }
+
+    private void closeAll() throws IOException {
+      for (DataFileCursor c : cursors) {
+        c.close();
+      }
+    }
+  }
+}
