@@ -14,7 +14,7 @@ final class ReaderActor extends Actor {
   ReaderActor(World world, Rng rng) {
     super(world, rng);
     this.follows = world.faults.has(FaultKind.DELEGATIONS) && rng.oneIn(2);
-    this.left = follows ? 3 * left : Math.min(left, 6);
+    this.left = follows ? 2 * left : Math.min(left, 6);
   }
 
   @Override

@@ -19,6 +19,10 @@ public final class ClientCache {
   private final Map<ServerNode, Data> data = new IdentityHashMap<>();
   private final Map<ServerNode, List<Piece>> dirty = new IdentityHashMap<>();
   private final Map<ServerNode, Delegation> delegations = new IdentityHashMap<>();
+  private final Map<Path, Delegation> byPath = new HashMap<>();
+
+  /** Revoked, and it does not know. */
+  private final List<Delegation> lost = new ArrayList<>();
 
   /** Data that a client has and the server has not. */
   record Piece(int offset, byte[] bytes) {
@@ -64,6 +68,8 @@ public final class ClientCache {
       d.node.delegations.remove(d);
     }
     delegations.clear();
+    byPath.clear();
+    lost.clear();
   }
 
   @Nullable Delegation delegation(ServerNode node) {
@@ -72,15 +78,16 @@ public final class ClientCache {
 
   /** One that was given for this name, whatever the name means at the server now. */
   @Nullable Delegation delegation(Path path) {
-    for (Delegation d : delegations.values()) {
-      if (d.path.equals(path)) {
-        return d;
-      }
-    }
-    return null;
+    return byPath.isEmpty() ? null : byPath.get(path);
   }
 
   void add(Delegation d) {
+    Delegation before = byPath.put(d.path, d);
+    if (before != null) { // of a file that had the name
+      delegations.remove(before.node);
+      before.node.delegations.remove(before);
+      lost.remove(before);
+    }
     delegations.put(d.node, d);
     d.node.delegations.add(d);
   }
@@ -88,17 +95,30 @@ public final class ClientCache {
   /** Acts on its end: what it allowed to believe is asked for again. */
   void end(Delegation d) {
     if (delegations.remove(d.node, d)) {
+      byPath.remove(d.path);
+      lost.remove(d);
       d.node.delegations.remove(d);
       forget(d.path);
       drop(d.node);
     }
   }
 
+  /** The server does not believe that it has it any more. */
+  void revoke(Delegation d, int unnoticed) {
+    d.revoked = true;
+    d.unnoticed = unnoticed;
+    for (Piece p : d.kept) {
+      clean(d.node, p);
+    }
+    d.kept.clear();
+    lost.add(d);
+  }
+
   /** The server answered, and said that some delegations are no more. */
   void heard() {
-    if (!delegations.isEmpty()) {
-      for (Delegation d : List.copyOf(delegations.values())) {
-        if (d.revoked && --d.unnoticed < 0) {
+    if (!lost.isEmpty()) {
+      for (Delegation d : List.copyOf(lost)) {
+        if (--d.unnoticed < 0) {
           end(d);
         }
       }

@@ -233,7 +233,7 @@ public final class ClientFs implements StoreFs {
 
   /** The server may give one to who opened a file that nobody else has open, or writes to. */
   private void delegate(Path file, ServerNode node, boolean writes) {
-    if (!delegates || faults.rng().oneIn(3)) {
+    if (!delegates || faults.stopped() || faults.rng().oneIn(3)) {
       return;
     }
     for (ClientFile f : node.open) {
@@ -259,16 +259,16 @@ public final class ClientFs implements StoreFs {
    * @param changes what is done; looks concern those alone who may write
    */
   private void recall(ServerNode node, boolean changes) {
+    if (node.delegations.isEmpty()) {
+      return;
+    }
     for (Delegation d : List.copyOf(node.delegations)) {
       if (d.revoked || d.holder == cache || !(changes || d.writes)) {
         continue;
       }
       if (faults.strike(FaultKind.DELEGATION_REVOKED)) {
-        d.revoked = true;
         boolean late = faults.rng().oneIn(2); // until it reads past its cache, or writes
-        d.unnoticed = late ? Integer.MAX_VALUE : (int) faults.rng().spread(1, 60);
-        d.kept.forEach(p -> d.holder.clean(node, p));
-        d.kept.clear();
+        d.holder.revoke(d, late ? Integer.MAX_VALUE : (int) faults.rng().spread(1, 60));
       } else {
         giveBack(d);
       }
