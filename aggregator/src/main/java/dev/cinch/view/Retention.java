@@ -259,6 +259,7 @@ public final class Retention {
     private long records;
     private long blocked;
     private @Nullable Path blockedAt;
+    private int blockedOwner;
     private @Nullable IOException blockedWhy;
 
     Remover(Consumer<Path> each) {
@@ -266,18 +267,25 @@ public final class Retention {
     }
 
     /** What one user may not remove keeps nothing else. */
-    private void blocked(Path directory, IOException e) {
+    private void blocked(Path directory, IOException e) throws IOException {
+      int owner;
+      try {
+        owner = fs.status(directory).uid();
+      } catch (NoSuchFileException gone) {
+        return; // somebody who may has retired it since
+      }
       if (blocked++ == 0) {
         blockedAt = directory;
+        blockedOwner = owner;
         blockedWhy = e;
       }
     }
 
-    void complain(Plan done) throws IOException {
+    void complain(Plan done) throws RetireBlockedException {
       Path at = blockedAt;
       IOException why = blockedWhy;
       if (at != null && why != null) {
-        throw new RetireBlockedException(at, fs.status(at).uid(), blocked - 1, done, why);
+        throw new RetireBlockedException(at, blockedOwner, blocked - 1, done, why);
       }
     }
 

@@ -63,7 +63,7 @@ record Plan(
 
   /** Whether what one user makes is closed to others until its mode is set. */
   boolean opensLate() {
-    return users > 1 && (umask & 0020) != 0;
+    return users != 1 && (umask & 0020) != 0;
   }
 
   static Plan draw(long seed) {

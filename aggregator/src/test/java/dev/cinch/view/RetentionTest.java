@@ -18,6 +18,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.write.Durability;
@@ -93,6 +94,27 @@ class RetentionTest {
     assertEquals(3, new Retention(log, HOUR).run().buckets());
     assertFalse(inBuckets(log).isEmpty());
     assertEquals(18, Lines.settled(log).size());
+  }
+
+  /** A damaged checkpoint that names too low a segment must not make messages vanish. */
+  @Test
+  void r1_segmentsThatEndBeforeTheCheckpointAreDamage() throws Exception {
+    Rig rig = rig(4, 2);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    Log log = open(rig);
+    assertEquals(2, new Retention(log, HOUR).run().buckets());
+    Checkpoint c = new HorizonChain(log.context()).checkpoint().orElseThrow();
+    assertEquals(2, c.segment());
+    StoreFs root = rig.disk.view(0);
+    Path name = log.context().layout().checkpoint(c.number());
+    root.unlink(name);
+    try (StoreFile out = root.create(name, 0664)) {
+      var less = new Checkpoint(c.log(), c.number(), c.to(), c.digest(), 1);
+      out.write(ByteBuffer.wrap(less.encode()));
+    }
+    DamagedException e = assertThrows(DamagedException.class, () -> Lines.settled(log));
+    assertTrue(String.valueOf(e.getMessage()).contains("a range up to " + c.to()), e.toString());
   }
 
   @Test
@@ -591,6 +613,23 @@ class RetentionTest {
       assertEquals(expected, live);
       assertEquals(new HorizonChain(log.context()).checkpoint().orElseThrow().to(), settled);
     }
+  }
+
+  @Test
+  void whatAnotherUserRemovesMeanwhileIsNotComplainedAbout() throws Exception {
+    Rig rig = rig(20, 2);
+    aggregate(rig);
+    List<String> expected = Lines.settled(open(rig));
+    rig.time.advanceMs(7_200_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log bob = rig.open(faulty);
+    Path buckets = bob.context().layout().buckets();
+    faulty.beforeFirst(
+        op -> op.kind() == Kind.STATUS && op.path().startsWith(buckets),
+        () -> assertEquals(2, new Retention(open(rig), HOUR).run().buckets()));
+    assertEquals(0, new Retention(bob, HOUR).run().buckets());
+    assertEquals(List.of(), inBuckets(bob));
+    assertEquals(expected, Lines.settled(bob));
   }
 
   @Test

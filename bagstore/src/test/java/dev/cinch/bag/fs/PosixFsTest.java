@@ -8,8 +8,11 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where direct reads are supported, and (tmpfs of older kernels) where they are not. */
 final class PosixFsTest {
@@ -41,6 +44,18 @@ final class PosixFsTest {
     ByteBuffer into = ByteBuffer.allocate(bytes.length + 1);
     assertEquals(bytes.length, readShared(file, into));
     assertEquals(7, into.get(bytes.length - 1));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 4_095, 4_096, 65_536, (1 << 20) + 77})
+  void theSizePastTheCacheIsWhereReadingEnds(int length, @TempDir Path directory) throws Exception {
+    Path file = directory.resolve("file");
+    Files.write(file, new byte[length]);
+    try (StoreFile in = fs.readUncached(file)) {
+      assertEquals(length, in.size());
+      Files.write(file, new byte[3], StandardOpenOption.APPEND);
+      assertEquals(length + 3, in.size());
+    }
   }
 
   @Test
