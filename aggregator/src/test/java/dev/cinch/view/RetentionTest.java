@@ -322,6 +322,44 @@ class RetentionTest {
     assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
   }
 
+  /** At each read of its data files everything is settled and retired, and the handle is stale. */
+  @Test
+  void h4_aLiveReadGoesOnFromSegmentsWhereABucketIsRetiredUnderIt() throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(k, 1);
+      Log log = open(rig);
+      for (int i = 0; i < 4; i++) {
+        Lines.append(log.writer(Durability.SYNC), i + "x".repeat(60_000));
+        Lines.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "short " + i);
+        rig.time.advanceMs(i == 1 ? 2_000 : 1);
+      }
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      Log slow = rig.open(faulty);
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (op.is(Kind.GET, ".log") && --left[0] == 0) {
+              settle(rig, log);
+              aggregate(rig);
+              assertTrue(new Retention(log, Duration.ZERO).run().buckets() > 1);
+              throw new FileSystemException("data", null, "Stale file handle");
+            }
+          });
+      var live = new ArrayList<String>();
+      long unused =
+          slow.reader()
+              .live(
+                  Lines.MIN,
+                  Lines.MAX,
+                  m -> live.add(Lines.line(m).replace(" false ", " true ")), // settled or not
+                  (m, file, why) -> {});
+      fired = left[0] <= 0;
+      assertEquals(fired ? Lines.settled(log) : 13, fired ? live : live.size(), "read " + k);
+      assertTrue(fired || k > 8, "reads: " + k);
+    }
+  }
+
   @Test
   void r2_aRecordRetiredUnderASettledReadIsNoError() throws Exception {
     Rig rig = rig(18, 3);
@@ -382,6 +420,14 @@ class RetentionTest {
   private static void advance(Log log, long to) throws IOException {
     try {
       log.horizon().advance(to, OptionalLong.empty());
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void settle(Rig rig, Log log) throws IOException {
+    try {
+      rig.settle(log);
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }

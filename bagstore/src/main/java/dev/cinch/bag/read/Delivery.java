@@ -1,5 +1,6 @@
 package dev.cinch.bag.read;
 
+import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.read.LogReader.Objection;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreSettings;
@@ -17,8 +18,10 @@ final class Delivery {
   private final MessageSink sink;
   private final Objection objection;
   private final boolean required;
-  private long done;
-  private long skip;
+  private long lastTimestamp;
+  private @Nullable DataFileName lastFile;
+  private long lastPosition;
+  private boolean again;
   private boolean sinkFailed;
 
   Delivery(LogContext log, long from, long to, MessageSink sink, Objection objection) {
@@ -29,15 +32,18 @@ final class Delivery {
     this.required = log.store().settings().leases() == StoreSettings.Leases.REQUIRED;
   }
 
-  /** A bucket begins: from now on messages are counted anew. */
-  void begin() {
-    done = 0;
-    skip = 0;
+  /** What comes now begins again, in the same order: the messages up to the last are skipped. */
+  void again() {
+    again = true;
   }
 
-  /** The same bucket begins again from another source, in the same order. */
-  void again() {
-    skip = done;
+  private boolean isDone(Message m) {
+    DataFileName file = lastFile;
+    if (file == null || m.timestamp() != lastTimestamp) {
+      return file != null && m.timestamp() < lastTimestamp;
+    }
+    int order = m.file().toString().compareTo(file.toString());
+    return order < 0 || order == 0 && m.position() <= lastPosition;
   }
 
   /** Whether the exception on its way came from the sink, and not from the store. */
@@ -56,11 +62,15 @@ final class Delivery {
     if (timestamp < from || timestamp >= to) {
       return true;
     }
-    if (skip > 0) {
-      skip--;
-      return true;
+    if (again) {
+      if (isDone(m)) {
+        return true;
+      }
+      again = false;
     }
-    done++;
+    lastTimestamp = timestamp;
+    lastFile = m.file();
+    lastPosition = m.position();
     String why = null;
     if (required) {
       why = set == null ? "it names no lease" : set.objection(timestamp);

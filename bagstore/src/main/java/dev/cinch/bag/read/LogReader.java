@@ -122,7 +122,6 @@ public final class LogReader {
       Optional<Checkpoint> checkpoint = chain.checkpoint();
       if (checkpoint.isPresent() && at < checkpoint.get().to()) {
         long retired = Math.min(end, checkpoint.get().to());
-        delivery.begin();
         if (!segments.read(at, retired, checkpoint.get().segment(), delivery)) {
           return false;
         }
@@ -206,7 +205,6 @@ public final class LogReader {
       if (keys == null) {
         keys = verifier(record.trustedKeys());
       }
-      delivery.begin();
       boolean more;
       try {
         more = emit(buckets.settled(bucket, b, keys), delivery);
@@ -234,29 +232,42 @@ public final class LogReader {
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
     var delivery = new Delivery(log, from, to, sink, objection);
     long settled = Long.MIN_VALUE;
-    long number = 0;
-    List<Bucket> open;
-    do {
-      Optional<Link> tip = chain.permittedTip();
-      long before = Math.max(from, settled);
-      if (tip.isPresent()) {
-        settled = tip.get().record().to();
-        number = tip.get().record().number();
-        chain.durable(tip.get());
-        if (!readSettled(tip.get(), before, to, delivery)) {
-          return settled;
+    while (true) {
+      long number = 0;
+      List<Bucket> open;
+      do {
+        Optional<Link> tip = chain.permittedTip();
+        long before = Math.max(from, settled);
+        if (tip.isPresent()) {
+          settled = tip.get().record().to();
+          number = tip.get().record().number();
+          chain.durable(tip.get());
+          if (!readSettled(tip.get(), before, to, delivery)) {
+            return settled;
+          }
         }
-      }
-      open = openBuckets(Math.max(from, settled), to);
-    } while (retiredPast(number));
-    WitnessVerifier keys = verifier(Integer.MAX_VALUE);
-    for (Bucket bucket : open) {
-      delivery.begin();
-      if (!emit(buckets.live(bucket, keys), delivery)) {
+        open = openBuckets(Math.max(from, settled), to);
+      } while (retiredPast(number));
+      try {
+        boolean unused = readOpen(open, delivery);
         return settled;
+      } catch (IOException e) {
+        if (delivery.sinkFailed() || !retiredAfter(settled)) {
+          throw e;
+        }
+        delivery.again(); // settled and retired under our hands: segments have it
       }
     }
-    return settled;
+  }
+
+  private boolean readOpen(List<Bucket> open, Delivery delivery) throws IOException {
+    WitnessVerifier keys = verifier(Integer.MAX_VALUE);
+    for (Bucket bucket : open) {
+      if (!emit(buckets.live(bucket, keys), delivery)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /**
