@@ -241,7 +241,7 @@ public final class Store {
     LogLayout layout = context.layout().log(name);
     byte[] bytes;
     try {
-      bytes = context.fresh().readAll(layout.identity(), MAX_SETTINGS);
+      bytes = identity(layout);
     } catch (NoSuchFileException e) {
       throw new NotAStoreException(
           "there is no log \"" + name + "\" in " + context.layout().root());
@@ -249,6 +249,19 @@ public final class Store {
     Fields in = Envelope.decode(IDENTITY, bytes, layout.identity());
     return new Log(
         new LogContext(context, layout, in.id("log"), in.number("created")), timestamps, share);
+  }
+
+  private byte[] identity(LogLayout layout) throws IOException {
+    try {
+      return context.fresh().readAll(layout.identity(), MAX_SETTINGS);
+    } catch (NoSuchFileException e) {
+      // Or a cache says so, which only a new listing renews (rules N2, N3).
+      if (!permittedLogs().contains(layout.name())) {
+        throw e;
+      }
+      List<String> unused = context.fresh().listAsPermitted(layout.root(), context.fileMode());
+      return context.fresh().readAll(layout.identity(), MAX_SETTINGS);
+    }
   }
 
   /**

@@ -14,6 +14,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.write.Durability;
@@ -167,10 +168,12 @@ class FsRulesTest {
     ledger.check(Ledger.settled(log));
   }
 
-  @Test
-  void n3_aNewLogIsFoundThoughItsDirectoryWasMissing() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void n3_aNewLogIsFoundThoughItsDirectoryWasMissing(boolean staleListing) throws Exception {
     var name = new LogName("more");
-    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    StoreFs bob = rig.disk.view(Rig.BOB);
+    var negative = new NegativeFs(staleListing ? new StaleListFs(bob) : bob);
     Store store = Store.open(rig.root, rig.environment(negative, rig.time));
     assertThrows(NotAStoreException.class, () -> store.log(name));
     Store other = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));

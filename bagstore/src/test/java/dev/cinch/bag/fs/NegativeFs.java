@@ -67,7 +67,7 @@ public final class NegativeFs extends FilterFs {
   @Override
   public List<String> list(Path directory) throws IOException {
     List<String> names = look(directory, () -> inner.list(directory));
-    missing.removeIf(path -> directory.equals(path.getParent()));
+    names.forEach(name -> missing.remove(directory.resolve(name)));
     return names;
   }
 
