@@ -332,7 +332,7 @@ public final class PosixFs implements StoreFs {
       if (alignment == 1) {
         return size;
       }
-      var more = ByteBuffer.allocate(Math.max(alignment, 1 << 16));
+      var more = ByteBuffer.allocate(1 << 16);
       while (true) {
         more.clear();
         int n = read(more, size);

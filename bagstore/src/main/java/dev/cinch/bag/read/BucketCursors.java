@@ -120,10 +120,18 @@ final class BucketCursors {
       Path path = LogLayout.dataFile(directory, name);
       try {
         StoreFile in = log.store().fresh().readGrowing(path);
-        var whole = new LockedFile(name, in.size(), 0, 0, 0, 0, new byte[0]);
-        cursors.add(cursor(path, in, whole, false));
+        cursors.add(cursor(path, in, whole(name, in), false));
       } catch (IOException | RuntimeException e) {
         closeAll();
+        throw e;
+      }
+    }
+
+    private static LockedFile whole(DataFileName name, StoreFile in) throws IOException {
+      try {
+        return new LockedFile(name, in.size(), 0, 0, 0, 0, new byte[0]);
+      } catch (IOException | RuntimeException e) {
+        in.close();
         throw e;
       }
     }
@@ -131,14 +139,19 @@ final class BucketCursors {
     private DataFileCursor cursor(Path path, StoreFile in, LockedFile file, boolean settled)
         throws IOException {
       var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
-      return new DataFileCursor(
-          path,
-          header,
-          in,
-          () -> log.store().fs().readUncached(path),
-          file,
-          settled,
-          new LeaseTable(keys, log.id()));
+      try {
+        return new DataFileCursor(
+            path,
+            header,
+            in,
+            () -> log.store().fs().readUncached(path),
+            file,
+            settled,
+            new LeaseTable(keys, log.id()));
+      } catch (IOException | RuntimeException e) {
+        in.close();
+        throw e;
+      }
     }
 
     private void closeAll() throws IOException {
