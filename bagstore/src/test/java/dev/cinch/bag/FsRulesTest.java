@@ -17,6 +17,7 @@ import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
@@ -210,8 +211,10 @@ class FsRulesTest {
   @Test
   void n6_aDelegationDoesNotAnswerHowLongAFileIs() throws Exception {
     LogWriter writer = alice().writer(Durability.SYNC);
-    ledger.append(writer, "one");
-    Log closer = rig.open(new DelegatedFs(rig.disk.view(Rig.BOB)));
+    Path file = file(ledger.append(writer, "one"));
+    var delegated = new DelegatedFs(rig.disk.view(Rig.BOB));
+    delegated.read(file).close(); // and now it has one
+    Log closer = rig.open(delegated);
     assertEquals(List.of("one"), Ledger.live(closer));
     ledger.append(writer, "two");
     assertEquals(List.of("one", "two"), Ledger.live(closer));
@@ -228,6 +231,45 @@ class FsRulesTest {
     ledger.append(writer, "two", Ledger.payload("two", length));
     rig.settle(bob());
     ledger.check(Ledger.settled(bob()));
+  }
+
+  /** The change time of its own file can be an old one, or of its own making. */
+  @Test
+  void n6_whoConfirmsLateAsksForTheTimeOfADirectoryMadeAfterTheWrite() throws Exception {
+    StoreSettings d = StoreSettings.DEFAULT;
+    var settings =
+        new StoreSettings(
+            d.bucketWidthMs(),
+            d.graceMs(),
+            d.clockAheadMs(),
+            d.clockBehindMs(),
+            d.timestampDistanceMs(),
+            d.slowAppendMs(),
+            d.longestLeaseMs(),
+            d.leaseMarginMs(),
+            d.fileMode(),
+            d.directoryMode(),
+            d.group(),
+            d.messageLimit(),
+            StoreSettings.Confirm.LATE,
+            d.leases());
+    Rig late = Rig.memory(21, settings);
+    var fs = new FaultyFs(new DelegatedFs(late.disk.view(Rig.ALICE)));
+    LogWriter writer = late.open(fs).writer(Durability.SYNC);
+    ledger.append(writer, "one");
+    int before = fs.trace().size();
+    late.time.advanceMs(200);
+    assertInstanceOf(Receipt.Committed.class, ledger.append(writer, "two"));
+    List<Op> ops = fs.trace().subList(before, fs.trace().size());
+    int written = ops.indexOf(new Op(Kind.WRITE, ops.get(0).path()));
+    Path clock = late.root.resolve("clock");
+    assertTrue(written >= 0, ops.toString());
+    assertTrue(
+        ops.subList(written, ops.size()).stream()
+            .anyMatch(op -> op.kind() == Kind.MKDIR && op.path().startsWith(clock)),
+        ops.toString());
+    assertFalse(ops.stream().anyMatch(op -> op.is(Kind.STATUS, ".log")), ops.toString());
+    assertFalse(ops.stream().anyMatch(op -> op.is(Kind.READ_UNCACHED, "prelock")), ops.toString());
   }
 
   @Test

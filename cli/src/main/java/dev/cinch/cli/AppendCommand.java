@@ -83,7 +83,7 @@ final class AppendCommand implements Callable<Integer> {
       names = "--durability",
       paramLabel = "HOW",
       defaultValue = "SYNC",
-      description = "sync: survives a power cut. close: as durable as closing a file is. sync.")
+      description = "sync: survives a power cut. close: forces nothing on a local filesystem. sync.")
   Durability durability;
 
   @Option(
