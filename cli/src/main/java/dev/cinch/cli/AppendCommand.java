@@ -83,7 +83,8 @@ final class AppendCommand implements Callable<Integer> {
       names = "--durability",
       paramLabel = "HOW",
       defaultValue = "SYNC",
-      description = "sync: survives a power cut. close: forces nothing on a local filesystem. sync.")
+      description =
+          "sync: survives a power cut. close: forces nothing on a local filesystem. sync.")
   Durability durability;
 
   @Option(
