@@ -17,6 +17,7 @@ import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -312,7 +313,8 @@ public final class Retention {
       } catch (NoSuchFileException e) {
         LOG.debug("{}: somebody else retired it", directory);
       } catch (DirectoryNotEmptyException e) {
-        LOG.info("{}: a late writer came back; the next run retires it", directory);
+        LOG.info(
+            "{}: a late writer came back, or has a file open; the next run retires it", directory);
       } catch (AccessDeniedException e) {
         blocked(directory, e);
       }
@@ -334,6 +336,13 @@ public final class Retention {
         fs.unlink(file);
       } catch (NoSuchFileException e) {
         // Another run, or an earlier one that a crash stopped, was here.
+      } catch (AccessDeniedException e) {
+        throw e;
+      } catch (FileSystemException e) {
+        if (!LogLayout.isHeldOpen(String.valueOf(file.getFileName()))) {
+          throw e;
+        }
+        LOG.debug("{}: a process of this machine has it open: {}", file, e.toString());
       }
     }
 

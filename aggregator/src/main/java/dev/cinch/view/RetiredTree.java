@@ -100,7 +100,7 @@ final class RetiredTree {
         boolean retired =
             parsed.isPresent()
                 ? parsed.getAsLong() < number
-                : group < stays && LogLayout.isTemporary(name);
+                : group < stays && (LogLayout.isTemporary(name) || LogLayout.isHeldOpen(name));
         if (retired) {
           visitor.record(directory.resolve(name));
         }

@@ -89,6 +89,20 @@ class LateWriterTest {
   }
 
   @Test
+  void r3_whoKeptItsFileOpenThroughARetirementIsRejected() throws Exception {
+    Rig rig = Rig.memory(5);
+    int[] writes = {0};
+    FaultyFs fs =
+        pausedBefore(rig, op -> op.is(Kind.WRITE, ".log") && ++writes[0] == 2, () -> retire(rig));
+    LogWriter writer = rig.open(fs).writer(Durability.SYNC);
+    assertInstanceOf(
+        Receipt.Committed.class, writer.append("in time".getBytes(StandardCharsets.UTF_8)));
+    assertInstanceOf(
+        Receipt.Rejected.class, writer.append("late".getBytes(StandardCharsets.UTF_8)));
+    assertEquals(1, Lines.settled(rig.open(rig.disk.view(Rig.BOB))).size());
+  }
+
+  @Test
   void r1_whoComesToABucketThatNeverWasIsRejected() throws Exception {
     Rig rig = Rig.memory(3);
     FaultyFs fs =

@@ -59,8 +59,8 @@ class AppendRulesTest {
   @ParameterizedTest
   @EnumSource(
       value = Kind.class,
-      names = {"WRITE", "FORCE", "CLOSE"})
-  void a1_anErrorOfWriteForceOrCloseIsResolvedFromTheRecord(Kind kind) throws Exception {
+      names = {"WRITE", "FORCE"})
+  void a1_anErrorOfWriteOrForceIsResolvedFromTheRecord(Kind kind) throws Exception {
     LogWriter writer = writer();
     fs.arm(1, Fault.ERROR_AFTER, op -> op.is(kind, ".log"));
     // The bytes are there, whole, and forced or soon will be: so the record says COMMITTED.
@@ -69,6 +69,60 @@ class AppendRulesTest {
     fs.arm(1, Fault.ERROR_BEFORE, op -> op.is(Kind.WRITE, ".log"));
     assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "before"));
     finish();
+  }
+
+  @Test
+  void n4_anErrorOfClosingAFileConcernsNoneOfItsBatches() throws Exception {
+    LogWriter writer = writer();
+    Log log = rig.open(fs);
+    Path left = path(log, ledger.append(writer, "one"));
+    rig.time.advanceMs(10_000);
+    fs.arm(1, Fault.ERROR_AFTER, op -> op.is(Kind.CLOSE, left.getFileName().toString()));
+    Path next = path(log, ledger.append(writer, "two"));
+    assertTrue(fs.fired());
+    assertNotEquals(left.getParent(), next.getParent());
+    assertFalse(fs.trace().stream().anyMatch(op -> op.kind() == Kind.LINK)); // no verdict needed
+    finish();
+  }
+
+  @Test
+  void a1_aFileStaysOpenForItsBucketAndNoLonger() throws Exception {
+    LogWriter writer = writer();
+    for (int i = 0; i < 3; i++) {
+      ledger.append(writer, "m" + i);
+    }
+    assertEquals(1, count(Kind.CREATE));
+    assertEquals(0, count(Kind.APPEND));
+    assertEquals(1, open());
+    fs.arm(1, Fault.ERROR_AFTER, op -> op.is(Kind.FORCE, ".log"));
+    ledger.append(writer, "fails");
+    assertEquals(0, open());
+    ledger.append(writer, "another");
+    rig.time.advanceMs(10_000);
+    ledger.append(writer, "next bucket");
+    assertEquals(1, open());
+    fs.beforeFirst(
+        op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(rig.open(rig.disk.view(Rig.BOB))));
+    ledger.append(writer, "closed under it");
+    assertEquals(0, open());
+    ledger.append(writer, "last");
+    assertEquals(1, open());
+    writer.close();
+    assertEquals(0, open());
+    finish();
+  }
+
+  private long count(Kind kind) {
+    return fs.trace().stream().filter(op -> op.is(kind, ".log")).count();
+  }
+
+  /** Handles of data files, readers' too. */
+  private long open() {
+    return count(Kind.CREATE)
+        + count(Kind.APPEND)
+        + count(Kind.READ)
+        + count(Kind.READ_UNCACHED)
+        - count(Kind.CLOSE);
   }
 
   @Test
@@ -87,7 +141,7 @@ class AppendRulesTest {
     var reachable = new boolean[] {true};
     fs.before(
         op -> {
-          if (op.is(Kind.CLOSE, ".log") && failures[0] == 0) {
+          if (op.is(Kind.FORCE, ".log") && failures[0] == 0) {
             reachable[0] = false;
           }
           if (!reachable[0]) {
@@ -222,7 +276,7 @@ class AppendRulesTest {
       fs.clearTrace();
       ledger.append(writer, "m" + i);
       List<Op> trace = fs.trace();
-      assertTrue(last(trace, Kind.STATUS, "prelock") > last(trace, Kind.CLOSE, ".log"));
+      assertTrue(last(trace, Kind.STATUS, "prelock") > last(trace, Kind.FORCE, ".log"));
     }
     // And what it sees decides: a mark set between write and look.
     Log closer = rig.open(rig.disk.view(Rig.BOB));
@@ -259,7 +313,7 @@ class AppendRulesTest {
       ledger.append(writer, "p" + process);
       List<Op> trace = fs.trace();
       int intents = last(trace, Kind.LIST, "intents");
-      assertTrue(intents > last(trace, Kind.CLOSE, ".log"));
+      assertTrue(intents > last(trace, Kind.FORCE, ".log"));
       assertTrue(last(trace, Kind.LIST, "records") > intents);
     }
   }
@@ -287,7 +341,7 @@ class AppendRulesTest {
         () -> {
           fs.clearTrace();
           receipts.add(ledger.append(writer, "second"));
-          assertTrue(last(fs.trace(), Kind.LIST, "intents") > last(fs.trace(), Kind.CLOSE, ".log"));
+          assertTrue(last(fs.trace(), Kind.LIST, "intents") > last(fs.trace(), Kind.FORCE, ".log"));
           assertTrue(fs.trace().stream().anyMatch(op -> op.is(Kind.LINK, "0000000001")));
         });
     receipts.add(ledger.append(writer, "first"));

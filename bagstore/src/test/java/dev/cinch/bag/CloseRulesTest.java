@@ -177,7 +177,7 @@ class CloseRulesTest {
             }
           });
       Log closer = rig.open(closerFs);
-      writerFs.beforeFirst(op -> op.is(Kind.APPEND, ".log"), () -> rig.settle(closer));
+      writerFs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(closer));
       assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late " + writerUid));
       append(writer, "next " + writerUid, 0);
       rig.settle(closer);

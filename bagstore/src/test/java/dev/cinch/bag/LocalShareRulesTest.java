@@ -212,6 +212,18 @@ class LocalShareRulesTest {
   }
 
   @Test
+  void aFileWhoseClosingFailedIsLeftToNobody() throws Exception {
+    var fs = new FaultyFs(alice);
+    LogWriter writer = writer(fs, rig.time, slots, Durability.SYNC);
+    append(writer);
+    fs.arm(1, Fault.ERROR_AFTER, op -> op.is(Kind.CLOSE, ".log"));
+    writer.close();
+    assertTrue(fs.fired());
+    brief();
+    finish(2);
+  }
+
+  @Test
   void a6_theHorizonIsLookedAtByEachProcess() throws Exception {
     brief();
     var fs = new FaultyFs(alice);

@@ -21,6 +21,9 @@ public final class ClientCache {
   private final Map<ServerNode, Delegation> delegations = new IdentityHashMap<>();
   private final Map<Path, Delegation> byPath = new HashMap<>();
 
+  /** Removed here while open here: the names under which they stay until that is over. */
+  private final Map<ServerNode, Path> laidAside = new IdentityHashMap<>();
+
   /** Revoked, and it does not know. */
   private final List<Delegation> lost = new ArrayList<>();
 
@@ -70,6 +73,20 @@ public final class ClientCache {
     delegations.clear();
     byPath.clear();
     lost.clear();
+    laidAside.clear(); // these names stay
+  }
+
+  void layAside(ServerNode node, Path name) {
+    laidAside.put(node, name);
+  }
+
+  boolean isLaidAside(ServerNode node) {
+    return laidAside.containsKey(node);
+  }
+
+  /** One that was laid aside is open no more. */
+  @Nullable Path endAside(ServerNode node) {
+    return laidAside.isEmpty() ? null : laidAside.remove(node);
   }
 
   @Nullable Delegation delegation(ServerNode node) {

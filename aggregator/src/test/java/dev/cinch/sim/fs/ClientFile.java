@@ -77,10 +77,8 @@ final class ClientFile implements StoreFile, Gate.Killable {
     this.under = cache.delegation(node);
     this.boots = server.boots();
     this.position = !appends ? 0 : under != null ? data.size : node.bytes.length;
-    if (writes) {
-      gate.opened(this);
-    }
-    if (faults.has(FaultKind.DELEGATIONS)) {
+    gate.opened(this);
+    if (server.kind() == FsKind.NFS) {
       node.open.add(this);
     }
   }
@@ -356,8 +354,9 @@ final class ClientFile implements StoreFile, Gate.Killable {
       return;
     }
     closed = true;
-    node.open.remove(this);
+    leave();
     if (!writes) {
+      gate.closed(this);
       return; // nothing can go wrong, and nobody else learns of it
     }
     gate.enter(Op.CLOSE, path);
@@ -369,6 +368,17 @@ final class ClientFile implements StoreFile, Gate.Killable {
     }
     gate.closed(this);
     gate.leave(Op.CLOSE, path);
+  }
+
+  /** The last one of this client removes what was removed while it was open. */
+  private void leave() {
+    node.open.remove(this);
+    if (node.open.stream().noneMatch(f -> f.isOf(cache))) {
+      Path aside = cache.endAside(node);
+      if (aside != null) {
+        server.removeIfThere(aside, node);
+      }
+    }
   }
 
   /** With a delegation for writing nobody needs to see it yet; it leaves a while later. */
@@ -391,14 +401,14 @@ final class ClientFile implements StoreFile, Gate.Killable {
   /** Its process never learnt that it has it. */
   void abandon() {
     closed = true;
-    node.open.remove(this);
+    leave();
     gate.closed(this);
   }
 
   /** What the kernel does about the buffers of a process that was killed. */
   @Override
   public void killed(boolean machineToo) {
-    node.open.remove(this);
+    leave();
     for (Piece p : unsent) {
       cache.clean(node, p);
       boolean lost = machineToo && faults.rng().oneIn(2);

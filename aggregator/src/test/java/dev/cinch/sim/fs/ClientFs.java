@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * always asks the server.
  */
 public final class ClientFs implements StoreFs {
+  private static final String SILLY = ".nfs";
+
   private final ServerTree server;
   private final ClientCache cache;
   private final Faults faults;
@@ -451,7 +453,16 @@ public final class ClientFs implements StoreFs {
         file,
         () -> {
           recallAll(file);
-          server.remove(file, false, user);
+          ServerNode node = server.kind() == FsKind.NFS ? server.get(file) : null;
+          if (node == null || node.open.stream().noneMatch(f -> f.isOf(cache))) {
+            server.remove(file, false, user);
+          } else if (cache.isLaidAside(node)) {
+            throw inputOutput(file, "Device or resource busy");
+          } else { // it stays under another name until nobody here has it open
+            Path aside = file.resolveSibling(SILLY + node.inode + "-" + server.boots());
+            server.rename(file, aside, user);
+            cache.layAside(node, aside);
+          }
           changed(file);
           return true;
         });

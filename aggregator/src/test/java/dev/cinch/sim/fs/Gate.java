@@ -16,7 +16,7 @@ public interface Gate {
   /** An operation is about to fail. */
   void failed(Op op, Path path, Exception why);
 
-  /** The process has a file open for writing, until {@link #closed}. */
+  /** The process has a file open, until {@link #closed}. */
   void opened(Killable file);
 
   void closed(Killable file);

@@ -187,6 +187,28 @@ public final class ServerTree {
     }
   }
 
+  /** Removes a name that another client may have removed meanwhile. */
+  void removeIfThere(Path path, ServerNode node) {
+    if (nodes.get(path) == node) {
+      try {
+        remove(path, false, 0);
+      } catch (IOException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+
+  /** What a client does that removes a file which one of its processes has open. */
+  void rename(Path path, Path to, int user) throws IOException {
+    ServerNode node = get(path);
+    ServerNode parent = parent(path, user);
+    nodes.remove(path);
+    parent.children().remove(String.valueOf(path.getFileName()));
+    nodes.put(to, node);
+    parent.children().put(String.valueOf(to.getFileName()), node);
+    node.changeTime = parent.changeTime = tick();
+  }
+
   void chmod(Path path, int mode, int user) throws IOException {
     ServerNode node = get(path);
     if (user != 0 && node.uid != user) {

@@ -137,15 +137,7 @@ final class BucketVerifier {
   }
 
   void foreign(Path path) {
-    String name = String.valueOf(path.getFileName());
-    tally.found(
-        Finding.note(
-            path,
-            0,
-            "nothing else",
-            LogLayout.isTemporary(name)
-                ? "a temporary entry that a crash left"
-                : "a foreign file"));
+    tally.found(Finding.foreign(path));
   }
 
   /** The lock is damaged: what the files themselves say is all there is to go by. */

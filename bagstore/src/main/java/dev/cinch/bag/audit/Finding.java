@@ -1,6 +1,7 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.layout.LogLayout;
 import java.nio.file.Path;
 
 /**
@@ -32,6 +33,20 @@ public record Finding(Severity severity, Path path, long offset, String expected
 
   static Finding note(Path path, long offset, String expected, String actual) {
     return new Finding(Severity.NOTE, path, offset, expected, actual);
+  }
+
+  /** Something that Cinch did not put there, or that somebody left. */
+  static Finding foreign(Path path) {
+    String name = String.valueOf(path.getFileName());
+    return note(
+        path,
+        0,
+        "nothing else",
+        LogLayout.isTemporary(name)
+            ? "a temporary entry that a crash left"
+            : LogLayout.isHeldOpen(name)
+                ? "a removed file that a process had open"
+                : "a foreign file");
   }
 
   static Finding of(DamagedException e) {

@@ -54,9 +54,7 @@ final class SegmentsVerifier {
       if (n.isPresent()) {
         segment(n.getAsLong());
       } else if (!LogLayout.isTemporary(name)) {
-        tally.found(
-            Finding.note(
-                log.layout().segments().resolve(name), 0, "nothing else", "a foreign file"));
+        tally.found(Finding.foreign(log.layout().segments().resolve(name)));
       }
     }
     for (String name : list(log.layout().checkpoints())) {

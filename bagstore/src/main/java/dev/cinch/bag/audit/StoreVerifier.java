@@ -7,7 +7,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.layout.CeilingName;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
@@ -167,12 +166,6 @@ public final class StoreVerifier {
   }
 
   private void foreign(Path path) {
-    boolean temporary = LogLayout.isTemporary(String.valueOf(path.getFileName()));
-    tally.found(
-        Finding.note(
-            path,
-            0,
-            "nothing else",
-            temporary ? "a temporary entry that a crash left" : "a foreign file"));
+    tally.found(Finding.foreign(path));
   }
 }

@@ -110,6 +110,14 @@ public record LogLayout(Path root, LogName name) {
     return name.startsWith(TEMPORARY_PREFIX);
   }
 
+  /**
+   * Whether an NFS client gave a file this name that was removed while a process had it open. It
+   * goes when that process closes it; until then that client alone can't remove it.
+   */
+  public static boolean isHeldOpen(String name) {
+    return name.startsWith(".nfs");
+  }
+
   public Path horizon() {
     return root.resolve("horizon");
   }

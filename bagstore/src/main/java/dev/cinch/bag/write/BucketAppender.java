@@ -1,5 +1,7 @@
 package dev.cinch.bag.write;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.format.FileHeader;
@@ -89,14 +91,17 @@ final class BucketAppender {
       return rejected("its timestamp is now %.3f s ahead of the clock".formatted(ahead / 1e9));
     }
     BucketFile file = current;
-    StoreFile created = null;
     current = null; // until it is confirmed: whatever ends this early, nobody goes on with it
     if (file == null || !file.bucket.equals(batch.bucket)) {
+      if (file != null) {
+        file.leave();
+      }
       try { // step 2; before the first byte, an error means REJECTED (rule A1)
         file = enter(batch);
-        if (file.length == 0) {
-          created = fs.create(file.path, settings.fileMode());
-        }
+        file.out =
+            file.length == 0
+                ? fs.create(file.path, settings.fileMode())
+                : fs.append(file.path); // taken over
       } catch (AccessDeniedException e) {
         return rejected("the bucket is closed to this user: " + e.getMessage());
       } catch (IOException e) {
@@ -110,10 +115,9 @@ final class BucketAppender {
     var unknown = new Attempt.Unknown(batch.bucket, file.name, encoder.newLength(), position, "");
     writeBegan = log.store().time().monotonicNanos();
     try {
-      StoreFile out = created != null ? created : fs.append(file.path);
-      write(out, file); // step 3
+      write(file); // step 3
     } catch (IOException e) {
-      return failed(unknown, e);
+      return failed(unknown, file, e);
     }
     encoder.applyTo(file, batch);
     try { // step 4
@@ -121,10 +125,11 @@ final class BucketAppender {
         current = file;
         return new Attempt.Known(new PendingBatch.Outcome.Committed(file.name, position));
       }
-      return why(unknown, "the bucket is being closed");
     } catch (IOException e) {
-      return failed(unknown, e);
+      return failed(unknown, file, e);
     }
+    file.leave();
+    return why(unknown, "the bucket is being closed");
   }
 
   /**
@@ -134,8 +139,9 @@ final class BucketAppender {
   void release() {
     BucketFile file = current;
     current = null;
+    boolean whole = file != null && file.leave();
     if (baton != null) {
-      baton.pass(file);
+      baton.pass(whole ? file : null);
     }
   }
 
@@ -152,7 +158,8 @@ final class BucketAppender {
    * After a failed, partial or interrupted write a writer never appends to that file again (rule
    * A2).
    */
-  private Attempt failed(Attempt.Unknown unknown, IOException e) {
+  private Attempt failed(Attempt.Unknown unknown, BucketFile file, IOException e) {
+    file.leave();
     LOG.debug("{}: write not confirmed: {}", unknown.file(), e.toString());
     incarnation = Id.random(log.store().random());
     return why(unknown, message(e));
@@ -253,32 +260,23 @@ final class BucketAppender {
     }
   }
 
-  private void write(StoreFile first, BucketFile file) throws IOException {
-    // Where others may not see what was only closed, "visible" takes forcing too (step 4).
+  private void write(BucketFile file) throws IOException {
+    StoreFile out = requireNonNull(file.out);
+    // Where others may not see what was only written, "visible" takes forcing too (step 4).
     boolean sync = durability == Durability.SYNC || !fs.isLocal(file.path);
     if (encoder.oneStep()) {
-      try (first) {
-        first.write(encoder.whole());
-        if (sync) {
-          first.force();
-        }
-      }
+      out.write(encoder.whole());
     } else {
       // Two steps: the last bytes are only written once the others are there, and so prove them
       // (rule C3).
-      try (first) {
-        first.write(encoder.allButTrailer());
-        if (sync) {
-          first.force();
-          first.write(encoder.trailer());
-          first.force();
-        }
+      out.write(encoder.allButTrailer());
+      if (sync) {
+        out.force();
       }
-      if (!sync) {
-        try (StoreFile again = fs.append(file.path)) {
-          again.write(encoder.trailer());
-        }
-      }
+      out.write(encoder.trailer());
+    }
+    if (sync) {
+      out.force();
     }
     if (durability == Durability.SYNC && file.length == 0) {
       fs.forceDirectory(file.directory);

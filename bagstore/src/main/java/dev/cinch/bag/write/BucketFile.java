@@ -1,13 +1,19 @@
 package dev.cinch.bag.write;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.lease.SignedWitness;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What a writer remembers of its data file in one bucket. Confined to the committer.
@@ -17,6 +23,8 @@ import java.util.Map;
  * an error; after one the whole object is dropped (rule A2).
  */
 final class BucketFile {
+  private static final Logger LOG = LoggerFactory.getLogger(BucketFile.class);
+
   final Bucket bucket;
   final DataFileName name;
   final Path directory;
@@ -33,6 +41,12 @@ final class BucketFile {
 
   /** How many others stood in it when this process took the file over (rule A5). */
   int witnessesBefore;
+
+  /**
+   * Open for appending while this process writes to it: from its first batch here until it leaves
+   * the bucket, gives the file to others, or meets an error.
+   */
+  @Nullable StoreFile out;
 
   long length;
   int digest;
@@ -59,6 +73,28 @@ final class BucketFile {
   /** Another file of the same bucket, as it was entered. */
   BucketFile of(DataFileName other) {
     return new BucketFile(bucket, other, directory, prelock, prelockStatus);
+  }
+
+  /**
+   * Closes it, if it is open. An error then concerns no batch: each was forced, or is where
+   * everyone sees it, before it was confirmed (rule N4 asks only about what was not).
+   *
+   * @return whether it was open, and nothing went wrong
+   */
+  @CanIgnoreReturnValue
+  boolean leave() {
+    StoreFile open = out;
+    out = null;
+    if (open == null) {
+      return false;
+    }
+    try {
+      open.close();
+      return true;
+    } catch (IOException e) {
+      LOG.debug("{}: left: {}", path, e.toString());
+      return false;
+    }
   }
 
   int witnessesInFile() {

@@ -8,9 +8,9 @@ public enum Durability {
    */
   SYNC,
   /**
-   * Visible to everybody, and as durable as that makes it. On a filesystem of one kernel files are
-   * closed and not forced, so that a power cut may lose it; on any other one they are forced, since
-   * a client may keep what it closed (rule N6).
+   * Visible to everybody, and as durable as that makes it. On a filesystem of one kernel it is
+   * written and not forced, so that a power cut may lose it; on any other one it is forced, since a
+   * client may keep even what it closed (rule N6).
    */
   CLOSE
 }

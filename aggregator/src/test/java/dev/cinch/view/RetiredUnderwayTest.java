@@ -1,0 +1,363 @@
+package dev.cinch.view;
+
+import static dev.cinch.view.Retiring.HOUR;
+import static dev.cinch.view.Retiring.aggregate;
+import static dev.cinch.view.Retiring.files;
+import static dev.cinch.view.Retiring.open;
+import static dev.cinch.view.Retiring.rig;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.OldListingFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Readers, closers and sleepers whose buckets and records go while they are at work: rules R1 to
+ * R3, H4. What waits for ever fails: a broken rule must not look like a slow machine.
+ */
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class RetiredUnderwayTest {
+  private static void advance(Log log, long to) throws IOException {
+    try {
+      log.horizon().advance(to, OptionalLong.empty());
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void settle(Rig rig, Log log) throws IOException {
+    try {
+      rig.settle(log);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void readersSeeTheSameBeforeAndAfter() throws Exception {
+    Rig rig = rig(6, 4);
+    Log log = open(rig);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    Lines.write(rig, 6, 5);
+    var times = new ArrayList<Long>();
+    log.reader()
+        .settled(Lines.MIN, Lines.MAX, true, m -> times.add(m.timestamp()), (m, f, w) -> {});
+    List<String> before = Lines.settled(log);
+    List<String> part = Lines.settled(log, times.get(3), times.get(22));
+    assertEquals(4, new Retention(log, HOUR).run().buckets());
+    assertEquals(before, Lines.settled(log));
+    assertEquals(before, Lines.view(log));
+    assertEquals(part, Lines.settled(log, times.get(3), times.get(22)));
+    var live = new ArrayList<String>();
+    log.reader().live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, f, w) -> {});
+    assertEquals(before, live);
+  }
+
+  @Test
+  void aReaderUnderWhoseHandsBucketsGoReadsTheSame() throws Exception {
+    for (int at = 0; at < 15; at++) {
+      Rig rig = rig(7, 3);
+      aggregate(rig);
+      rig.time.advanceMs(7_200_000);
+      Log log = open(rig);
+      List<String> expected = Lines.settled(log);
+      var seen = new ArrayList<String>();
+      int when = at;
+      log.reader()
+          .settled(
+              Lines.MIN,
+              Lines.MAX,
+              true,
+              m -> {
+                if (seen.size() == when) {
+                  assertEquals(3, new Retention(open(rig), HOUR).run().buckets());
+                }
+                return seen.add(Lines.line(m));
+              },
+              (m, f, w) -> {});
+      assertEquals(expected, seen);
+    }
+  }
+
+  /** Who linked a record below a checkpoint has settled nothing by it, and goes on above. */
+  @Test
+  void r2_aSleeperThatLinkedARetiredRecordSettlesWhatIsLeft() throws Exception {
+    Rig rig = rig(15, 2);
+    Log log = open(rig);
+    long width = log.context().bucketWidth();
+    long tip = new HorizonChain(log.context()).freshTip().orElseThrow().record().to();
+    rig.time.advanceMs(60_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log sleeper = rig.open(faulty);
+    boolean[] slept = {false};
+    faulty.before(
+        op -> {
+          if (!slept[0]
+              && op.kind() == Kind.LINK
+              && op.path().equals(sleeper.context().layout().record(3))) {
+            slept[0] = true;
+            advance(log, tip + width);
+            advance(log, tip + 2 * width);
+            aggregate(rig);
+            assertEquals(3, new Retention(log, Duration.ZERO).run().records());
+          }
+        });
+    advance(sleeper, tip + 5 * width);
+    assertTrue(slept[0]);
+    assertTrue(
+        new HorizonChain(log.context()).freshTip().orElseThrow().record().to() >= tip + 5 * width);
+  }
+
+  /** On NFS an open file that another machine removes is a stale handle. */
+  @Test
+  void r2_aRecordRetiredUnderTheReaderIsNoError() throws Exception {
+    Rig rig = rig(17, 2);
+    Log log = open(rig);
+    long width = log.context().bucketWidth();
+    long tip = new HorizonChain(log.context()).freshTip().orElseThrow().record().to();
+    rig.time.advanceMs(60_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    faulty.beforeFirst(
+        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(3)),
+        () -> {
+          advance(log, tip + 2 * width);
+          aggregate(rig);
+          assertEquals(3, new Retention(log, Duration.ZERO).run().records());
+          throw new FileSystemException("record", null, "Stale file handle");
+        });
+    advance(slow, tip + width);
+    assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
+  }
+
+  /** At each read of its data files everything is settled and retired, and the handle is stale. */
+  @Test
+  void h4_aLiveReadGoesOnFromSegmentsWhereABucketIsRetiredUnderIt() throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(k, 1);
+      Log log = open(rig);
+      for (int i = 0; i < 4; i++) {
+        Lines.append(log.writer(Durability.SYNC), i + "x".repeat(60_000));
+        Lines.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "short " + i);
+        rig.time.advanceMs(i == 1 ? 2_000 : 1);
+      }
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      Log slow = rig.open(faulty);
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (op.is(Kind.GET, ".log") && --left[0] == 0) {
+              settle(rig, log);
+              aggregate(rig);
+              assertTrue(new Retention(log, Duration.ZERO).run().buckets() > 1);
+              throw new FileSystemException("data", null, "Stale file handle");
+            }
+          });
+      var live = new ArrayList<String>();
+      long unused =
+          slow.reader()
+              .live(
+                  Lines.MIN,
+                  Lines.MAX,
+                  m -> live.add(Lines.line(m).replace(" false ", " true ")), // settled or not
+                  (m, file, why) -> {});
+      fired = left[0] <= 0;
+      assertEquals(fired ? Lines.settled(log) : 13, fired ? live : live.size(), "read " + k);
+      assertTrue(fired || k > 8, "reads: " + k);
+    }
+  }
+
+  @Test
+  void r2_aRecordRetiredUnderASettledReadIsNoError() throws Exception {
+    Rig rig = rig(18, 3);
+    Log log = open(rig);
+    List<String> expected = Lines.settled(log);
+    rig.time.advanceMs(60_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    faulty.beforeFirst(
+        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(2)),
+        () -> {
+          aggregate(rig);
+          assertEquals(2, new Retention(log, Duration.ZERO).run().records());
+          throw new FileSystemException("record", null, "Stale file handle");
+        });
+    assertEquals(expected, Lines.settled(slow));
+    assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
+  }
+
+  /** What it listed was settled and retired while it slept: it need not wait for caches. */
+  @Test
+  void aCloserWhoseBucketIsRetiredGoesOn() throws Exception {
+    Rig rig = rig(19, 1);
+    Log log = open(rig);
+    Lines.append(log.writer(Durability.SYNC), "more");
+    long to = rig.time.wallNanos() + log.context().bucketWidth();
+    rig.time.advanceMs(60_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    faulty.beforeFirst(
+        op -> op.is(Kind.READ, "lock") || op.is(Kind.OVERWRITE, "prelock"),
+        () -> {
+          advance(log, to);
+          advance(log, to + log.context().bucketWidth());
+          aggregate(rig);
+          assertEquals(2, new Retention(log, Duration.ZERO).run().buckets());
+        });
+    long began = rig.time.monotonicNanos();
+    advance(slow, to);
+    assertTrue(rig.time.monotonicNanos() - began < 1_000_000_000L, "it waited");
+    assertEquals(6, Lines.settled(log).size());
+  }
+
+  /** Between a reader's listing of the checkpoints and its opening of the last. */
+  @Test
+  void aCheckpointThatGoesUnderAReadersHandsIsNotMissed() throws Exception {
+    Rig rig = rig(17, 2);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    Log log = open(rig);
+    assertEquals(2, new Retention(log, HOUR).run().buckets());
+    List<String> expected = new ArrayList<>();
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(faulty);
+    boolean[] done = {false};
+    faulty.before(
+        op -> {
+          if (!done[0] && op.path().equals(log.context().layout().checkpoint(2))) {
+            done[0] = true;
+            try {
+              Lines.write(rig, 5, 5);
+            } catch (Exception e) {
+              throw new AssertionError(e);
+            }
+            aggregate(rig);
+            rig.time.advanceMs(7_200_000);
+            assertEquals(1, new Retention(log, HOUR).run().buckets());
+            rig.time.advanceMs(Duration.ofDays(2).toMillis());
+            assertEquals(1, new Retention(log, HOUR).run().stale());
+            expected.addAll(Lines.settled(log));
+          }
+        });
+    List<String> seen = Lines.settled(reader);
+    assertTrue(done[0]);
+    assertEquals(15, expected.size());
+    assertEquals(expected.subList(0, seen.size()), seen);
+    assertTrue(seen.size() >= 10);
+  }
+
+  @Test
+  void r2_aRecordThatASleeperLinksDoesNotCount() throws Exception {
+    Rig rig = rig(9, 2);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log sleeper = rig.open(faulty);
+    LogLayout layout = sleeper.context().layout();
+    var expected = new ArrayList<String>();
+    boolean[] slept = {false};
+    faulty.before(
+        op -> {
+          if (!slept[0] && op.kind() == Kind.LINK && op.path().equals(layout.record(3))) {
+            slept[0] = true;
+            try {
+              Lines.write(rig, 5, 5);
+              Lines.write(rig, 5, 5);
+              expected.addAll(Lines.settled(open(rig)));
+              aggregate(rig);
+              rig.time.advanceMs(7_200_000);
+              assertEquals(3, new Retention(open(rig), HOUR).run().records());
+            } catch (Exception e) {
+              throw new AssertionError(e);
+            }
+          }
+        });
+    rig.settle(sleeper);
+    assertTrue(slept[0]);
+    Log log = open(rig);
+    // It did link a record of its own, of which nobody takes notice.
+    assertTrue(files(log, layout.records()).contains(layout.record(3)));
+    assertEquals(20, expected.size());
+    assertEquals(expected, Lines.settled(log));
+    assertEquals(4, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
+    assertTrue(new HorizonChain(log.context()).readUnlessRetired(3).isEmpty());
+    assertEquals(4, new HorizonChain(log.context()).firstNumber().orElseThrow());
+    assertEquals(1, new Retention(log, HOUR).run().records());
+    assertEquals(List.of(layout.record(4)), files(log, layout.records()));
+    rig.settle(log);
+    assertEquals(5, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
+  }
+
+  @Test
+  void r1_aLiveReadThatSleptThroughARetirementMissesNothing() throws Exception {
+    Rig rig = rig(18, 1);
+    Log log = open(rig);
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      Lines.append(writer, "one");
+      Lines.append(writer, "two");
+    }
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    boolean[] slept = {false};
+    faulty.beforeFirst(
+        op -> op.is(Kind.LIST, "buckets"),
+        () -> {
+          slept[0] = true;
+          rig.settle(log);
+          aggregate(rig);
+          rig.time.advanceMs(7_200_000);
+          assertEquals(2, new Retention(log, HOUR).run().buckets());
+        });
+    var seen = new ArrayList<String>();
+    rig.open(faulty)
+        .reader()
+        .live(Lines.MIN, Lines.MAX, m -> seen.add(Lines.line(m)), (m, file, why) -> {});
+    assertTrue(slept[0]);
+    assertEquals(Lines.settled(log), seen);
+    assertEquals(7, seen.size());
+  }
+
+  @Test
+  void h4_aReaderWhoseListingOfTheRecordsIsOldStartsFromTheCheckpoint() throws Exception {
+    Rig rig = rig(15, 3);
+    aggregate(rig);
+    Log log = open(rig);
+    List<String> expected = Lines.settled(log);
+    LogLayout layout = log.context().layout();
+    Path group = layout.recordGroup(0);
+    List<String> records = log.context().store().fs().list(group);
+    rig.time.advanceMs(7_200_000);
+    assertEquals(2, new Retention(log, HOUR).run().records());
+    var old =
+        List.of(
+            new OldListingFs(rig.disk.view(Rig.BOB), layout.records(), List.of()),
+            new OldListingFs(rig.disk.view(Rig.BOB), group, List.of()),
+            new OldListingFs(rig.disk.view(Rig.BOB), group, records.subList(0, 1)));
+    for (OldListingFs fs : old) {
+      Log reader = rig.open(fs);
+      var live = new ArrayList<String>();
+      long settled =
+          reader
+              .reader()
+              .live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, file, why) -> {});
+      assertEquals(expected, live);
+      assertEquals(new HorizonChain(log.context()).checkpoint().orElseThrow().to(), settled);
+    }
+  }
+}
