@@ -2,16 +2,12 @@ package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.File;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -24,8 +20,6 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(300)
 class ReadOnlyUserTest {
-  private static final String UID = "65534";
-
   @Test
   void readsEverythingAndIsToldWhatItMayNot(@TempDir Path temp) throws Exception {
     Files.setPosixFilePermissions(temp, PosixFilePermissions.fromString("rwxrwxrwx"));
@@ -40,8 +34,8 @@ class ReadOnlyUserTest {
       String[] args = {served.store.toString(), served.uri()};
       writable(served.store, false);
       try {
-        if (Integer.valueOf(0).equals(Files.getAttribute(temp, "unix:uid"))) {
-          fork(temp, args);
+        if (OtherUser.isRoot(temp)) {
+          OtherUser.run(ReadOnlyUserTest.class, temp, args);
         } else {
           main(args);
         }
@@ -62,47 +56,6 @@ class ReadOnlyUserTest {
                 on ? "rwxr-xr-x" : Files.isDirectory(path) ? "r-xr-xr-x" : "r--r--r--"));
       }
     }
-  }
-
-  private static void fork(Path temp, String[] args) throws Exception {
-    Path setpriv = Path.of("/usr/bin/setpriv");
-    assumeTrue(Files.isExecutable(setpriv), "run as root without setpriv: modes are not tested");
-    var command =
-        new ArrayList<>(
-            List.of(
-                setpriv.toString(),
-                "--reuid=" + UID,
-                "--regid=" + UID,
-                "--clear-groups",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx128m",
-                "-cp",
-                readableClassPath(temp.resolve("classes")),
-                ReadOnlyUserTest.class.getName()));
-    command.addAll(List.of(args));
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertEquals(0, process.waitFor(), output);
-    assertTrue(output.contains("all checked"), output);
-  }
-
-  /** A copy: the other user may not be able to read where the classes are. */
-  private static String readableClassPath(Path to) throws IOException {
-    Files.createDirectory(to);
-    var entries = new ArrayList<String>();
-    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
-      Path from = Path.of(entry);
-      if (!entry.isEmpty() && Files.exists(from)) {
-        Path copy = to.resolve(entries.size() + "-" + from.getFileName());
-        try (Stream<Path> all = Files.walk(from)) {
-          for (Path p : all.toList()) {
-            Files.copy(p, copy.resolve(from.relativize(p).toString()));
-          }
-        }
-        entries.add(copy.toString());
-      }
-    }
-    return String.join(File.pathSeparator, entries);
   }
 
   /**
@@ -142,6 +95,6 @@ class ReadOnlyUserTest {
       cinch.feed("never\n", command).failed(4, "permission denied");
     }
     assertEquals("one\ntwo\nthree\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
-    System.out.println("all checked");
+    System.out.println(OtherUser.DONE);
   }
 }
