@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectReader;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.nio.charset.StandardCharsets;
@@ -44,6 +45,9 @@ public final class Envelope {
           .enable(SerializationFeature.INDENT_OUTPUT)
           .build();
 
+  /** Knows its type beforehand, which {@code JSON.readTree} would look up for each document. */
+  private static final ObjectReader TREE = JSON.readerFor(JsonNode.class);
+
   private Envelope() {}
 
   /** The bytes of a file of the type. */
@@ -54,7 +58,7 @@ public final class Envelope {
     } catch (JsonProcessingException e) {
       throw new IllegalStateException(e);
     }
-    String line = "cinch %s %d %d %s\n".formatted(type, VERSION, body.length, sha256(body));
+    String line = "cinch " + type + " " + VERSION + " " + body.length + " " + sha256(body) + "\n";
     byte[] first = line.getBytes(StandardCharsets.US_ASCII);
     byte[] all = Arrays.copyOf(first, first.length + body.length);
     System.arraycopy(body, 0, all, first.length, body.length);
@@ -97,7 +101,7 @@ public final class Envelope {
       throw new DamagedException(path, newline + 1, "SHA-256 " + line.group(4), digest);
     }
     try {
-      return new Fields(JSON.readTree(body), path);
+      return new Fields(TREE.readTree(body), path);
     } catch (java.io.IOException e) {
       throw new DamagedException(path, newline + 1, "JSON", "something else");
     }

@@ -44,7 +44,7 @@ public interface StoreFs {
 
   /**
    * Whether the file stands on a filesystem of one kernel, so that no other machine could change
-   * what this one believes, and what was closed is where others see it. On any other one, a client
+   * what this one believes, and what was written is where others see it. On any other one, a client
    * that was given a delegation or a capability for a file may answer opens and attributes by
    * itself and keep what it closed, also when that was revoked and it does not know yet.
    */
