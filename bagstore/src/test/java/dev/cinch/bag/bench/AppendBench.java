@@ -51,6 +51,7 @@ public final class AppendBench {
     long nanos = Long.parseLong(args[2]) * 1_000_000;
     Map<String, Case> cases = new LinkedHashMap<>();
     cases.put("1 thread, 100 B: open, append, close", bare(root.resolve("bare")));
+    cases.put("1 thread, 100 B: append, kept open", kept(root.resolve("kept")));
     Log always = log(root.resolve("always"), StoreSettings.Confirm.ALWAYS);
     cases.put("1 thread, 100 B: confirm always", lone(always));
     cases.put(
@@ -113,6 +114,22 @@ public final class AppendBench {
       long n = 0;
       for (; System.nanoTime() < until; n++) {
         try (FileChannel out = FileChannel.open(file, APPEND)) {
+          message.clear();
+          out.write(message);
+        }
+      }
+      Files.write(file, new byte[0]);
+      return n;
+    };
+  }
+
+  private static Case kept(Path file) throws IOException {
+    Files.write(file, new byte[0]);
+    ByteBuffer message = ByteBuffer.allocateDirect(100);
+    return until -> {
+      long n = 0;
+      try (FileChannel out = FileChannel.open(file, APPEND)) {
+        for (; System.nanoTime() < until; n++) {
           message.clear();
           out.write(message);
         }
