@@ -16,6 +16,7 @@ JAR = os.path.join(fleets.ROOT, "cli", "target", "cinch.jar")
 READER = os.path.join(fleets.ROOT, "examples", "reader.py")
 JAVA = "/usr/bin/java -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto -Xlog:disable -Xlog:all=error:stderr -Xmx200m"
 EXPORT = "/mnt/disk/export/home"  # on the server
+COPY = "/mnt/disk/copy"  # there, too
 STORE = "/mnt/nfs/home/store"  # on clients
 KEY = "/tmp/cinch.key"
 PORT = 8470
@@ -163,11 +164,12 @@ class Referee(looks.Referee):
         shutil.rmtree(os.path.dirname(self.store), ignore_errors=True)
         os.mkdir(os.path.dirname(self.store))
         # Records first: others go on meanwhile, but what a record lists stays as it is.
-        self.copy("store/logs/*/horizon store/store.json")
-        self.copy("--exclude=store/logs/*/horizon store")
+        self.copy("--parents store/logs/*/horizon store/store.json", "store")
+        self.copy("store", "--exclude=store/logs/*/horizon store")
 
-    def copy(self, what):
-        line = f"cd {EXPORT} && tar -cf - {what} 2>/dev/null"
+    def copy(self, what, kept):
+        # cp waits for a client to give its delegation of a file back, where tar would say EAGAIN.
+        line = f"rm -rf {COPY} && mkdir {COPY} && cd {EXPORT} && cp -a {what} {COPY} 2>/dev/null; cd {COPY} && tar -cf - {kept} 2>/dev/null"
         server = subprocess.Popen(self.fleet.lab.server.shell(line), stdout=subprocess.PIPE)
         done = subprocess.run(["tar", "--warning=no-timestamp", "-xf", "-", "-C", os.path.dirname(self.store)], stdin=server.stdout, check=False)
         if done.returncode or server.wait() not in (0, 1):  # 1: something changed or went while it was read

@@ -302,11 +302,11 @@ public final class Retention {
           Path file = directory.resolve(name);
           if (!file.equals(LogLayout.prelock(directory))
               && !file.equals(LogLayout.lock(directory))) {
-            remove(file);
+            boolean unused = removed(file);
           }
         }
-        remove(LogLayout.prelock(directory));
-        remove(LogLayout.lock(directory));
+        boolean unusedPrelock = removed(LogLayout.prelock(directory));
+        boolean unusedLock = removed(LogLayout.lock(directory));
         fs.rmdir(directory);
         buckets++;
         each.accept(directory);
@@ -331,11 +331,13 @@ public final class Retention {
       }
     }
 
-    private void remove(Path file) throws IOException {
+    /** Whether it is gone; a file that was removed and is still open here stays until it is not. */
+    private boolean removed(Path file) throws IOException {
       try {
         fs.unlink(file);
+        return true;
       } catch (NoSuchFileException e) {
-        // Another run, or an earlier one that a crash stopped, was here.
+        return true; // another run, or an earlier one that a crash stopped, was here
       } catch (AccessDeniedException e) {
         throw e;
       } catch (FileSystemException e) {
@@ -343,15 +345,17 @@ public final class Retention {
           throw e;
         }
         LOG.debug("{}: a process of this machine has it open: {}", file, e.toString());
+        return false;
       }
     }
 
     @Override
     public void record(Path file) throws IOException {
       try {
-        remove(file);
-        records++;
-        each.accept(file);
+        if (removed(file)) {
+          records++;
+          each.accept(file);
+        }
       } catch (AccessDeniedException e) {
         blocked(requireNonNull(file.getParent()), e);
       }

@@ -105,14 +105,12 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
     }
   }
 
+  /** Meanwhile requests reach one that was thought dead. */
   private void boot() {
-    busy = true;
     try {
       service = instance(this);
     } catch (IOException | Gone e) {
       in(RETRY_NANOS, this::boot);
-    } finally {
-      busy = false;
     }
   }
 
@@ -132,6 +130,7 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
         MemoryLeaseService.builder(signer, this)
             .registry(new StoreInstances(store.context()))
             .longestLeaseMs(12_000)
+            .ceilingAheadMs(world.plan.ceilingAheadMs())
             .limits(LIMITS)
             .random(random)
             .start();

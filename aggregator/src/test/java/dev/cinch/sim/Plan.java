@@ -23,6 +23,8 @@ import java.util.Set;
  * @param tickNanos resolution of the server's change times
  * @param users how many different ones its machines have; -1: one is a superuser
  * @param leaseMs what sessions ask for
+ * @param ceilingAheadMs how far above the longest lease the lease service publishes ceilings
+ * @param lingering whether who holds leases may rest for as long as they last
  * @param operations of each process, about
  * @param longestBurst operations that a process may do before another runs
  * @param latencyNanos what one operation takes, on average
@@ -41,6 +43,7 @@ record Plan(
     long widthMs,
     long graceMs,
     long leaseMs,
+    long ceilingAheadMs,
     int umask,
     long tickNanos,
     int machines,
@@ -49,6 +52,7 @@ record Plan(
     boolean sharing,
     long lastLogNanos,
     List<Role> roles,
+    boolean lingering,
     int operations,
     boolean byPriority,
     int longestBurst,
@@ -84,6 +88,7 @@ record Plan(
       on.add(FaultKind.AMBUSH);
     }
     Rng latest = Rng.of(seed, 4);
+    Rng newest = Rng.of(seed, 6);
     if (kind == FsKind.NFS && latest.oneIn(3)) {
       on.add(FaultKind.DELEGATIONS);
       if (latest.below(3) > 0) {
@@ -92,6 +97,14 @@ record Plan(
       if (latest.oneIn(3)) {
         roles = with(roles, Role.READER); // who reads is given some
       }
+      if (newest.oneIn(2)) {
+        on.add(FaultKind.DIRECTORY_DELEGATIONS);
+      }
+    }
+    boolean replaced = leased && newest.oneIn(5);
+    if (replaced) { // the service is, by another instance, while the first one goes on
+      on.addAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVICE_ZOMBIE, FaultKind.AMBUSH));
+      roles = with(roles, Role.SESSION);
     }
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
@@ -106,6 +119,7 @@ record Plan(
         widthMs,
         graceMs,
         leaseMs,
+        new long[] {50, 1_000, 5_000, 30_000}[newest.below(4)],
         rng.oneIn(4) ? 022 : 02,
         new long[] {1, 1_000_000, 4_000_000, 20_000_000}[rng.below(4)],
         machines,
@@ -114,11 +128,12 @@ record Plan(
         later.oneIn(3),
         later.oneIn(2) ? later.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
+        replaced && newest.below(4) > 0,
         rng.between(3, 12),
         rng.oneIn(4),
         new int[] {3, 8, 30, 150}[rng.below(4)],
         rng.spread(50_000, 10_000_000),
-        Ambush.draw(theme, rng),
+        replaced ? Ambush.draw(Theme.LEASING, newest) : Ambush.draw(theme, rng),
         rng.spread(2_000_000_000L, 60_000_000_000L),
         Collections.unmodifiableSet(on));
   }
@@ -243,6 +258,7 @@ record Plan(
         widthMs,
         graceMs,
         leaseMs,
+        ceilingAheadMs,
         umask,
         tickNanos,
         machines,
@@ -251,6 +267,7 @@ record Plan(
         sharing,
         lastLogNanos,
         r,
+        lingering,
         count,
         priority,
         longest,

@@ -114,6 +114,9 @@ final class SessionActor extends Actor {
       }
       append(me, session, log, index, held);
       rest(me);
+      if (world.plan.lingering() && rng.oneIn(2)) {
+        me.sleepNanos(rng.spread(MS, world.plan.leaseMs() * MS));
+      }
     }
   }
 

@@ -328,6 +328,38 @@ class RetentionTest {
     assertEquals(expected, Lines.settled(log));
   }
 
+  /** The same for records, which have no directory of their own. */
+  @Test
+  void recordsThatAProcessStillHasOpenGoInALaterRun() throws Exception {
+    Rig rig = rig(22, 1);
+    Log settling = open(rig);
+    for (int i = 0; i < LogLayout.RECORDS_PER_GROUP; i++) {
+      rig.settle(settling);
+    }
+    Lines.write(rig, 5, 5);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    Path group = log.context().layout().recordGroup(0);
+    Path held = group.resolve(".nfs000000000a1b2c3d00000001");
+    rig.disk.view(0).create(held, 0644).close();
+    boolean[] open = {true};
+    faulty.before(
+        op -> {
+          if (open[0] && op.kind() == Kind.UNLINK && op.path().equals(held)) {
+            throw new FileSystemException(held.toString(), null, "Device or resource busy");
+          }
+        });
+    assertEquals(LogLayout.RECORDS_PER_GROUP + 1, new Retention(log, HOUR).run().records());
+    assertEquals(List.of(held), files(log, group));
+    assertEquals(0, new Retention(log, HOUR).run().records());
+    open[0] = false;
+    assertEquals(1, new Retention(log, HOUR).run().records());
+    assertThrows(NoSuchFileException.class, () -> files(log, group));
+    assertEquals(10, Lines.settled(log).size());
+  }
+
   @Test
   void whatAnotherUserRemovesMeanwhileIsNotComplainedAbout() throws Exception {
     Rig rig = rig(20, 2);

@@ -117,6 +117,9 @@ public final class ClientCache {
       d.node.delegations.remove(d);
       forget(d.path);
       drop(d.node);
+      if (d.node.directory()) {
+        listing(d.path).names = null; // missing names stay so until somebody lists
+      }
     }
   }
 

@@ -376,6 +376,7 @@ final class ClientFile implements StoreFile, Gate.Killable {
     if (node.open.stream().noneMatch(f -> f.isOf(cache))) {
       Path aside = cache.endAside(node);
       if (aside != null) {
+        new Recaller(server, faults).recallParent(aside, cache);
         server.removeIfThere(aside, node);
       }
     }

@@ -21,9 +21,10 @@ import org.jspecify.annotations.Nullable;
  * The filesystem as one process sees it through the caches of its machine.
  *
  * <p>Opening asks the server for attributes. Attributes by path and "there is no such name" may
- * come from a cache for a minute. A listing comes from the cache as long as the directory's coarse
- * change time is the same and this client did not change it itself. Making and removing names
- * always asks the server.
+ * come from a cache for a minute; where directories are delegated, "no such name" does until the
+ * directory was listed or changed (seen with Linux 7.3). A listing comes from the cache as long as
+ * the directory's coarse change time is the same, or is not asked for since there is a delegation,
+ * and this client did not change it itself. Making and removing names always asks the server.
  */
 public final class ClientFs implements StoreFs {
   private static final String SILLY = ".nfs";
@@ -32,11 +33,13 @@ public final class ClientFs implements StoreFs {
   private final ClientCache cache;
   private final Faults faults;
   private final Gate gate;
+  private final Recaller recaller;
   private final int user;
   private final Later later;
   private final boolean attributesCached;
   private final boolean listingsCached;
   private final boolean delegates;
+  private final boolean delegatesDirectories;
 
   /** Has something happen at a later time. */
   public interface Later {
@@ -53,12 +56,15 @@ public final class ClientFs implements StoreFs {
     this.cache = cache;
     this.faults = faults;
     this.gate = gate;
+    this.recaller = new Recaller(server, faults);
     this.user = user;
     this.later = later;
     boolean cached = server.kind() != FsKind.LOCAL;
     this.attributesCached = cached && faults.has(FaultKind.ATTRIBUTES_CACHED);
     this.listingsCached = cached && faults.has(FaultKind.LISTINGS_CACHED);
     this.delegates = server.kind() == FsKind.NFS && faults.has(FaultKind.DELEGATIONS);
+    this.delegatesDirectories =
+        delegates && listingsCached && faults.has(FaultKind.DIRECTORY_DELEGATIONS);
   }
 
   private interface Effect<T> {
@@ -109,6 +115,7 @@ public final class ClientFs implements StoreFs {
   }
 
   private void changed(Path path) {
+    recallParent(path);
     cache.heard();
     cache.forget(path);
     cache.changed(path.getParent());
@@ -145,6 +152,7 @@ public final class ClientFs implements StoreFs {
         Op.RMDIR,
         directory,
         () -> {
+          recallAll(directory);
           server.remove(directory, true, user);
           changed(directory);
           return true;
@@ -197,7 +205,7 @@ public final class ClientFs implements StoreFs {
             throw new AccessDeniedException(file.toString());
           }
           if (known == null && delegates) {
-            recall(node, writes);
+            recaller.recall(node, writes, cache);
           }
           ClientFile opened =
               open(file, node, writes, op == Op.OPEN_APPEND, op == Op.OPEN_UNCACHED);
@@ -254,46 +262,29 @@ public final class ClientFs implements StoreFs {
     }
   }
 
-  /**
-   * Before others may do what their holders should hear of: they give them back, with what they
-   * kept, or don't answer.
-   *
-   * @param changes what is done; looks concern those alone who may write
-   */
-  private void recall(ServerNode node, boolean changes) {
-    if (node.delegations.isEmpty()) {
-      return;
-    }
-    for (Delegation d : List.copyOf(node.delegations)) {
-      if (d.revoked || d.holder == cache || !(changes || d.writes)) {
-        continue;
-      }
-      if (faults.strike(FaultKind.DELEGATION_REVOKED)) {
-        boolean late = faults.rng().oneIn(2); // until it reads past its cache, or writes
-        d.holder.revoke(d, late ? Integer.MAX_VALUE : (int) faults.rng().spread(1, 60));
-      } else {
-        giveBack(d);
-      }
+  /** Others hear of it before this client is told that it has changed a directory. */
+  private void recallParent(Path path) {
+    if (delegatesDirectories) {
+      recaller.recallParent(path, cache);
     }
   }
 
-  private void giveBack(Delegation d) {
-    for (ClientCache.Piece p : d.kept) {
-      server.write(d.node, p.offset(), p.bytes());
-      d.holder.clean(d.node, p);
+  /** The server may give one to who has just listed a directory. */
+  private void delegateDirectory(Path directory, ServerNode node) {
+    if (!faults.stopped() && cache.delegation(node) == null && faults.rng().oneIn(2)) {
+      faults.count(FaultKind.DIRECTORY_DELEGATIONS);
+      cache.add(new Delegation(cache, node, directory, false, remember(directory, node)));
     }
-    d.kept.clear();
-    d.holder.end(d);
   }
 
   /** Its own is given back first by who changes more than the content of a file. */
   private void recallAll(Path path) {
     ServerNode node = delegates ? server.find(path) : null;
     if (node != null) {
-      recall(node, true);
+      recaller.recall(node, true, cache);
       Delegation own = cache.delegation(node);
       if (own != null && !own.revoked) {
-        giveBack(own);
+        recaller.giveBack(own);
       }
     }
   }
@@ -318,7 +309,7 @@ public final class ClientFs implements StoreFs {
   private boolean isValidNegative(Attributes a, Path file) {
     Path parent = file.getParent();
     return parent != null
-        && gate.now() < a.expires()
+        && (gate.now() < a.expires() || delegatesDirectories)
         && cache.listing(parent).generation == a.generation();
   }
 
@@ -383,7 +374,7 @@ public final class ClientFs implements StoreFs {
             return known.of().status();
           }
           ServerNode node = lookup(path);
-          recall(node, false);
+          recaller.recall(node, false, cache);
           return remember(path, node);
         });
   }
@@ -394,6 +385,12 @@ public final class ClientFs implements StoreFs {
         Op.LIST,
         directory,
         () -> {
+          if (delegatesDirectories && held(directory) != null) {
+            List<String> believed = cache.listing(directory).names;
+            if (believed != null) {
+              return new ArrayList<>(believed);
+            }
+          }
           ServerNode node = lookup(directory);
           if (!node.directory()) {
             throw new NotDirectoryException(directory.toString());
@@ -413,6 +410,9 @@ public final class ClientFs implements StoreFs {
             known.node = node;
             known.changeTime = node.changeTime;
             known.generation++;
+          }
+          if (delegatesDirectories) {
+            delegateDirectory(directory, node);
           }
           return new ArrayList<>(names);
         });

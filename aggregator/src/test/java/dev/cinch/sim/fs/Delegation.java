@@ -9,7 +9,8 @@ import java.util.List;
 /**
  * A server's promise to one client that it will hear before others change a file, or even see it.
  * Until then the client answers opens and attributes by itself; with one for writing it keeps what
- * was closed. A client that does not answer loses it, and learns of that later.
+ * was closed, and with one for a directory it answers listings and looks for names. A client that
+ * does not answer loses it, and learns of that later.
  */
 final class Delegation {
   final ClientCache holder;

@@ -51,7 +51,9 @@ public enum FaultKind {
   /** The server gives clients delegations for files. */
   DELEGATIONS(1, 1),
   /** A client does not answer when the server wants a delegation back. */
-  DELEGATION_REVOKED(1, 3);
+  DELEGATION_REVOKED(1, 3),
+  /** The server gives clients delegations for directories, too. */
+  DIRECTORY_DELEGATIONS(1, 1);
 
   final int lowest;
   final int highest;

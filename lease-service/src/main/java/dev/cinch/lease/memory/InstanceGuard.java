@@ -21,9 +21,6 @@ import org.slf4j.LoggerFactory;
  */
 @CheckReturnValue
 final class InstanceGuard {
-  /** How far above the longest lease a ceiling is published, nanoseconds: one file in 15 s. */
-  static final long CEILING_AHEAD = 30_000_000_000L;
-
   /** Without a sign of life for so long the instance was paused, and looks; nanoseconds. */
   static final long PAUSED_AFTER = 5_000_000_000L;
 
@@ -34,6 +31,7 @@ final class InstanceGuard {
 
   private final @Nullable InstanceRegistry registry;
   private final long longestNanos;
+  private final long aheadNanos;
   private final long number;
   private final OptionalLong earlierCeiling;
   private final long startedAt;
@@ -53,12 +51,19 @@ final class InstanceGuard {
    * @param registry null if there is no store
    * @param fresh without a registry: there was no instance before, or all its leases are known to
    *     be over and fenced
+   * @param longestNanos the longest lease
+   * @param aheadNanos how far above the longest lease ceilings are published
    */
   InstanceGuard(
-      @Nullable InstanceRegistry registry, boolean fresh, long longestNanos, Reading start)
+      @Nullable InstanceRegistry registry,
+      boolean fresh,
+      long longestNanos,
+      long aheadNanos,
+      Reading start)
       throws IOException {
     this.registry = registry;
     this.longestNanos = longestNanos;
+    this.aheadNanos = aheadNanos;
     this.startedAt = start.now();
     this.startedMonotonic = start.monotonic();
     this.lastAlive = start.monotonic();
@@ -156,7 +161,7 @@ final class InstanceGuard {
 
   /** Whether less is left than the longest lease and half of what a ceiling is ahead by. */
   private boolean isDue(Reading at) {
-    return published - at.now() < longestNanos + CEILING_AHEAD / 2 && at.monotonic() - retryAt >= 0;
+    return published - at.now() < longestNanos + aheadNanos / 2 && at.monotonic() - retryAt >= 0;
   }
 
   private void publishEarly(InstanceRegistry to, Reading at) {
@@ -176,7 +181,7 @@ final class InstanceGuard {
   }
 
   private void publish(InstanceRegistry to, Reading at) throws IOException {
-    long ceiling = at.now() + longestNanos + CEILING_AHEAD;
+    long ceiling = at.now() + longestNanos + aheadNanos;
     if (ceiling <= published) {
       return;
     }

@@ -41,6 +41,9 @@ public final class MemoryLeaseService implements LeaseService {
   /** The longest that the longest lease may be, milliseconds: a day. */
   public static final long MAX_LONGEST_LEASE_MS = 86_400_000;
 
+  /** How far above the longest lease ceilings are published unless told otherwise, milliseconds. */
+  public static final long DEFAULT_CEILING_AHEAD_MS = 30_000;
+
   private static final int MAX_LIST = 10_000;
   private static final long NANOS_PER_MS = 1_000_000;
   private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
@@ -56,7 +59,13 @@ public final class MemoryLeaseService implements LeaseService {
     clock = new SignedClock(b.time);
     longestLeaseMs = b.longestLeaseMs;
     Reading start = clock.read();
-    guard = new InstanceGuard(b.registry, b.fresh, longestLeaseMs * NANOS_PER_MS, start);
+    guard =
+        new InstanceGuard(
+            b.registry,
+            b.fresh,
+            longestLeaseMs * NANOS_PER_MS,
+            b.ceilingAheadMs * NANOS_PER_MS,
+            start);
     table = new LeaseTable(b.limits, guard.number(), guard.origin(), b.random);
     log.info(
         "lease service instance {} with {}, grants in {} ms",
@@ -86,6 +95,7 @@ public final class MemoryLeaseService implements LeaseService {
     private @Nullable InstanceRegistry registry;
     private boolean fresh;
     private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
+    private long ceilingAheadMs = DEFAULT_CEILING_AHEAD_MS;
     private TableLimits limits = TableLimits.forHeap(Runtime.getRuntime().maxMemory());
     private RandomGenerator random = new SecureRandom();
 
@@ -123,6 +133,23 @@ public final class MemoryLeaseService implements LeaseService {
             "the longest lease is 1 to " + MAX_LONGEST_LEASE_MS + " ms, not " + ms);
       }
       this.longestLeaseMs = ms;
+      return this;
+    }
+
+    /**
+     * How far above the longest lease ceilings are published in the registry, milliseconds (rule
+     * L3). One is published each time half of that is used up; and who takes a lease after a
+     * restart may have to wait so much longer for its fence.
+     *
+     * @throws IllegalArgumentException unless from 1 to a day
+     */
+    @CanIgnoreReturnValue
+    public Builder ceilingAheadMs(long ms) {
+      if (ms < 1 || ms > MAX_LONGEST_LEASE_MS) {
+        throw new IllegalArgumentException(
+            "ceilings lie 1 to " + MAX_LONGEST_LEASE_MS + " ms ahead, not " + ms);
+      }
+      this.ceilingAheadMs = ms;
       return this;
     }
 

@@ -7,6 +7,7 @@ import static dev.cinch.lease.memory.Rig.refused;
 import static dev.cinch.lease.time.ManualTime.START;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Ending;
@@ -19,13 +20,14 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.WitnessSigner;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Rules L3, L6, L9. */
 final class InstanceRulesTest {
   private static final long LONGEST_MS = MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS;
-  private static final long AHEAD_MS = 30_000;
+  private static final long AHEAD_MS = MemoryLeaseService.DEFAULT_CEILING_AHEAD_MS;
 
   private final ManualTime time = new ManualTime();
   private final FakeRegistry.Store store = new FakeRegistry.Store();
@@ -78,6 +80,28 @@ final class InstanceRulesTest {
     assertEquals(2, registry.count("publish"));
     assertEquals(
         START + (15_001 + LONGEST_MS + AHEAD_MS) * MS, rig.service.info().ceiling().orElseThrow());
+  }
+
+  @Test
+  void l3_ceilingsLieAsFarAheadAsTheServiceIsTold() throws Exception {
+    var service =
+        MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time)
+            .registry(registry)
+            .ceilingAheadMs(500)
+            .start();
+    var rig = new Rig();
+    var unused = service.acquire(rig.request("a"));
+    assertEquals(START + (LONGEST_MS + 500) * MS, service.info().ceiling().orElseThrow());
+    time.advanceMs(250);
+    service.maintain();
+    assertEquals(1, registry.count("publish")); // not yet half of it
+    time.advanceMs(1);
+    service.maintain();
+    assertEquals(START + (LONGEST_MS + 751) * MS, service.info().ceiling().orElseThrow());
+    var builder = MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time);
+    for (long wrong : new long[] {0, -1, MemoryLeaseService.MAX_LONGEST_LEASE_MS + 1}) {
+      assertThrows(IllegalArgumentException.class, () -> builder.ceilingAheadMs(wrong));
+    }
   }
 
   @Test
