@@ -1,5 +1,6 @@
 package dev.cinch.bag;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -167,6 +168,33 @@ class FsRulesTest {
     assertEquals(1, Ledger.settled(log).size());
     rig.settle(log);
     ledger.check(Ledger.settled(log));
+  }
+
+  /** A bucket, its group, its era: what is below a directory that is thought missing is, too. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2})
+  void n3_aMissingDirectoryIsBelievedOnlyAfterThoseAboveItWereListed(int above) throws Exception {
+    Path file = file(ledger.append(alice().writer(Durability.SYNC), "one"));
+    rig.settle(alice());
+    Path directory = parent(file);
+    for (int i = 0; i < above; i++) {
+      directory = parent(directory);
+    }
+    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    Log log = rig.open(negative);
+    negative.forget(directory);
+    assertEquals(1, Ledger.settled(log).size());
+    negative.forget(directory);
+    ledger.append(log.writer(Durability.SYNC), "two");
+    negative.forget(directory);
+    assertEquals(2, Ledger.live(log).size());
+    negative.forget(directory);
+    rig.settle(log);
+    ledger.check(Ledger.settled(log));
+  }
+
+  private static Path parent(Path path) {
+    return requireNonNull(path.getParent());
   }
 
   @ParameterizedTest

@@ -4,9 +4,11 @@ import dev.cinch.bag.fs.FileStatus;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What the kernel of one client machine remembers; all processes of the machine share it. */
@@ -15,6 +17,7 @@ public final class ClientCache {
   static final long EXPIRY_NANOS = 60_000_000_000L;
 
   private final Map<Path, Attributes> attributes = new HashMap<>();
+  private final Set<Path> missing = new HashSet<>();
   private final Map<Path, Listing> listings = new HashMap<>();
   private final Map<ServerNode, Data> data = new IdentityHashMap<>();
   private final Map<ServerNode, List<Piece>> dirty = new IdentityHashMap<>();
@@ -62,6 +65,7 @@ public final class ClientCache {
   /** The machine stops. */
   public void clear() {
     attributes.clear();
+    missing.clear();
     listings.clear();
     data.clear();
     dirty.clear();
@@ -151,10 +155,23 @@ public final class ClientCache {
 
   void put(Path path, Attributes a) {
     attributes.put(path, a);
+    if (a.of() == null) {
+      missing.add(path);
+    } else if (!missing.isEmpty()) {
+      missing.remove(path);
+    }
   }
 
   void forget(Path path) {
     attributes.remove(path);
+    if (!missing.isEmpty()) {
+      missing.remove(path);
+    }
+  }
+
+  /** Names of which it remembers that they are missing, whether that is still believed or not. */
+  Set<Path> missing() {
+    return missing;
   }
 
   Listing listing(Path directory) {

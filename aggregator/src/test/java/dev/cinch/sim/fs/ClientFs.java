@@ -79,6 +79,7 @@ public final class ClientFs implements StoreFs {
       if (fails && (!meta || faults.rng().oneIn(2))) {
         throw inputOutput(path, "Input/output error");
       }
+      walk(path);
       T result = effect.run();
       gate.leave(op, path);
       if (fails) {
@@ -112,6 +113,18 @@ public final class ClientFs implements StoreFs {
 
   static FileSystemException inputOutput(Path path, String reason) {
     return new FileSystemException(path.toString(), null, reason);
+  }
+
+  /** Nothing is found or made below a directory that this client believes to be missing. */
+  private void walk(Path path) throws NoSuchFileException {
+    for (Path missing : cache.missing()) {
+      if (path.startsWith(missing) && !path.equals(missing)) {
+        Attributes known = cache.attributes(missing);
+        if (known != null && isValidNegative(known, missing)) {
+          throw new NoSuchFileException(path.toString());
+        }
+      }
+    }
   }
 
   private void changed(Path path) {
@@ -314,10 +327,15 @@ public final class ClientFs implements StoreFs {
   }
 
   private void forgetOrDeny(Path file) {
+    Path missing = file;
     Path parent = file.getParent();
+    while (parent != null && server.find(parent) == null) {
+      missing = parent;
+      parent = parent.getParent();
+    }
     if (attributesCached && parent != null) {
       long generation = cache.listing(parent).generation;
-      cache.put(file, new Attributes(null, gate.now() + ClientCache.EXPIRY_NANOS, generation));
+      cache.put(missing, new Attributes(null, gate.now() + ClientCache.EXPIRY_NANOS, generation));
     }
   }
 

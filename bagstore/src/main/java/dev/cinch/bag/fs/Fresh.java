@@ -18,7 +18,7 @@ import java.util.random.RandomGenerator;
  *
  * <p>A listing may come from a cache that the server's timestamps are too coarse to invalidate; a
  * name that another client created may stay "missing" for a minute, for a plain open too. Creating
- * always asks the server.
+ * always asks the server, unless a directory above is thought missing.
  */
 public final class Fresh {
   /** How the JDK words EROFS. */
@@ -55,7 +55,12 @@ public final class Fresh {
    */
   public List<String> list(Path directory, int mode) throws IOException {
     Path entry = temporary(directory);
-    fs.create(entry, mode).close();
+    try {
+      fs.create(entry, mode).close();
+    } catch (NoSuchFileException e) {
+      listAbove(entry);
+      fs.create(entry, mode).close();
+    }
     removeQuietly(entry); // a closer may have swept it; making it was enough
     return fs.list(directory);
   }
@@ -187,14 +192,24 @@ public final class Fresh {
     }
   }
 
-  /** The directory itself may be new too, and missing in this machine's cache. */
+  /**
+   * Lists the parent, and if that is missing too, what is above it: nothing is found below a
+   * directory that this machine's cache has as missing.
+   */
   private void listAbove(Path file) throws IOException {
     Path directory = parent(file);
     List<String> unused;
     try {
       unused = fs.list(directory);
     } catch (NoSuchFileException e) {
-      unused = fs.list(parent(directory));
+      if (directory.getParent() == null) {
+        throw e;
+      }
+      try {
+        listAbove(directory);
+      } catch (AccessDeniedException denied) {
+        throw e; // who may not list what is above must believe it
+      }
       unused = fs.list(directory);
     }
   }

@@ -23,11 +23,21 @@ public final class NegativeFs extends FilterFs {
     missing.add(name);
   }
 
+  /** What is below a directory that is thought missing is missing too, and can't be made. */
+  private void walk(Path path) throws NoSuchFileException {
+    for (Path above = path.getParent(); above != null; above = above.getParent()) {
+      if (missing.contains(above)) {
+        throw new NoSuchFileException(path.toString());
+      }
+    }
+  }
+
   private interface Lookup<T> {
     T run() throws IOException;
   }
 
   private <T> T look(Path path, Lookup<T> lookup) throws IOException {
+    walk(path);
     if (missing.contains(path)) {
       throw new NoSuchFileException(path.toString());
     }
@@ -73,18 +83,21 @@ public final class NegativeFs extends FilterFs {
 
   @Override
   public StoreFile create(Path file, int mode) throws IOException {
+    walk(file);
     missing.remove(file); // the server is asked, whatever it answers
     return inner.create(file, mode);
   }
 
   @Override
   public void mkdir(Path directory, int mode) throws IOException {
+    walk(directory);
     missing.remove(directory);
     inner.mkdir(directory, mode);
   }
 
   @Override
   public void link(Path existing, Path name) throws IOException {
+    walk(name);
     missing.remove(name);
     inner.link(existing, name);
   }
