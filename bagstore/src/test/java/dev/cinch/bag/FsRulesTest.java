@@ -12,6 +12,7 @@ import dev.cinch.bag.fs.DelegatedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.StaleListFs;
@@ -23,6 +24,7 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -191,6 +193,26 @@ class FsRulesTest {
     negative.forget(directory);
     rig.settle(log);
     ledger.check(Ledger.settled(log));
+  }
+
+  @Test
+  void n3_aDirectoryBelowOneThatIsThoughtMissingIsListed() throws Exception {
+    Path file = file(ledger.append(alice().writer(Durability.SYNC), "one"));
+    Path bucket = parent(file);
+    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    negative.forget(parent(parent(bucket)));
+    List<String> names = new Fresh(negative).list(bucket, 0644);
+    assertTrue(names.contains(String.valueOf(file.getFileName())), names.toString());
+  }
+
+  @Test
+  void n3_whoMayNotListWhatIsAboveIsToldThatItIsMissing() throws Exception {
+    Path closed = rig.root.resolve("closed");
+    rig.disk.view(0).mkdir(closed, 0710);
+    var fresh = new Fresh(rig.disk.view(Rig.BOB));
+    Path absent = closed.resolve("absent");
+    assertThrows(NoSuchFileException.class, () -> fresh.read(absent.resolve("file")));
+    assertThrows(NoSuchFileException.class, () -> fresh.list(absent, 0644));
   }
 
   private static Path parent(Path path) {
