@@ -14,7 +14,7 @@ LONGEST = 150  # seconds: what is not seen by then may never be
 
 # Both programs: the places, one directory each, so that no look makes another one's cache fresh.
 PLACES = """
-import json, os, stat, sys, time
+import errno, json, os, stat, sys, time
 base, copies = sys.argv[1], int(sys.argv[2])
 CHANGES = "create", "link", "chmod", "append", "remove"
 LOOKS = "stat", "read", "write", "list", "retry"
@@ -51,10 +51,12 @@ def sees(place):
     change = place[0]
     try:
         seen = attributes(place)
-    except FileNotFoundError:
-        seen = None
     except PermissionError:
         return change == "chmod"
+    except OSError as e:
+        if e.errno not in (errno.ENOENT, errno.ESTALE):
+            raise
+        seen = None
     if change in ("create", "link"):
         return seen is not None
     if change == "remove":

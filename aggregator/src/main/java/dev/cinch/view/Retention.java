@@ -302,11 +302,11 @@ public final class Retention {
           Path file = directory.resolve(name);
           if (!file.equals(LogLayout.prelock(directory))
               && !file.equals(LogLayout.lock(directory))) {
-            boolean unused = removed(file);
+            remove(file);
           }
         }
-        boolean unusedPrelock = removed(LogLayout.prelock(directory));
-        boolean unusedLock = removed(LogLayout.lock(directory));
+        remove(LogLayout.prelock(directory));
+        remove(LogLayout.lock(directory));
         fs.rmdir(directory);
         buckets++;
         each.accept(directory);
@@ -332,7 +332,8 @@ public final class Retention {
     }
 
     /** Whether it is gone; a file that was removed and is still open here stays until it is not. */
-    private boolean removed(Path file) throws IOException {
+    @CanIgnoreReturnValue
+    private boolean remove(Path file) throws IOException {
       try {
         fs.unlink(file);
         return true;
@@ -352,7 +353,7 @@ public final class Retention {
     @Override
     public void record(Path file) throws IOException {
       try {
-        if (removed(file)) {
+        if (remove(file)) {
           records++;
           each.accept(file);
         }
