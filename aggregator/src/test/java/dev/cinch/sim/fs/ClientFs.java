@@ -127,6 +127,19 @@ public final class ClientFs implements StoreFs {
     }
   }
 
+  /** On its way to the directory the client learns which one above is missing. */
+  private ServerNode make(Path path, boolean directory) throws IOException {
+    try {
+      return server.make(path, directory, user);
+    } catch (NoSuchFileException e) {
+      Path parent = path.getParent();
+      if (parent != null) {
+        forgetOrDeny(parent);
+      }
+      throw e;
+    }
+  }
+
   private void changed(Path path) {
     recallParent(path);
     cache.heard();
@@ -152,7 +165,7 @@ public final class ClientFs implements StoreFs {
         Op.MKDIR,
         directory,
         () -> {
-          server.make(directory, true, user);
+          make(directory, true);
           changed(directory);
           return true;
         });
@@ -179,7 +192,7 @@ public final class ClientFs implements StoreFs {
             Op.CREATE,
             file,
             () -> {
-              ServerNode node = server.make(file, false, user);
+              ServerNode node = make(file, false);
               changed(file);
               return open(file, node, true, true, false);
             });
