@@ -84,8 +84,9 @@ public final class ClientCache {
     laidAside.put(node, name);
   }
 
-  boolean isLaidAside(ServerNode node) {
-    return laidAside.containsKey(node);
+  /** The name under which it stays, if it was laid aside. */
+  @Nullable Path aside(ServerNode node) {
+    return laidAside.isEmpty() ? null : laidAside.get(node);
   }
 
   /** One that was laid aside is open no more. */

@@ -487,8 +487,10 @@ public final class ClientFs implements StoreFs {
           ServerNode node = server.kind() == FsKind.NFS ? server.get(file) : null;
           if (node == null || node.open.stream().noneMatch(f -> f.isOf(cache))) {
             server.remove(file, false, user);
-          } else if (cache.isLaidAside(node)) {
+          } else if (file.equals(cache.aside(node))) {
             throw inputOutput(file, "Device or resource busy");
+          } else if (cache.aside(node) != null) { // another link of it
+            server.remove(file, false, user);
           } else { // it stays under another name until nobody here has it open
             Path aside = file.resolveSibling(SILLY + node.inode + "-" + server.boots());
             server.rename(file, aside, user);
