@@ -301,6 +301,18 @@ class RetentionTest {
     assertTrue(k > 60, "operations: " + k);
   }
 
+  /** A file can't be removed for as long as what is returned says so. */
+  private static boolean[] busy(FaultyFs faulty, Path held) {
+    boolean[] open = {true};
+    faulty.before(
+        op -> {
+          if (open[0] && op.kind() == Kind.UNLINK && op.path().equals(held)) {
+            throw new FileSystemException(held.toString(), null, "Device or resource busy");
+          }
+        });
+    return open;
+  }
+
   /** An NFS client keeps a file that it removes under another name while a process has it open. */
   @Test
   void whatAProcessStillHasOpenGoesInALaterRun() throws Exception {
@@ -312,13 +324,7 @@ class RetentionTest {
     Log log = rig.open(faulty);
     Path held = inBuckets(log).get(0).resolveSibling(".nfs000000000a1b2c3d00000001");
     rig.disk.view(0).create(held, 0644).close();
-    boolean[] open = {true};
-    faulty.before(
-        op -> {
-          if (open[0] && op.kind() == Kind.UNLINK && op.path().equals(held)) {
-            throw new FileSystemException(held.toString(), null, "Device or resource busy");
-          }
-        });
+    boolean[] open = busy(faulty, held);
     assertEquals(1, new Retention(log, HOUR).run().buckets());
     assertEquals(List.of(held), inBuckets(log));
     assertEquals(expected, Lines.settled(log));
@@ -344,13 +350,7 @@ class RetentionTest {
     Path group = log.context().layout().recordGroup(0);
     Path held = group.resolve(".nfs000000000a1b2c3d00000001");
     rig.disk.view(0).create(held, 0644).close();
-    boolean[] open = {true};
-    faulty.before(
-        op -> {
-          if (open[0] && op.kind() == Kind.UNLINK && op.path().equals(held)) {
-            throw new FileSystemException(held.toString(), null, "Device or resource busy");
-          }
-        });
+    boolean[] open = busy(faulty, held);
     assertEquals(LogLayout.RECORDS_PER_GROUP + 1, new Retention(log, HOUR).run().records());
     assertEquals(List.of(held), files(log, group));
     assertEquals(0, new Retention(log, HOUR).run().records());
