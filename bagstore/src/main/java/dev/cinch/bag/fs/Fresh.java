@@ -17,8 +17,9 @@ import java.util.random.RandomGenerator;
  * The idioms that see past a network filesystem's caches (rules N2, N3). Thread-safe.
  *
  * <p>A listing may come from a cache that the server's timestamps are too coarse to invalidate; a
- * name that another client created may stay "missing" for a minute, for a plain open too. Creating
- * always asks the server, unless a directory above is thought missing.
+ * name that another client created may stay "missing", for a plain open too, for a minute or until
+ * somebody lists its directory. Creating always asks the server, unless a directory above is
+ * thought missing.
  */
 public final class Fresh {
   /** How the JDK words EROFS. */
@@ -55,12 +56,7 @@ public final class Fresh {
    */
   public List<String> list(Path directory, int mode) throws IOException {
     Path entry = temporary(directory);
-    try {
-      fs.create(entry, mode).close();
-    } catch (NoSuchFileException e) {
-      listAbove(entry);
-      fs.create(entry, mode).close();
-    }
+    look(entry, () -> fs.create(entry, mode)).close();
     removeQuietly(entry); // a closer may have swept it; making it was enough
     return fs.list(directory);
   }
@@ -85,12 +81,7 @@ public final class Fresh {
    * Opens for reading; before it believes that the name is missing it lists the parent (rule N3).
    */
   public StoreFile read(Path file) throws IOException {
-    try {
-      return fs.read(file);
-    } catch (NoSuchFileException e) {
-      listAbove(file);
-      return fs.read(file);
-    }
+    return look(file, () -> fs.read(file));
   }
 
   /**
@@ -101,22 +92,12 @@ public final class Fresh {
     if (fs.isLocal(file)) {
       return read(file);
     }
-    try {
-      return fs.readUncached(file);
-    } catch (NoSuchFileException e) {
-      listAbove(file);
-      return fs.readUncached(file);
-    }
+    return look(file, () -> fs.readUncached(file));
   }
 
   /** As {@link StoreFs#freshStatus}, and lists the parent as {@link #read} does. */
   public FileStatus status(Path file) throws IOException {
-    try {
-      return fs.freshStatus(file);
-    } catch (NoSuchFileException e) {
-      listAbove(file);
-      return fs.freshStatus(file);
-    }
+    return look(file, () -> fs.freshStatus(file));
   }
 
   /** The whole content of a small file, at most {@code limit} bytes; see {@link #read}. */
@@ -189,6 +170,20 @@ public final class Fresh {
     } catch (IOException e) {
       // Already gone, or the directory was closed: a name with the temporary prefix means nothing
       // to anyone.
+    }
+  }
+
+  private interface Look<T> {
+    T at() throws IOException;
+  }
+
+  /** Believes that something is missing only after a listing (rule N3). */
+  private <T> T look(Path file, Look<T> look) throws IOException {
+    try {
+      return look.at();
+    } catch (NoSuchFileException e) {
+      listAbove(file);
+      return look.at();
     }
   }
 
