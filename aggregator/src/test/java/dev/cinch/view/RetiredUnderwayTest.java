@@ -186,6 +186,88 @@ class RetiredUnderwayTest {
     }
   }
 
+  /**
+   * A writer who is late makes the directories of its bucket again, or the NFS client of one that
+   * has its file open keeps them. They look like buckets without a message.
+   */
+  @Test
+  void h4_aLiveReadMissesNothingInBucketsThatWereEmptied() throws Exception {
+    liveReads(
+        (rig, directories) -> {
+          for (Path directory : directories) {
+            rig.disk.view(Rig.ALICE).mkdir(directory, 02775);
+          }
+        });
+  }
+
+  @Test
+  void h4_aLiveReadGoesOnWhereItsDirectoriesAreRemoved() throws Exception {
+    int[] removed = {0};
+    liveReads(
+        (rig, directories) -> {
+          rig.time.advanceMs(Duration.ofDays(400).toMillis());
+          rig.settle(open(rig));
+          aggregate(rig);
+          long unused = new Retention(open(rig), Duration.ZERO).run().buckets();
+          Path era = directories.get(0).getParent().getParent();
+          List<String> eras = rig.disk.view(Rig.ALICE).list(era.getParent());
+          removed[0] += eras.contains(era.getFileName().toString()) ? 0 : 1;
+        });
+    assertTrue(removed[0] > 40, "removed: " + removed[0]);
+  }
+
+  private interface Aftermath {
+    void of(Rig rig, List<Path> directories) throws Exception;
+  }
+
+  /** Before each operation of a live read everything is settled and retired. */
+  private static void liveReads(Aftermath aftermath) throws Exception {
+    boolean fired = true;
+    int k = 0;
+    while (fired) {
+      Rig rig = rig(++k, 1);
+      Log log = open(rig);
+      for (int i = 0; i < 4; i++) {
+        Lines.append(log.writer(Durability.SYNC), "of one " + i);
+        Lines.append(open(rig).writer(Durability.SYNC), "of two " + i);
+        rig.time.advanceMs(i == 1 ? 2_000 : 1);
+      }
+      List<Path> directories =
+          files(log, log.context().layout().buckets()).stream()
+              .map(Path::getParent)
+              .distinct()
+              .toList();
+      assertEquals(3, directories.size());
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      Log slow = rig.open(faulty);
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (--left[0] == 0) {
+              settle(rig, log);
+              aggregate(rig);
+              assertEquals(3, new Retention(log, Duration.ZERO).run().buckets());
+              try {
+                aftermath.of(rig, directories);
+              } catch (Exception e) {
+                throw new AssertionError(e);
+              }
+            }
+          });
+      var live = new ArrayList<String>();
+      long unused =
+          slow.reader()
+              .live(
+                  Lines.MIN,
+                  Lines.MAX,
+                  m -> live.add(Lines.line(m).replace(" false ", " true ")), // settled or not
+                  (m, file, why) -> {});
+      fired = left[0] <= 0;
+      assertEquals(fired ? Lines.settled(log) : 13, fired ? live : live.size(), "operation " + k);
+    }
+    assertTrue(k > 80, "operations: " + k);
+  }
+
   @Test
   void r2_aRecordRetiredUnderASettledReadIsNoError() throws Exception {
     Rig rig = rig(18, 3);

@@ -60,30 +60,48 @@ final class BucketCursors {
     return opening.cursors;
   }
 
-  /** Of a bucket that is not settled; its lock is honoured if it has one (rule H4). */
-  List<DataFileCursor> live(Bucket bucket, WitnessVerifier keys) throws IOException {
-    Path directory = log.layout().bucket(bucket);
-    Optional<BucketCloser.Closed> closed = locks.read(bucket);
-    if (closed.isPresent()) {
-      return locked(closed.get().lock(), keys);
+  /**
+   * What there is of a bucket that is not settled.
+   *
+   * @param lock what exists in it, if it is closed (rule H4)
+   * @param files all that there are, if it is not
+   */
+  record Found(Bucket bucket, Optional<BucketLock> lock, List<DataFileName> files) {}
+
+  /** Looks what there is of a bucket that is not settled, and opens nothing yet. */
+  Found find(Bucket bucket) throws IOException {
+    Optional<BucketLock> lock = lock(bucket);
+    if (lock.isPresent()) {
+      return new Found(bucket, lock, List.of());
     }
-    List<String> names;
+    Path directory = log.layout().bucket(bucket);
     try {
-      names = log.store().fresh().listAsPermitted(directory, log.store().fileMode());
+      List<String> names = log.store().fresh().listAsPermitted(directory, log.store().fileMode());
+      return new Found(
+          bucket, lock, names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList());
     } catch (NoSuchFileException e) {
       // Closed meanwhile, and what was made for the listing was swept before it had its mode.
-      closed = locks.read(bucket);
-      if (closed.isPresent()) {
-        return locked(closed.get().lock(), keys);
+      lock = lock(bucket);
+      if (lock.isEmpty()) {
+        throw e;
       }
-      throw e;
+      return new Found(bucket, lock, List.of());
     }
-    var opening = new Opening(bucket, directory, keys);
-    for (String entry : names) {
-      Optional<DataFileName> name = DataFileName.parse(entry);
-      if (name.isPresent()) {
-        opening.addGrowing(name.get());
-      }
+  }
+
+  private Optional<BucketLock> lock(Bucket bucket) throws IOException {
+    return locks.read(bucket).map(BucketCloser.Closed::lock);
+  }
+
+  /** Of what was found in a bucket that is not settled. */
+  List<DataFileCursor> live(Found found, WitnessVerifier keys) throws IOException {
+    Optional<BucketLock> lock = found.lock();
+    if (lock.isPresent()) {
+      return locked(lock.get(), keys);
+    }
+    var opening = new Opening(found.bucket(), log.layout().bucket(found.bucket()), keys);
+    for (DataFileName name : found.files()) {
+      opening.addGrowing(name);
     }
     return opening.cursors;
   }

@@ -12,6 +12,7 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.read.BucketCursors.Found;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -37,6 +38,9 @@ public final class LogReader {
   private static final int READ_AHEAD_RECORDS = 64;
 
   private static final int READ_AHEAD_BUCKETS = 2_000;
+
+  /** How many open buckets are listed before one look at the checkpoints. */
+  private static final int READ_AHEAD_OPEN = 32;
 
   private final LogContext log;
   private final HorizonChain chain;
@@ -233,48 +237,54 @@ public final class LogReader {
     var delivery = new Delivery(log, from, to, sink, objection);
     long settled = Long.MIN_VALUE;
     while (true) {
-      long number = 0;
-      List<Bucket> open;
-      do {
-        Optional<Link> tip = chain.permittedTip();
-        long before = Math.max(from, settled);
-        if (tip.isPresent()) {
-          settled = tip.get().record().to();
-          number = tip.get().record().number();
-          chain.durable(tip.get());
-          if (!readSettled(tip.get(), before, to, delivery)) {
-            return settled;
-          }
+      Optional<Link> tip = chain.permittedTip();
+      long before = Math.max(from, settled);
+      if (tip.isPresent()) {
+        settled = tip.get().record().to();
+        chain.durable(tip.get());
+        if (!readSettled(tip.get(), before, to, delivery)) {
+          return settled;
         }
-        open = openBuckets(Math.max(from, settled), to);
-      } while (retiredPast(number));
+      }
       try {
-        boolean unused = readOpen(open, delivery);
-        return settled;
+        if (readOpen(settled, from, to, delivery)) {
+          return settled;
+        }
       } catch (IOException e) {
         if (delivery.sinkFailed() || !retiredAfter(settled)) {
           throw e;
         }
-        delivery.again(); // settled and retired under our hands: segments have it
       }
+      delivery.again(); // settled and retired under our hands: segments have it
     }
-  }
-
-  private boolean readOpen(List<Bucket> open, Delivery delivery) throws IOException {
-    WitnessVerifier keys = verifier(Integer.MAX_VALUE);
-    for (Bucket bucket : open) {
-      if (!emit(buckets.live(bucket, keys), delivery)) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /**
-   * Whether buckets that were not settled then may be gone by now, so that a listing lacks them.
+   * Reads buckets after the settled time. What was retired meanwhile is missing in listings, of the
+   * tree and of a bucket, without a word: so nothing is delivered of what they say before a look at
+   * the checkpoints that comes after them. One look serves some buckets.
+   *
+   * @return false if some were retired meanwhile
    */
-  private boolean retiredPast(long number) throws IOException {
-    return chain.checkpoint().filter(c -> c.number() > number).isPresent();
+  private boolean readOpen(long settled, long from, long to, Delivery delivery) throws IOException {
+    List<Bucket> open = openBuckets(Math.max(from, settled), to);
+    int at = 0;
+    do {
+      var found = new ArrayList<Found>();
+      while (at < open.size() && found.size() < READ_AHEAD_OPEN) {
+        found.add(buckets.find(open.get(at++)));
+      }
+      if (retiredAfter(settled)) {
+        return false;
+      }
+      WitnessVerifier keys = verifier(Integer.MAX_VALUE);
+      for (Found f : found) {
+        if (!emit(buckets.live(f, keys), delivery)) {
+          return true;
+        }
+      }
+    } while (at < open.size());
+    return true;
   }
 
   private List<Bucket> openBuckets(long from, long to) throws IOException {
