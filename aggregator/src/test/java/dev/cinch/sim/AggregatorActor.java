@@ -13,8 +13,12 @@ import java.time.Duration;
 
 /** Builds segments, and retires what they cover after a short while. */
 final class AggregatorActor extends Actor {
+  /** Whether it retires what it has built at once. */
+  private final boolean eager;
+
   AggregatorActor(World world, Rng rng) {
     super(world, rng);
+    this.eager = rng.oneIn(2);
   }
 
   @Override
@@ -26,11 +30,12 @@ final class AggregatorActor extends Actor {
       boolean calm = world.faults.stopped();
       Log log = anyLog(store);
       try {
-        if (rng.below(3) > 0) {
+        if (eager || rng.below(3) > 0) {
           Aggregator.Result built =
               new Aggregator(log, new Aggregator.Limits(rng.between(1, 4), 100_000)).run();
           me.note("built " + built.published());
-        } else {
+        }
+        if (eager || rng.oneIn(3)) {
           retire(me, log);
         }
       } catch (SegmentsDifferException e) {

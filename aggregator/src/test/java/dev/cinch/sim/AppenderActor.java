@@ -21,9 +21,13 @@ final class AppenderActor extends Actor {
 
   private final boolean twoThreads;
 
+  /** Whether it closes writers again after a message or some, as short runs of a command do. */
+  private final boolean brief;
+
   AppenderActor(World world, Rng rng) {
     super(world, rng);
     this.twoThreads = rng.oneIn(3);
+    this.brief = !twoThreads && world.plan.sharing() && rng.oneIn(2);
   }
 
   /** What one thread is about. A writer blocks for real whoever comes while a batch is written. */
@@ -44,27 +48,29 @@ final class AppenderActor extends Actor {
   @Override
   public void run(SimProcess me) throws Exception {
     Store store = me.openStore();
-    var writers = new ArrayList<LogWriter>();
-    for (int i = 0; i < world.logs(); i++) {
-      writers.add(log(store, i).writer(world.plan.durability()));
+    while (left > 0) {
+      var writers = new ArrayList<LogWriter>();
+      for (int i = 0; i < world.logs(); i++) {
+        writers.add(log(store, i).writer(world.plan.durability()));
+      }
+      var mine = new Turn();
+      var others = new Turn();
+      SimProcess second = null;
+      if (twoThreads) {
+        second = me.thread(me + "+", it -> work(it, me.toString(), writers, others, mine));
+      }
+      work(me, me.toString(), writers, mine, others);
+      while (second != null && !second.over()) {
+        me.sleepNanos(10_000_000);
+      }
+      writers.forEach(LogWriter::close);
     }
-    var mine = new Turn();
-    var others = new Turn();
-    SimProcess second = null;
-    if (twoThreads) {
-      second = me.thread(me + "+", it -> work(it, me.toString(), writers, others, mine));
-    }
-    work(me, me.toString(), writers, mine, others);
-    while (second != null && !second.over()) {
-      me.sleepNanos(10_000_000);
-    }
-    writers.forEach(LogWriter::close);
   }
 
   private void work(SimProcess me, String who, List<LogWriter> writers, Turn mine, Turn others)
       throws InterruptedException {
     mine.thread = me;
-    while (left > 0) {
+    do {
       while (!others.leavesRoom()) {
         me.sleepNanos(1_000_000);
       }
@@ -74,7 +80,7 @@ final class AppenderActor extends Actor {
       mine.active = false;
       mine.awaiting = false;
       rest(me);
-    }
+    } while (left > 0 && !(brief && rng.oneIn(2)));
   }
 
   private void append(String who, LogWriter writer, int log, int count, Turn turn) {

@@ -8,6 +8,7 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.memory.TableLimits;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.WitnessSigner;
+import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Gate;
 import dev.cinch.sim.fs.Op;
@@ -226,16 +227,21 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
     if (world.faults.strike(FaultKind.SERVICE_CRASH)) {
       throw new Gone();
     }
-    long paused = world.faults.ambushed(op, path);
-    if (paused > 0) {
+    Ambush met = world.faults.ambushed(op, path, "service");
+    if (met != null && met.what() == FaultKind.PAUSE) {
       world.scheduler.note(Op.NOTE, "service", 0, "paused");
-      sleepNanos(paused);
+      world.scheduler.standStill(
+          world.faults.rng().nextLong(1_000_000, met.longestNanos()), met.until());
+    } else if (met != null && world.faults.has(FaultKind.SERVICE_CRASH)) {
+      throw new Gone();
     }
     world.scheduler.step(world.plan.latencyNanos());
   }
 
   @Override
-  public void leave(Op op, Path path) {}
+  public void leave(Op op, Path path) {
+    world.scheduler.passed(op, path);
+  }
 
   @Override
   public void failed(Op op, Path path, Exception why) {

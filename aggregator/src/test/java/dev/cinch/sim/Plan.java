@@ -65,6 +65,9 @@ record Plan(
 
   static final int MARGIN_MS = 40;
 
+  private static final Set<Theme> LEASES = EnumSet.of(Theme.LEASING, Theme.READING);
+  private static final Set<Theme> RETIRES = EnumSet.of(Theme.RETIRING, Theme.READING, Theme.POWER);
+
   /** Whether what one user makes is closed to others until its mode is set. */
   boolean opensLate() {
     return users != 1 && (umask & 0020) != 0;
@@ -73,19 +76,24 @@ record Plan(
   static Plan draw(long seed) {
     Rng rng = Rng.of(seed, 1);
     Rng later = Rng.of(seed, 3); // for what was added, so that a seed's world stays as it was
-    FsKind kind = rng.oneIn(7) ? FsKind.LOCAL : rng.oneIn(6) ? FsKind.GLUSTER : FsKind.NFS;
-    Durability durability = rng.below(5) < 3 ? Durability.SYNC : Durability.CLOSE;
+    Theme drawn = Theme.values()[rng.below(Theme.values().length)];
+    Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
+    boolean power = theme.equals(Optional.of(Theme.POWER));
+    boolean local = rng.oneIn(7) || power && rng.below(4) > 0;
+    FsKind kind = local ? FsKind.LOCAL : rng.oneIn(6) ? FsKind.GLUSTER : FsKind.NFS;
+    Durability durability = power || rng.below(5) < 3 ? Durability.SYNC : Durability.CLOSE;
     Confirm confirm = rng.oneIn(10) ? Confirm.LATE : Confirm.ALWAYS;
     long widthMs = new long[] {100, 200, 500, 1_000}[rng.below(4)];
     long graceMs = new long[] {200, 300, 600}[rng.below(3)];
-    Theme theme = Theme.values()[rng.below(Theme.values().length)];
-    boolean ambushed = rng.below(5) > 1;
-    List<Role> roles = roles(rng, ambushed ? Optional.of(theme) : Optional.empty());
+    List<Role> roles = roles(rng, theme);
     boolean leased = roles.contains(Role.SESSION);
     Leases leases = leased && rng.oneIn(3) ? Leases.REQUIRED : Leases.OPTIONAL;
     Set<FaultKind> on = faults(rng, kind, durability, confirm, leased);
-    if (ambushed) {
+    if (theme.isPresent()) {
       on.add(FaultKind.AMBUSH);
+    }
+    if (power) {
+      on.add(FaultKind.MACHINE_CRASH);
     }
     Rng latest = Rng.of(seed, 4);
     Rng newest = Rng.of(seed, 6);
@@ -109,7 +117,8 @@ record Plan(
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
     long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
-    int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, 3);
+    int most = theme.equals(Optional.of(Theme.SHARING)) ? 2 : 3;
+    int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, most);
     return new Plan(
         seed,
         kind,
@@ -125,7 +134,7 @@ record Plan(
         machines,
         rng.oneIn(8) ? -1 : rng.between(1, 2),
         rng.oneIn(3) ? 2 : 1,
-        later.oneIn(3),
+        theme.equals(Optional.of(Theme.SHARING)) || later.oneIn(3),
         later.oneIn(2) ? later.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
         replaced && newest.below(4) > 0,
@@ -133,9 +142,18 @@ record Plan(
         rng.oneIn(4),
         new int[] {3, 8, 30, 150}[rng.below(4)],
         rng.spread(50_000, 10_000_000),
-        replaced ? Ambush.draw(Theme.LEASING, newest) : Ambush.draw(theme, rng),
+        Ambush.draw(replaced ? Theme.LEASING : drawn, names(roles), rng),
         rng.spread(2_000_000_000L, 60_000_000_000L),
         Collections.unmodifiableSet(on));
+  }
+
+  /** How names of processes begin. */
+  private static List<String> names(List<Role> roles) {
+    var names = new ArrayList<String>(List.of("service"));
+    for (Role role : roles) {
+      names.add(role.processName());
+    }
+    return names;
   }
 
   private static List<Role> with(List<Role> roles, Role another) {
@@ -146,7 +164,7 @@ record Plan(
 
   private static List<Role> roles(Rng rng, Optional<Theme> theme) {
     var roles = new ArrayList<Role>();
-    boolean leased = theme.equals(Optional.of(Theme.LEASING)) || rng.oneIn(4);
+    boolean leased = theme.filter(LEASES::contains).isPresent() || rng.oneIn(4);
     int writers = rng.between(1, 3);
     for (int i = 0; i < writers; i++) {
       roles.add(leased && rng.below(4) > 0 ? Role.SESSION : Role.APPENDER);
@@ -158,8 +176,11 @@ record Plan(
     if (rng.oneIn(2)) {
       roles.add(others[rng.below(others.length)]);
     }
-    if (theme.equals(Optional.of(Theme.RETIRING))) {
+    if (theme.filter(RETIRES::contains).isPresent()) {
       roles.add(Role.AGGREGATOR);
+    }
+    if (theme.equals(Optional.of(Theme.SHARING))) {
+      roles.add(Role.APPENDER);
     }
     return Collections.unmodifiableList(roles);
   }

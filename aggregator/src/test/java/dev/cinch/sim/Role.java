@@ -1,10 +1,17 @@
 package dev.cinch.sim;
 
+import java.util.Locale;
+
 /** What a process of a simulated world does for a living. */
 enum Role {
   APPENDER,
   SESSION,
   CLOSER,
   READER,
-  AGGREGATOR
+  AGGREGATOR;
+
+  /** How the names of its processes begin. */
+  String processName() {
+    return name().toLowerCase(Locale.ROOT);
+  }
 }

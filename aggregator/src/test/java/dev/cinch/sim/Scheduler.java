@@ -1,8 +1,10 @@
 package dev.cinch.sim;
 
+import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.Op;
 import dev.cinch.sim.fs.Rng;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -20,6 +22,7 @@ final class Scheduler implements ClientFs.Later {
   private final List<SimProcess> alive = new ArrayList<>();
   private final List<SimProcess> daemons = new ArrayList<>();
   private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final List<Watch> watches = new ArrayList<>();
   private final Thread main = Thread.currentThread();
   private final boolean byPriority;
   private final int longestBurst;
@@ -189,6 +192,38 @@ final class Scheduler implements ClientFs.Later {
     } else if (steps > 4 * stepLimit) {
       stuck = true;
       throw new SimCrash("the run does not end");
+    }
+  }
+
+  /** Somebody stands still until another passes. */
+  private record Watch(SimProcess who, Ambush.Point until) {}
+
+  /**
+   * The running process does nothing before that time.
+   *
+   * @param until what another does that ends it earlier
+   */
+  void standStill(long nanos, Ambush.@Nullable Point until) {
+    if (until == null || quiet) {
+      sleepUntil(now + nanos);
+      return;
+    }
+    var watch = new Watch(running(), until);
+    watches.add(watch);
+    try {
+      sleepUntil(now + nanos);
+    } finally {
+      watches.remove(watch);
+    }
+  }
+
+  /** The running process has done that; who stands still until somebody does may go on. */
+  void passed(Op op, Path path) {
+    for (Watch w : watches) {
+      if (w.who != current && w.until.is(op, path)) {
+        w.who.wakeAt = Math.min(w.who.wakeAt, now);
+        burst = rng.oneIn(2) ? 1 : burst;
+      }
     }
   }
 

@@ -64,7 +64,7 @@ final class SessionActor extends Actor {
         me.sleepNanos(100_000_000);
       }
       finish(me, session);
-      if (failures > 12) {
+      if (failures > (world.plan.lingering() ? 40 : 12)) {
         left = 0; // others want to end too
       }
     }

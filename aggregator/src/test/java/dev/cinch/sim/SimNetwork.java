@@ -54,6 +54,7 @@ final class SimNetwork implements LeaseService {
         throw new LeaseUnavailableException("no answer", null);
       }
       T answer = world.leases.send(old, request);
+      world.scheduler.passed(Op.RPC, World.ROOT);
       process.checkAlive();
       if (faults.strike(FaultKind.RPC_SLOW)) {
         pause(faults.rng().spread(1_000_000, TIMEOUT_NANOS * 4));

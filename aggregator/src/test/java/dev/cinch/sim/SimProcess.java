@@ -4,6 +4,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.write.LocalShare;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.time.TimeSource;
+import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
@@ -222,17 +223,33 @@ final class SimProcess implements Gate, TimeSource {
     if (op == Op.CREATE && path.toString().contains("/horizon/")) {
       horizonLooks++;
     }
-    long paused = isPaused(op) ? pause() : faults.ambushed(op, path);
-    if (paused > 0) {
-      scheduler.note(Op.NOTE, name, number, "paused");
-      scheduler.sleepUntil(scheduler.now() + paused);
-      checkAlive();
+    if (isPaused(op)) {
+      standStill(pause(), null);
+    } else {
+      ambush(faults.ambushed(op, path, name));
     }
     maybeCrash();
     world.maybeReboot();
     scheduler.step(10_000 + (long) (latency2 * ((latencies.nextLong() >>> 40) * 0x1.0p-24)));
     checkAlive();
     runKeeper();
+  }
+
+  private void ambush(@Nullable Ambush met) {
+    if (met == null) {
+      return;
+    }
+    switch (met.what()) {
+      case CRASH -> die(false);
+      case MACHINE_CRASH -> die(faults.has(FaultKind.MACHINE_CRASH));
+      default -> standStill(faults.rng().nextLong(1_000_000, met.longestNanos()), met.until());
+    }
+  }
+
+  private void standStill(long nanos, Ambush.@Nullable Point until) {
+    scheduler.note(Op.NOTE, name, number, "paused");
+    scheduler.standStill(nanos, until);
+    checkAlive();
   }
 
   /** A pause matters most between a decision and what follows from it. */
@@ -261,6 +278,7 @@ final class SimProcess implements Gate, TimeSource {
 
   @Override
   public void leave(Op op, Path path) {
+    scheduler.passed(op, path);
     maybeCrash();
   }
 

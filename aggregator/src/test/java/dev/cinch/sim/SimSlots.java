@@ -40,6 +40,7 @@ final class SimSlots implements LocalSlots {
     if (world.faults.strike(FaultKind.META_ERROR)) {
       throw new IOException(name + ": Input/output error");
     }
+    world.scheduler.passed(Op.SLOT, Path.of(name));
   }
 
   private final class Held implements Slot {

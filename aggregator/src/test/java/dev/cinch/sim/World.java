@@ -85,7 +85,7 @@ final class World {
     int n = 0;
     for (Role role : plan.roles()) {
       SimMachine machine = machines.get(rng.below(machines.size()));
-      start(machine, role.name().toLowerCase(java.util.Locale.ROOT) + n, actor(role, n));
+      start(machine, role.processName() + n, actor(role, n));
       n++;
     }
     scheduler.in(plan.faultsEndNanos(), this::calm);

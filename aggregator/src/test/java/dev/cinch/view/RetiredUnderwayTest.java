@@ -15,6 +15,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
@@ -209,9 +210,11 @@ class RetiredUnderwayTest {
           rig.settle(open(rig));
           aggregate(rig);
           long unused = new Retention(open(rig), Duration.ZERO).run().buckets();
-          Path era = directories.get(0).getParent().getParent();
-          List<String> eras = rig.disk.view(Rig.ALICE).list(era.getParent());
-          removed[0] += eras.contains(era.getFileName().toString()) ? 0 : 1;
+          Path eras = open(rig).context().layout().buckets();
+          boolean gone =
+              rig.disk.view(Rig.ALICE).list(eras).stream()
+                  .allMatch(name -> TimeName.parse(name).isEmpty());
+          removed[0] += gone ? 1 : 0;
         });
     assertTrue(removed[0] > 40, "removed: " + removed[0]);
   }

@@ -3,19 +3,25 @@ package dev.cinch.sim.fs;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One point of the protocol at which the same thing happens to whoever passes, now and then: what
  * needs a particular order of a few operations is met much sooner than by chance.
  *
- * @param op the operation
- * @param place what its path contains
- * @param what a {@link FaultKind#PAUSE} or a {@link FaultKind#META_ERROR}
+ * @param at where
+ * @param who how the names of those begin that it is for; "" means everybody; an error meets
+ *     everybody
+ * @param what a {@link FaultKind#PAUSE}, a {@link FaultKind#META_ERROR}, or a {@link
+ *     FaultKind#CRASH} of the process or {@link FaultKind#MACHINE_CRASH}
  * @param longestNanos of a pause
+ * @param until what somebody else does that ends a pause; null if only time does
  */
-public record Ambush(Op op, String place, FaultKind what, long longestNanos) {
+public record Ambush(
+    Point at, String who, FaultKind what, long longestNanos, @Nullable Point until) {
   private static final String DATA = ".log";
   private static final int MOST = 3;
+  private static final long LONGEST_NANOS = 40_000_000_000L;
 
   /** Points that matter to each other. */
   public enum Theme {
@@ -67,35 +73,107 @@ public record Ambush(Op op, String place, FaultKind what, long longestNanos) {
         new Point(Op.LIST, "/ceilings"),
         new Point(Op.CREATE, "/ceilings"),
         new Point(Op.LIST, "/instances"),
-        new Point(Op.CREATE, "/instances"));
+        new Point(Op.CREATE, "/instances")),
+    /** Somebody reads what is written, closed, settled and retired meanwhile. */
+    READING(
+        new Point(Op.RPC, ""),
+        new Point(Op.WRITE, DATA),
+        new Point(Op.CREATE, DATA),
+        new Point(Op.LIST, "/checkpoints"),
+        new Point(Op.LIST, "/records"),
+        new Point(Op.LIST, "/buckets"),
+        new Point(Op.OPEN_READ, "/lock"),
+        new Point(Op.OPEN_UNCACHED, DATA),
+        new Point(Op.OPEN_READ, DATA),
+        new Point(Op.LINK, "/lock"),
+        new Point(Op.LINK, "/records"),
+        new Point(Op.LINK, "/checkpoints"),
+        new Point(Op.UNLINK, DATA),
+        new Point(Op.UNLINK, "/lock"),
+        new Point(Op.RMDIR, "/buckets")),
+    /** Processes of a machine go on with each other's data files. */
+    SHARING(
+        new Point(Op.SLOT, ""),
+        new Point(Op.OPEN_APPEND, DATA),
+        new Point(Op.WRITE, DATA),
+        new Point(Op.FORCE, DATA),
+        new Point(Op.CLOSE, DATA),
+        new Point(Op.OPEN_OVERWRITE, "/prelock"),
+        new Point(Op.LINK, "/lock")),
+    /** Names are made, and the power fails before they are forced. */
+    POWER(
+        new Point(Op.MKDIR, "/buckets"),
+        new Point(Op.CREATE, DATA),
+        new Point(Op.LINK, "/lock"),
+        new Point(Op.LINK, "/records"),
+        new Point(Op.LINK, "/segments"),
+        new Point(Op.LINK, "/checkpoints"),
+        new Point(Op.UNLINK, DATA),
+        new Point(Op.UNLINK, "/records"),
+        new Point(Op.FORCE_DIRECTORY, "/buckets"),
+        new Point(Op.FORCE_DIRECTORY, "/records"),
+        new Point(Op.FORCE_DIRECTORY, "/segments"),
+        new Point(Op.FORCE_DIRECTORY, "/checkpoints"));
 
     private final List<Point> points;
 
     Theme(Point... points) {
       this.points = List.of(points);
     }
+
+    /** Most races are over one thing. */
+    private Point until(Point point, Rng rng) {
+      List<Point> near = points.stream().filter(p -> p.place().equals(point.place())).toList();
+      List<Point> from = rng.oneIn(2) ? near : points;
+      return from.get(rng.below(from.size()));
+    }
   }
 
-  record Point(Op op, String place) {}
+  /**
+   * @param op the operation
+   * @param place what its path contains
+   */
+  public record Point(Op op, String place) {
+    public boolean is(Op passed, Path path) {
+      return passed == op && path.toString().contains(place);
+    }
+  }
 
-  /** Some of a theme's points. */
-  public static List<Ambush> draw(Theme theme, Rng rng) {
+  boolean is(Op op, Path path, String name) {
+    return at.is(op, path) && name.startsWith(who);
+  }
+
+  /**
+   * Some of a theme's points.
+   *
+   * @param roles how names of processes begin
+   */
+  public static List<Ambush> draw(Theme theme, List<String> roles, Rng rng) {
     var drawn = new ArrayList<Ambush>();
     int count = rng.between(1, MOST);
     for (int i = 0; i < count; i++) {
       Point point = theme.points.get(rng.below(theme.points.size()));
-      boolean fails = point.op().isMeta() && rng.oneIn(5);
-      drawn.add(
-          new Ambush(
-              point.op(),
-              point.place(),
-              fails ? FaultKind.META_ERROR : FaultKind.PAUSE,
-              new long[] {200, 2_000, 8_000, 40_000}[rng.below(4)] * 1_000_000L));
+      FaultKind what = what(theme, point, rng);
+      boolean anybody = what == FaultKind.META_ERROR || rng.oneIn(2);
+      String who = anybody ? "" : roles.get(rng.below(roles.size()));
+      Point until = what == FaultKind.PAUSE && rng.below(3) > 0 ? theme.until(point, rng) : null;
+      long longest =
+          until == null
+              ? new long[] {200, 2_000, 8_000, 40_000}[rng.below(4)] * 1_000_000L
+              : LONGEST_NANOS;
+      drawn.add(new Ambush(point, who, what, longest, until));
     }
     return List.copyOf(drawn);
   }
 
-  boolean at(Op passed, Path path) {
-    return passed == op && path.toString().contains(place);
+  private static FaultKind what(Theme theme, Point point, Rng rng) {
+    if (theme == Theme.POWER && rng.oneIn(3)) {
+      return FaultKind.MACHINE_CRASH;
+    }
+    return switch (rng.below(8)) {
+      case 0 -> FaultKind.CRASH;
+      case 1 -> point.op().isMeta() ? FaultKind.META_ERROR : FaultKind.PAUSE;
+      default -> FaultKind.PAUSE;
+    };
   }
 }

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Says at each opportunity whether a fault strikes, and counts. The gaps are drawn ahead, so that
@@ -55,20 +56,21 @@ public final class Faults {
     return true;
   }
 
-  /** How long a process that meets an ambush stands still; 0 if it meets none. */
-  public long ambushed(Op op, Path path) {
+  /** The ambush that a process meets; null if it meets none. */
+  public @Nullable Ambush ambushed(Op op, Path path, String who) {
     for (Ambush a : ambushes) {
-      if (a.what() == FaultKind.PAUSE && a.at(op, path) && strike(FaultKind.AMBUSH)) {
-        return rng.nextLong(1_000_000, a.longestNanos());
+      if (a.what() != FaultKind.META_ERROR && a.is(op, path, who) && strike(FaultKind.AMBUSH)) {
+        boolean deadly = a.what() != FaultKind.PAUSE;
+        return deadly && rng.below(4) > 0 ? null : a; // or all would be dead soon
       }
     }
-    return 0;
+    return null;
   }
 
   /** Whether an operation meets an ambush and fails. */
   boolean failsInAmbush(Op op, Path path) {
     for (Ambush a : ambushes) {
-      if (a.what() == FaultKind.META_ERROR && a.at(op, path) && strike(FaultKind.AMBUSH)) {
+      if (a.what() == FaultKind.META_ERROR && a.is(op, path, "") && strike(FaultKind.AMBUSH)) {
         return true;
       }
     }
