@@ -109,13 +109,19 @@ public final class Campaign {
   /**
    * For callers that loaded this class by name.
    *
-   * @return how many runs it took until a rule was seen broken; 0 if none was
+   * @param traits of the worlds to run, as in {@link Plan#has}; the others are passed over
+   * @param most worlds to run
+   * @return how many seeds it took until a rule was seen broken; 0 if none was
    */
-  public static long runsUntilFailure(long from, long count) {
+  public static long runsUntilFailure(List<String> traits, long most) {
+    long left = most;
     try (var bench = new Workbench()) {
-      for (long i = 0; i < count; i++) {
-        if (!run(from + i, bench).passed()) {
-          return i + 1;
+      for (long seed = 1; left > 0; seed++) {
+        if (traits.isEmpty() || traits.stream().allMatch(Plan.draw(seed)::has)) {
+          left--;
+          if (!run(seed, bench).passed()) {
+            return seed;
+          }
         }
       }
     }

@@ -109,7 +109,7 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
   /** Meanwhile requests reach one that was thought dead. */
   private void boot() {
     try {
-      service = instance(this);
+      service = instance();
     } catch (IOException | Gone e) {
       in(RETRY_NANOS, this::boot);
     }
@@ -117,14 +117,14 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
 
   private void bootRival(SimProcess me) {
     try {
-      zombie = instance(me);
-    } catch (IOException e) {
+      zombie = instance();
+    } catch (IOException | Gone e) {
       me.note("did not start");
     }
   }
 
-  private MemoryLeaseService instance(Gate gate) throws IOException {
-    var fs = SimProcess.fs(world, machine, gate);
+  private MemoryLeaseService instance() throws IOException {
+    var fs = SimProcess.fs(world, machine, this);
     var environment = new Store.Environment(fs, machine.name, this, random);
     Store store = Store.open(World.ROOT, environment);
     MemoryLeaseService started =

@@ -20,6 +20,7 @@ import java.util.Set;
  * The shape of a world: everything that a seed decides before the run begins. A smaller one can be
  * made of it to find out what a failure needs.
  *
+ * @param theme what its ambushes are about, if it has any
  * @param tickNanos resolution of the server's change times
  * @param users how many different ones its machines have; -1: one is a superuser
  * @param leaseMs what sessions ask for
@@ -36,6 +37,7 @@ import java.util.Set;
  */
 record Plan(
     long seed,
+    Optional<Theme> theme,
     FsKind kind,
     Durability durability,
     Confirm confirm,
@@ -121,6 +123,7 @@ record Plan(
     int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, most);
     return new Plan(
         seed,
+        replaced ? Optional.of(Theme.LEASING) : theme,
         kind,
         durability,
         confirm,
@@ -244,6 +247,16 @@ record Plan(
     return logs > 1 && lastLogNanos > 0 ? logs - 1 : logs;
   }
 
+  /**
+   * @param trait the name of a theme, a kind of fault, a filesystem or a way to confirm
+   */
+  boolean has(String trait) {
+    return theme.filter(t -> t.name().equals(trait)).isPresent()
+        || on.stream().anyMatch(f -> f.name().equals(trait))
+        || kind.name().equals(trait)
+        || confirm.name().equals(trait);
+  }
+
   boolean leased() {
     return roles.contains(Role.SESSION);
   }
@@ -272,6 +285,7 @@ record Plan(
   private Plan with(Set<FaultKind> o, List<Role> r, int count, boolean priority, int longest) {
     return new Plan(
         seed,
+        theme,
         kind,
         durability,
         confirm,
