@@ -227,12 +227,15 @@ final class Checks {
     }
     AuditReport report = LeaseAuditor.audit(store);
     for (Violation v : report.violations()) {
-      boolean unleased =
-          v.rule() == Violation.Rule.WITNESS && v.problem().endsWith("names no lease");
-      if (!unleased) {
+      if (!isUnleased(v)) {
         history.violation("audit: " + v);
       }
     }
+  }
+
+  /** Where leases are required, others append without. */
+  static boolean isUnleased(Violation v) {
+    return v.rule() == Violation.Rule.WITNESS && v.problem().endsWith("names no lease");
   }
 
   /** A machine's old caches give the same answer. */

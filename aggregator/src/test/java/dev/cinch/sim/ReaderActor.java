@@ -2,18 +2,35 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.Finding.Severity;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
+import java.util.EnumSet;
+import java.util.Set;
 
 /** Reads settled and live, and remembers what was settled. */
 final class ReaderActor extends Actor {
+  /** What verify must take for damage. */
+  private static final Set<FaultKind> UNREADABLE =
+      EnumSet.of(FaultKind.READ_ERROR, FaultKind.META_ERROR);
+
   private final boolean follows;
+
+  /** Whether it verifies or audits the store now and then, whatever others do meanwhile. */
+  private final boolean checks;
 
   ReaderActor(World world, Rng rng) {
     super(world, rng);
     this.follows = world.faults.has(FaultKind.DELEGATIONS) && rng.oneIn(2);
+    this.checks =
+        UNREADABLE.stream().noneMatch(world.faults::has)
+            && world.plan.ambushes().stream().noneMatch(a -> UNREADABLE.contains(a.what()))
+            && rng.oneIn(2);
     this.left = follows ? 2 * left : Math.min(left, 6);
   }
 
@@ -27,6 +44,9 @@ final class ReaderActor extends Actor {
       Log log = log(store, index);
       LogReader reader = log.reader();
       try {
+        if (checks && rng.oneIn(4)) {
+          check(me, store);
+        }
         var scan = new Scan(world.history, index, world.plan);
         if (follows || rng.oneIn(3)) {
           reader.live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan::ignored);
@@ -42,6 +62,25 @@ final class ReaderActor extends Actor {
         me.sleepNanos(rng.spread(MS, world.plan.widthMs() * MS / 4));
       } else {
         wait(me);
+      }
+    }
+  }
+
+  private void check(SimProcess me, Store store) throws IOException {
+    if (rng.oneIn(2)) {
+      StoreVerifier.verify(
+          World.ROOT,
+          me.environment(),
+          finding -> {
+            if (finding.severity() == Severity.DAMAGE) {
+              world.history.violation(me + " verified: " + finding);
+            }
+          });
+    } else {
+      for (Violation v : LeaseAuditor.audit(store).violations()) {
+        if (!Checks.isUnleased(v)) {
+          world.history.violation(me + " audited: " + v);
+        }
       }
     }
   }

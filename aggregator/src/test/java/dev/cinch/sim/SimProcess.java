@@ -131,8 +131,7 @@ final class SimProcess implements Gate, TimeSource {
 
   /** Opens the store, as often as it takes. */
   Store openStore() throws IOException, InterruptedException {
-    var fs = new ClientFs(world.server, machine.cache, faults, this, machine.user, scheduler);
-    var environment = environment(fs);
+    Store.Environment environment = environment();
     while (true) {
       try {
         return Store.open(World.ROOT, environment);
@@ -145,7 +144,8 @@ final class SimProcess implements Gate, TimeSource {
     }
   }
 
-  private Store.Environment environment(ClientFs fs) {
+  Store.Environment environment() {
+    var fs = new ClientFs(world.server, machine.cache, faults, this, machine.user, scheduler);
     return world.plan.sharing()
         ? new Store.Environment(
             fs, machine.name, this, random, new LocalShare(new SimSlots(world, machine, this)))

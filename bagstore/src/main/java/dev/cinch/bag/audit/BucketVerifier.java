@@ -46,10 +46,7 @@ final class BucketVerifier {
     try {
       Optional<Closed> closed = locks.readListed(bucket);
       if (closed.isEmpty()) {
-        if (!tally.listener().retired(log.layout().name(), bucket.start())) {
-          tally.found(
-              Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
-        }
+        tally.found(Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
         return;
       }
       tally.read(lock, fs.status(lock).size());

@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 
@@ -63,7 +64,16 @@ final class LogVerifier {
       }
     }
     for (Bucket bucket : find(settled, Long.MAX_VALUE)) {
-      buckets.open(bucket, new WitnessVerifier(keys));
+      open(bucket);
+    }
+    segments.verify(); // those that were published meanwhile
+  }
+
+  private void open(Bucket bucket) throws IOException {
+    if (!segments.retired(bucket.end())) {
+      tally.unlessRetired(
+          () -> buckets.open(bucket, new WitnessVerifier(keys)),
+          () -> segments.retiredMeanwhile(bucket.end()));
     }
   }
 
@@ -117,39 +127,25 @@ final class LogVerifier {
     return numbers;
   }
 
-  private void missing(long from, long number) {
+  private void missing(long from, long number) throws IOException {
     Path path = log.layout().record(from);
-    if (number > segments.firstKept()) { // those below were retired (rule R2)
+    if (!segments.retiredRecord(number - 1)) {
       tally.found(
           Finding.damage(path, 0, "records without a gap (rule H2)", "none up to " + (number - 1)));
     }
     known = false;
   }
 
-  private void record(long number) {
-    Path path = log.layout().record(number);
+  private void record(long number) throws IOException {
     tally.records++;
-    HorizonRecord record;
-    try {
-      byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
-      try {
-        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
-      } catch (DamagedException e) {
-        bytes = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
-        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
-      }
-      tally.read(path, bytes.length);
-      follows(record, number, path);
-      digest = Envelope.sha256(bytes);
-    } catch (DamagedException e) {
-      tally.found(Finding.of(e));
-      known = false;
-      return;
-    } catch (IOException e) {
-      tally.found(Finding.damage(path, 0, "a readable record", e.toString()));
+    var read = new ArrayList<HorizonRecord>();
+    tally.unlessRetired(
+        () -> read(number).ifPresent(read::add), () -> segments.retiredRecord(number));
+    if (read.isEmpty()) {
       known = false;
       return;
     }
+    HorizonRecord record = read.get(0);
     if (!known && record.from() > settled) {
       unknownRange(record.from());
     }
@@ -159,14 +155,37 @@ final class LogVerifier {
     range(record);
   }
 
-  private void follows(HorizonRecord r, long number, Path path) {
+  private Optional<HorizonRecord> read(long number) {
+    Path path = log.layout().record(number);
+    try {
+      byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
+      HorizonRecord record;
+      try {
+        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
+      } catch (DamagedException e) {
+        bytes = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
+        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
+      }
+      tally.read(path, bytes.length);
+      follows(record, number, path);
+      digest = Envelope.sha256(bytes);
+      return Optional.of(record);
+    } catch (DamagedException e) {
+      tally.found(Finding.of(e));
+    } catch (IOException e) {
+      bad(path, "a readable record", e.toString());
+    }
+    return Optional.empty();
+  }
+
+  private void follows(HorizonRecord r, long number, Path path) throws IOException {
     if (!r.log().equals(log.id()) || r.number() != number) {
       bad(path, "record " + number + " of log " + log.id(), r.number() + " of " + r.log());
     }
     if (known && (r.from() != settled || !r.previous().equals(digest))) {
       String expected = "one that follows " + settled + " " + digest;
       String actual = r.from() + " " + r.previous();
-      if (number > segments.firstKept()) {
+      if (!segments.retiredRecord(number - 1)) {
         bad(path, expected, actual);
       } else {
         // The one before was retired, and linked again by a closer that slept through that: it does
@@ -187,24 +206,24 @@ final class LogVerifier {
   }
 
   /** The buckets of records that can't be read: their own locks are all there is to go by. */
-  private void unknownRange(long to) {
+  private void unknownRange(long to) throws IOException {
     for (Bucket bucket : findOrTell(settled, to)) {
-      if (!segments.retired(bucket.end())) {
-        buckets.open(bucket, new WitnessVerifier(keys));
-      }
+      open(bucket);
     }
   }
 
-  private void range(HorizonRecord record) {
+  private void range(HorizonRecord record) throws IOException {
     var applying = new WitnessVerifier(keys.first(Math.min(record.trustedKeys(), keys.size())));
     var listed = new HashSet<Long>();
     for (ClosedBucket b : record.buckets()) {
       listed.add(b.start());
       tally.buckets++;
-      if (segments.retired(b.start() + log.bucketWidth())) {
-        continue;
+      var bucket = new Bucket(b.start(), log.bucketWidth());
+      if (!segments.retired(bucket.end())) {
+        tally.unlessRetired(
+            () -> buckets.closed(bucket, b.lockDigest(), applying),
+            () -> segments.retiredMeanwhile(bucket.end()));
       }
-      buckets.closed(new Bucket(b.start(), log.bucketWidth()), b.lockDigest(), applying);
     }
     for (Bucket bucket : findOrTell(record.from(), record.to())) {
       if (!listed.contains(bucket.start()) && !segments.retired(bucket.end())) {

@@ -14,11 +14,14 @@ import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 
 /**
  * Checks a log's segments and checkpoints (section 10): each by itself, and that the segments
- * follow one another from the first on. Not thread-safe.
+ * follow one another from the first on. In a log in use there may be more of them each time that
+ * somebody looks. Not thread-safe.
  */
 @CheckReturnValue
 final class SegmentsVerifier {
@@ -29,15 +32,37 @@ final class SegmentsVerifier {
   private long lastRecord;
   private long retired = Long.MIN_VALUE;
   private long firstKept = 1;
+  private long lastCheckpoint;
+  private boolean looked;
 
   SegmentsVerifier(LogContext log, Tally tally) {
     this.log = log;
     this.tally = tally;
   }
 
-  /** The lowest number that a record must still have; 1 if none was retired. */
-  long firstKept() {
-    return firstKept;
+  /** Checks what there is, or what there is more than last time. */
+  void verify() throws IOException {
+    List<Long> checkpoints = numbers(log.layout().checkpoints(), false);
+    for (long number : numbers(log.layout().segments(), !looked)) { // published before checkpoints
+      if (number > segments) {
+        segment(number);
+      }
+    }
+    for (long number : checkpoints) {
+      if (number > lastCheckpoint) {
+        checkpoint(number);
+        lastCheckpoint = number;
+      }
+    }
+    looked = true;
+  }
+
+  /** Whether a record may be gone: it is below the last checkpoint (rule R2). */
+  boolean retiredRecord(long number) throws IOException {
+    if (number >= firstKept) {
+      verify();
+    }
+    return number < firstKept;
   }
 
   /**
@@ -48,28 +73,30 @@ final class SegmentsVerifier {
     return bucketEnd <= retired;
   }
 
-  void verify() throws IOException {
-    for (String name : list(log.layout().segments())) {
-      OptionalLong n = Numbered.parse(name);
-      if (n.isPresent()) {
-        segment(n.getAsLong());
-      } else if (!LogLayout.isTemporary(name)) {
-        tally.found(Finding.foreign(log.layout().segments().resolve(name)));
-      }
-    }
-    for (String name : list(log.layout().checkpoints())) {
-      OptionalLong n = Numbered.parse(name);
-      if (n.isPresent()) {
-        checkpoint(n.getAsLong());
-      }
-    }
+  /** As {@link #retired}, as of now. */
+  boolean retiredMeanwhile(long bucketEnd) throws IOException {
+    verify();
+    return retired(bucketEnd);
   }
 
-  private Iterable<String> list(Path directory) throws IOException {
+  private List<Long> numbers(Path directory, boolean tell) throws IOException {
+    var numbers = new ArrayList<Long>();
+    for (String name : list(directory)) {
+      OptionalLong n = Numbered.parse(name);
+      if (n.isPresent()) {
+        numbers.add(n.getAsLong());
+      } else if (tell && !LogLayout.isTemporary(name)) {
+        tally.found(Finding.foreign(directory.resolve(name)));
+      }
+    }
+    return numbers;
+  }
+
+  private List<String> list(Path directory) throws IOException {
     try {
       return log.store().fs().list(directory).stream().sorted().toList();
     } catch (NoSuchFileException e) {
-      return java.util.List.of(); // a copy of a store may lack its empty directories
+      return List.of(); // a copy of a store may lack its empty directories
     }
   }
 
@@ -97,7 +124,7 @@ final class SegmentsVerifier {
 
   private static void ignore(SegmentBucket bucket) {}
 
-  private void checkpoint(long number) {
+  private void checkpoint(long number) throws IOException {
     Path path = log.layout().checkpoint(number);
     try {
       Checkpoint c = new HorizonChain(log).readCheckpoint(number);
@@ -110,8 +137,15 @@ final class SegmentsVerifier {
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (IOException e) {
-      bad(path, "a readable checkpoint", e.toString());
+      if (!(e instanceof NoSuchFileException) || !outlived(number)) {
+        bad(path, "a readable checkpoint", e.toString());
+      }
     }
+  }
+
+  /** Whether there is a later one: then those before are removed at some time. */
+  private boolean outlived(long number) throws IOException {
+    return numbers(log.layout().checkpoints(), false).stream().anyMatch(n -> n > number);
   }
 
   private void bad(Path path, String expected, String actual) {

@@ -26,7 +26,8 @@ import java.util.Set;
 /**
  * Reads every byte of a store and checks it against everything else that says something about it.
  * Goes on after damage. Writes nothing, so it also works on a copy or a read-only mount; on a store
- * in use it checks what was there when it looked.
+ * in use it checks what was there when it looked, and where that was retired meanwhile, the
+ * segments that have it.
  *
  * <p>Memory is bounded by the longest batch and the longest lock, not by the store. Source: rule
  * C4.

@@ -1,6 +1,10 @@
 package dev.cinch.bag.audit;
 
+import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Counts while verifying, and passes on. Not thread-safe. */
 final class Tally {
@@ -14,16 +18,46 @@ final class Tally {
   private long damage;
   private long covered;
   private long notes;
+  private @Nullable List<Finding> held;
 
   Tally(VerifyListener listener) {
     this.listener = listener;
   }
 
-  VerifyListener listener() {
-    return listener;
+  /** Something that may have been retired. */
+  interface Retired {
+    boolean test() throws IOException;
+  }
+
+  /** Something that is looked at. */
+  interface Look {
+    void run();
+  }
+
+  /**
+   * Looks at something that somebody may retire meanwhile: if there is damage, and it was, the
+   * segments count, and what was found means nothing.
+   */
+  void unlessRetired(Look look, Retired retired) throws IOException {
+    var found = new ArrayList<Finding>();
+    held = found;
+    try {
+      look.run();
+    } finally {
+      held = null;
+    }
+    boolean damaged = found.stream().anyMatch(f -> f.severity() == Finding.Severity.DAMAGE);
+    if (!damaged || !retired.test()) {
+      found.forEach(this::found);
+    }
   }
 
   void found(Finding f) {
+    List<Finding> waiting = held;
+    if (waiting != null) {
+      waiting.add(f);
+      return;
+    }
     switch (f.severity()) {
       case DAMAGE -> damage++;
       case COVERED -> covered++;

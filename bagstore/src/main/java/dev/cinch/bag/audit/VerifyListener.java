@@ -1,6 +1,5 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.layout.LogName;
 import java.nio.file.Path;
 
 /** Told how a {@link StoreVerifier} gets on. Called on the verifier's thread. */
@@ -16,14 +15,4 @@ public interface VerifyListener {
    * @param soFar what was read so far, this file included
    */
   default void progress(Path file, VerifySummary soFar) {}
-
-  /**
-   * Whether the lock of a bucket that a record lists may be missing, although no checkpoint stands
-   * above the bucket.
-   *
-   * @param bucketStart nanoseconds since the Unix epoch
-   */
-  default boolean retired(LogName log, long bucketStart) {
-    return false;
-  }
 }

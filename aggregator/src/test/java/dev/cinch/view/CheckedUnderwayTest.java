@@ -1,0 +1,121 @@
+package dev.cinch.view;
+
+import static dev.cinch.view.Retiring.aggregate;
+import static dev.cinch.view.Retiring.open;
+import static dev.cinch.view.Retiring.rig;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.AuditReport;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.Finding.Severity;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.audit.VerifyListener;
+import dev.cinch.bag.audit.VerifySummary;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.write.Durability;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** A store in use, where verify and audit run beside closing and retirement, is not damaged. */
+class CheckedUnderwayTest {
+  /** What is run on the store. */
+  private interface Check {
+    void of(Rig rig, FaultyFs fs) throws Exception;
+  }
+
+  /** Before each operation of the check, in a store of its own, all is settled and retired. */
+  private static int beside(Check check) throws Exception {
+    boolean fired = true;
+    int k = 0;
+    while (fired) {
+      Rig rig = rig(++k, 4);
+      aggregate(rig);
+      assertEquals(4, new Retention(open(rig), Duration.ZERO).run().buckets());
+      Lines.write(rig, 5, 5);
+      Lines.write(rig, 5, 5);
+      Lines.append(open(rig).writer(Durability.SYNC), "open");
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (--left[0] == 0) {
+              retire(rig);
+            }
+          });
+      check.of(rig, faulty);
+      fired = left[0] <= 0;
+    }
+    return k - 1;
+  }
+
+  private static void retire(Rig rig) throws IOException {
+    try {
+      Log log = open(rig);
+      rig.settle(log);
+      aggregate(rig);
+      assertEquals(3, new Retention(log, Duration.ZERO).run().buckets());
+      rig.time.advanceMs(Duration.ofDays(3).toMillis());
+      assertTrue(new Retention(log, Duration.ZERO).run().stale() > 0);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** What is gone is looked at where it went. */
+  @Test
+  void verifyTakesNothingForDamageThatIsRetiredUnderIt() throws Exception {
+    int[] followed = {0};
+    int operations =
+        beside(
+            (rig, fs) -> {
+              var seen = new Seen();
+              long unused =
+                  StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).files();
+              assertEquals(List.of(), seen.damage);
+              followed[0] += seen.files.contains(open(rig).context().layout().segment(7)) ? 1 : 0;
+            });
+    assertTrue(operations > 80, "operations: " + operations);
+    assertTrue(followed[0] > operations - 5, followed[0] + " of " + operations);
+  }
+
+  private static final class Seen implements VerifyListener {
+    final List<String> damage = new ArrayList<>();
+    final Set<Path> files = new HashSet<>();
+
+    @Override
+    public void found(Finding finding) {
+      if (finding.severity() == Severity.DAMAGE) {
+        damage.add(finding.toString());
+      }
+    }
+
+    @Override
+    public void progress(Path file, VerifySummary soFar) {
+      files.add(file);
+    }
+  }
+
+  @Test
+  void auditTakesNothingForDamageThatIsRetiredUnderIt() throws Exception {
+    int operations =
+        beside(
+            (rig, fs) -> {
+              AuditReport report =
+                  LeaseAuditor.audit(Store.open(rig.root, rig.environment(fs, rig.time)));
+              assertEquals(List.of(), report.violations());
+              assertTrue(report.messages() >= 30, "messages: " + report.messages());
+            });
+    assertTrue(operations > 80, "operations: " + operations);
+  }
+}
