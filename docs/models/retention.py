@@ -7,8 +7,8 @@ Each may sleep anywhere: with an open file whose name was removed, before a link
 before it makes the directory and a prelock again. Inode numbers and change times are used again, but never both at once. The
 file server is linearizable; there is no clock and no chmod.
 
-Checked: COMMITTED is told for what the settled answer has, REJECTED for what it has not, all readers get that answer, and the
-horizon is where an advance that is done was to bring it.
+Checked: COMMITTED is told for what the settled answer has, REJECTED for what it has not, all readers get that answer, a live
+reader finds what was COMMITTED before it began, and the horizon is where an advance that is done was to bring it.
 """
 from collections import namedtuple
 
@@ -24,6 +24,7 @@ MUTATIONS = {
     "no-segment": ("bucket and record are removed before a segment covers them", None),
     "no-look-after-link": ("what a sleeper linked below a checkpoint counts", None),
     "no-look-in-verdict": ("a verdict is read without a look at the checkpoint", None),
+    "live-looks-early": ("a live reader looks at the checkpoint before it lists the bucket, and not after it", None),
     "no-digest": ("a lock is believed whose digest the record does not state", None),
     "lock-before-data": ("lock and prelock are removed before the data files", UNREAD),
     "prelock-before-data": ("the prelock is removed before the data files", UNREAD),
@@ -31,11 +32,11 @@ MUTATIONS = {
 
 # What writer 0 does: it appends its "first" batch; or its "second", since whoever was told COMMITTED by its own looks saw no
 # intent, so nobody had begun to close; or it sleeps in its second until a record is there ("late"). Beside it somebody who
-# also appends ("writer"), who stops with directory, prelock and file made ("visitor"), or nobody. Then a closer, and readers.
+# also appends ("writer"), who stops with directory, prelock and file made ("visitor"), or nobody. Then a closer, and a reader.
 BOUNDS = {
-    "small": (("first", "nobody", 0), ("late", "visitor", 0)),
-    "default": (("first", "nobody", 1), ("second", "visitor", 0)),
-    "large": (("first", "writer", 1), ("second", "writer", 1)),
+    "small": (("first", "nobody", None), ("late", "visitor", None), ("first", "nobody", "live")),
+    "default": (("first", "nobody", "settled"), ("second", "visitor", None), ("first", "visitor", "live")),
+    "large": (("first", "writer", "settled"), ("second", "writer", "settled"), ("first", "writer", "live")),
 }
 
 # bucket: None or a Bucket. intents: who left one. record: record 1, as (reach, content), or None. truth: what it said first.
@@ -51,6 +52,8 @@ NO_FILES = (None, None)
 FIRST, SECOND = Writer("mkdir", 1, None, False, None), Writer("open", 2, (0, 0, False), True, None)
 END = Writer("end", 0, None, False, None)
 ADVANCE = ("intent",)
+LIVE = "begin", "live tip", "live tree", "live early", "live lock", "live list", "live look", "live data"
+READS = {None: ("end",), "settled": ("tip",), "live": ("begin",)}
 
 
 class Retention:
@@ -60,17 +63,17 @@ class Retention:
     def initial(self):
         return State(None, frozenset(), None, None, 0, None, False, ("start",), (), "", frozenset(), None)
 
-    def start(self, s):
-        for what, other, readers in self.bounds:
-            processes = FIRST, END if other == "nobody" else FIRST, ADVANCE, ("tip" if readers else "end",)
-            s = s._replace(processes=processes, other=other, gc=("idle",))
+    def start(self, empty):
+        for what, other, reads in self.bounds:
+            processes = FIRST, END if other == "nobody" else FIRST, ADVANCE, READS[reads]
+            s = empty._replace(processes=processes, other=other, gc=("idle",))
             if what != "first":
                 s = s._replace(bucket=Bucket((0, 0, False), (1, None), None, frozenset()), told=frozenset({(0, 1, True)}),
                                processes=(SECOND, *processes[1:]))
             if what == "late":
                 s = s._replace(bucket=Bucket((0, 0, True), (1, None), (1, None), frozenset()), record=(2, (1, None)), truth=(1, None),
                                horizon=2, processes=(SECOND._replace(pc="write"), FIRST._replace(pc="prelock"), *processes[2:]))
-            yield "%s, %s beside it" % (what, other), s
+            yield "%s, %s beside it, reads: %s" % (what, other, reads), s
 
     def wrong(self, s):
         if s.wrong or s.truth is None:
@@ -97,7 +100,7 @@ class Retention:
             elif i == 2:
                 steps, name = self.advance_steps(s, i, it), "closer"
             else:
-                steps, name = self.reader_steps(s, it), "reader"
+                steps, name = self.live_steps(s, it) if it[0] in LIVE else self.reader_steps(s, it), "reader"
             for label, after, me in steps:
                 yield "%s %d %s" % (name, i, label), after._replace(processes=s.processes[:i] + (me,) + s.processes[i + 1:])
 
@@ -294,6 +297,43 @@ class Retention:
             yield answer(me[1]) if whole else ("finds no data", s, ("again",))
         elif pc == "again":
             yield answer(s.segment if s.checkpoint else None)
+
+    def live_steps(self, s, me):
+        """A live read (rule H4): where there is a record, a settled one. due: what it has to find."""
+        pc, bucket = me[0], s.bucket
+        early = "live-looks-early" in self.broken
+
+        def gone():
+            wrong = None if s.checkpoint else "a live read fails"
+            return "finds a name missing", s._replace(wrong=wrong), ("live tip", me[1])
+
+        if pc == "begin":
+            due = frozenset((writer, batch) for writer, batch, committed in s.told if committed)
+            if due:
+                yield "begins", s, ("live tip", due)
+        elif pc == "live tip":
+            yield ("finds a record", s, ("tip",)) if s.truth is not None else ("finds no record", s, ("live tree", me[1]))
+        elif pc == "live tree":
+            yield "lists the tree", s, ("live early" if early else "live lock" if bucket else "live look", me[1], NO_FILES)
+        elif pc == "live early":
+            again = s.checkpoint or bucket is None
+            yield "looks at the checkpoint", s, ("live tip", me[1]) if again else ("live lock", me[1], None)
+        elif bucket is None and pc != "live look":
+            yield gone()
+        elif pc == "live lock":
+            found = "live data" if early else "live look"
+            yield "looks for a lock", s, (found, me[1], bucket.lock) if bucket.lock else ("live list", me[1], None)
+        elif pc == "live list":
+            there = tuple(None if n is None else 0 for n in bucket.files)
+            yield "lists the bucket", s, ("live data" if early else "live look", me[1], there)
+        elif pc == "live look":
+            yield "looks at the checkpoint", s, ("live tip", me[1]) if s.checkpoint else ("live data", me[1], me[2])
+        elif any(n is not None and (have is None or have < n) for have, n in zip(bucket.files, me[2])):
+            yield gone()
+        else:
+            found = tuple(None if n is None else have for have, n in zip(bucket.files, me[2]))
+            missed = [d for d in me[1] if not self.covers(found, *d)]
+            yield "reads", s._replace(wrong="a live reader misses %s" % missed if missed else None), ("end",)
 
 
 if __name__ == "__main__":
