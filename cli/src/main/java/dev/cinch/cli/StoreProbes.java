@@ -9,6 +9,7 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.layout.TimeName;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,15 +82,12 @@ final class StoreProbes {
               .map(t -> t.record().to())
               .orElse(Long.MIN_VALUE);
       for (Path directory : unsettled(log, settled)) {
-        for (String entry : store.context().fs().list(directory)) {
-          Path path = directory.resolve(entry);
-          boolean prelock = path.equals(LogLayout.prelock(directory));
-          if (!LogLayout.isTemporary(entry)) {
-            looked++;
-            if (!Files.isReadable(path) || (prelock && !Files.isWritable(path))) {
-              unreadable.add(path);
-            }
-          }
+        List<Path> entries = entries(directory);
+        looked += entries.size();
+        List<Path> without = entries.stream().filter(e -> !isAccessible(e, directory)).toList();
+        // Who closed it meanwhile took permissions away, or somebody retired it.
+        if (!without.isEmpty() && !isClosed(directory)) {
+          unreadable.addAll(without);
         }
       }
     }
@@ -99,6 +97,32 @@ final class StoreProbes {
       diagnosis.fail(
           "no access to " + named(unreadable),
           "this user can't close these buckets; chgrp and chmod g+rw, or close as their owner");
+    }
+  }
+
+  private List<Path> entries(Path directory) throws IOException {
+    return list(directory).stream()
+        .filter(name -> !LogLayout.isTemporary(name))
+        .map(directory::resolve)
+        .toList();
+  }
+
+  private static boolean isAccessible(Path entry, Path bucket) {
+    boolean prelock = entry.equals(LogLayout.prelock(bucket));
+    return Files.isReadable(entry) && (!prelock || Files.isWritable(entry));
+  }
+
+  private boolean isClosed(Path bucket) throws IOException {
+    List<Path> entries = entries(bucket);
+    return entries.isEmpty() || entries.contains(LogLayout.lock(bucket));
+  }
+
+  /** What is retired meanwhile holds nothing. */
+  private List<String> list(Path directory) throws IOException {
+    try {
+      return store.context().fs().list(directory);
+    } catch (NoSuchFileException e) {
+      return List.of();
     }
   }
 
@@ -116,7 +140,7 @@ final class StoreProbes {
 
   private List<Path> endingAfter(long settled, Path directory, long width) throws IOException {
     var found = new ArrayList<Path>();
-    for (String name : store.context().fs().list(directory)) {
+    for (String name : list(directory)) {
       OptionalLong start = TimeName.parse(name);
       if (start.isPresent() && start.getAsLong() + width > settled) {
         found.add(directory.resolve(name));
