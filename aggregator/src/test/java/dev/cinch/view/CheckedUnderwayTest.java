@@ -17,6 +17,8 @@ import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.VerifyListener;
 import dev.cinch.bag.audit.VerifySummary;
 import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.write.Durability;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -87,6 +89,26 @@ class CheckedUnderwayTest {
             });
     assertTrue(operations > 80, "operations: " + operations);
     assertTrue(followed[0] > operations - 5, followed[0] + " of " + operations);
+  }
+
+  /** However often it looks whether something was retired. */
+  @Test
+  void verifyTellsADamagedSegmentOnce() throws Exception {
+    Rig rig = rig(1, 4);
+    aggregate(rig);
+    assertEquals(4, new Retention(open(rig), Duration.ZERO).run().buckets());
+    Lines.write(rig, 5, 5);
+    Lines.write(rig, 5, 5);
+    LogLayout layout = open(rig).context().layout();
+    StoreFs fs = rig.disk.view(0);
+    fs.unlink(layout.segment(2));
+    fs.create(layout.segment(2), 0664).close();
+    fs.unlink(layout.record(5));
+    var seen = new Seen();
+    long damage = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).damage();
+    assertEquals(damage, seen.damage.size());
+    assertEquals(damage, Set.copyOf(seen.damage).size(), seen.damage.toString());
+    assertTrue(damage > 1, seen.damage.toString());
   }
 
   private static final class Seen implements VerifyListener {

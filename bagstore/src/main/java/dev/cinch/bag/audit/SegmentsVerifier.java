@@ -27,11 +27,18 @@ import java.util.OptionalLong;
 final class SegmentsVerifier {
   private final LogContext log;
   private final Tally tally;
+
+  /** The last one whose header is whole, and what it says. */
   private long segments;
+
   private long covered = Long.MIN_VALUE;
   private long lastRecord;
   private long retired = Long.MIN_VALUE;
   private long firstKept = 1;
+
+  /** What was looked at so far, whole or damaged. */
+  private long lastSegment;
+
   private long lastCheckpoint;
   private boolean looked;
 
@@ -44,8 +51,9 @@ final class SegmentsVerifier {
   void verify() throws IOException {
     List<Long> checkpoints = numbers(log.layout().checkpoints(), false);
     for (long number : numbers(log.layout().segments(), !looked)) { // published before checkpoints
-      if (number > segments) {
+      if (number > lastSegment) {
         segment(number);
+        lastSegment = number;
       }
     }
     for (long number : checkpoints) {

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads a log in order: the settled part, the same for everyone and for ever, or also what is not
  * settled yet (rule H4). Thread-safe. Memory is bounded by the number of data files in one bucket,
- * not by the log.
+ * or in 32 that are not settled, and not by the log.
  */
 @CheckReturnValue
 public final class LogReader {
