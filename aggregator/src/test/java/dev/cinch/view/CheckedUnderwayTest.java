@@ -4,6 +4,7 @@ import static dev.cinch.view.Retiring.aggregate;
 import static dev.cinch.view.Retiring.open;
 import static dev.cinch.view.Retiring.rig;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
@@ -17,8 +18,11 @@ import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.VerifyListener;
 import dev.cinch.bag.audit.VerifySummary;
 import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.write.Durability;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -89,6 +93,70 @@ class CheckedUnderwayTest {
             });
     assertTrue(operations > 80, "operations: " + operations);
     assertTrue(followed[0] > operations - 5, followed[0] + " of " + operations);
+  }
+
+  /** What its cache lists may be from before, and of one directory older than of another. */
+  @Test
+  void n2_verifyLooksPastCachesBeforeItCallsSomethingDamaged() throws Exception {
+    LogLayout layout = open(rig(1, 1)).context().layout();
+    var listed =
+        List.of(layout.checkpoints(), layout.segments(), layout.records(), layout.recordGroup(0));
+    for (int known = 0; known < 1 << listed.size(); known++) {
+      Rig rig = rig(1, 4);
+      aggregate(rig);
+      assertEquals(4, new Retention(open(rig), Duration.ZERO).run().buckets());
+      Lines.write(rig, 5, 5);
+      Lines.write(rig, 5, 5);
+      Lines.append(open(rig).writer(Durability.SYNC), "open");
+      var fs = new StaleListFs(rig.disk.view(Rig.BOB));
+      for (int i = 0; i < listed.size(); i++) {
+        if ((known & 1 << i) != 0) {
+          assertFalse(fs.list(listed.get(i)).isEmpty());
+        }
+      }
+      retire(rig);
+      var seen = new Seen();
+      long unused = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).files();
+      assertEquals(List.of(), seen.damage, "of listings " + known);
+    }
+  }
+
+  /** An old listing lacks the last records of one group, and another has those of the next. */
+  @Test
+  void n2_verifyFindsTheRecordsThatAnOldListingLacks() throws Exception {
+    Rig rig = rig(1, 1);
+    Log log = open(rig);
+    LogLayout layout = log.context().layout();
+    for (int i = 2; i < 998; i++) {
+      rig.settle(log);
+    }
+    var fs = new StaleListFs(rig.disk.view(Rig.BOB));
+    int known = fs.list(layout.recordGroup(0)).size();
+    for (int i = 0; i < 4; i++) {
+      rig.settle(log);
+    }
+    assertEquals(known + 3, log.context().store().fs().list(layout.recordGroup(0)).size());
+    var seen = new Seen();
+    VerifySummary summary = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen);
+    assertEquals(List.of(), seen.damage);
+    assertEquals(1001, summary.records());
+    assertTrue(seen.files.contains(layout.record(999)));
+  }
+
+  /** It has no message; who appends to it makes it whole. */
+  @Test
+  void verifyTakesALogThatIsBeingMadeForWhatItIs() throws Exception {
+    Rig rig = rig(1, 1);
+    LogLayout layout = new StoreLayout(rig.root).log(new LogName("new"));
+    for (Path directory : List.of(layout.root(), layout.horizon(), layout.records())) {
+      rig.disk.view(Rig.ALICE).mkdir(directory, 02775);
+      var seen = new Seen();
+      VerifySummary summary =
+          StoreVerifier.verify(rig.root, rig.environment(rig.disk.view(Rig.BOB), rig.time), seen);
+      assertEquals(List.of(), seen.damage);
+      assertEquals(1, summary.notes());
+      assertEquals(1, summary.logs());
+    }
   }
 
   /** However often it looks whether something was retired. */

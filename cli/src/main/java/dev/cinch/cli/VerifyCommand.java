@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
     name = "verify",
     mixinStandardHelpOptions = true,
     description = {
-      "Read every byte of a store and check it. Goes on after damage, and writes nothing.",
+      "Read every byte of a store and check it. Goes on after damage, and changes nothing.",
       "Prints a line a finding, then a summary; exit code 1 if an answer would be wrong."
     },
     footer = {"", "Example:", "  cinch verify --store /mnt/shared/store"})

@@ -49,26 +49,38 @@ final class SegmentsVerifier {
 
   /** Checks what there is, or what there is more than last time. */
   void verify() throws IOException {
-    List<Long> checkpoints = numbers(log.layout().checkpoints(), false);
-    for (long number : numbers(log.layout().segments(), !looked)) { // published before checkpoints
-      if (number > lastSegment) {
-        segment(number);
-        lastSegment = number;
-      }
-    }
+    look(this::list);
+  }
+
+  private interface Lister {
+    List<String> list(Path directory) throws IOException;
+  }
+
+  private void look(Lister lister) throws IOException {
+    List<Long> checkpoints = numbers(lister, log.layout().checkpoints(), false);
+    segments(lister, !looked); // published before checkpoints
+    looked = true;
     for (long number : checkpoints) {
       if (number > lastCheckpoint) {
         checkpoint(number);
         lastCheckpoint = number;
       }
     }
-    looked = true;
   }
 
-  /** Whether a record may be gone: it is below the last checkpoint (rule R2). */
+  private void segments(Lister lister, boolean tell) throws IOException {
+    for (long number : numbers(lister, log.layout().segments(), tell)) {
+      if (number > lastSegment) {
+        segment(number);
+        lastSegment = number;
+      }
+    }
+  }
+
+  /** Whether a record may be gone, as of now: it is below the last checkpoint (rule R2). */
   boolean retiredRecord(long number) throws IOException {
     if (number >= firstKept) {
-      verify();
+      look(this::freshList);
     }
     return number < firstKept;
   }
@@ -83,13 +95,15 @@ final class SegmentsVerifier {
 
   /** As {@link #retired}, as of now. */
   boolean retiredMeanwhile(long bucketEnd) throws IOException {
-    verify();
+    if (!retired(bucketEnd)) {
+      look(this::freshList);
+    }
     return retired(bucketEnd);
   }
 
-  private List<Long> numbers(Path directory, boolean tell) throws IOException {
+  private List<Long> numbers(Lister lister, Path directory, boolean tell) throws IOException {
     var numbers = new ArrayList<Long>();
-    for (String name : list(directory)) {
+    for (String name : lister.list(directory)) {
       OptionalLong n = Numbered.parse(name);
       if (n.isPresent()) {
         numbers.add(n.getAsLong());
@@ -105,6 +119,17 @@ final class SegmentsVerifier {
       return log.store().fs().list(directory).stream().sorted().toList();
     } catch (NoSuchFileException e) {
       return List.of(); // a copy of a store may lack its empty directories
+    }
+  }
+
+  /** Past caches, if this user may make an entry: for who would call something damaged else. */
+  private List<String> freshList(Path directory) throws IOException {
+    try {
+      return log.store().fresh().listAsPermitted(directory, log.store().fileMode()).stream()
+          .sorted()
+          .toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
     }
   }
 
@@ -137,6 +162,9 @@ final class SegmentsVerifier {
     try {
       Checkpoint c = new HorizonChain(log).readCheckpoint(number);
       tally.read(path, log.store().fs().status(path).size());
+      if (c.segment() > segments) {
+        segments(this::freshList, false);
+      }
       if (c.segment() > segments || c.to() > covered) {
         bad(path, "segments up to " + c.segment() + " (rule R1)", segments + " segments");
       }
@@ -153,7 +181,8 @@ final class SegmentsVerifier {
 
   /** Whether there is a later one: then those before are removed at some time. */
   private boolean outlived(long number) throws IOException {
-    return numbers(log.layout().checkpoints(), false).stream().anyMatch(n -> n > number);
+    return numbers(this::freshList, log.layout().checkpoints(), false).stream()
+        .anyMatch(n -> n > number);
   }
 
   private void bad(Path path, String expected, String actual) {
