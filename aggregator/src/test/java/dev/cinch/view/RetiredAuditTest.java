@@ -90,7 +90,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
 
   private static Seen seen(Log log) throws IOException {
     var seen = new Seen();
-    assertTrue(new EvidenceReader(log.context(), seen).read() > Long.MIN_VALUE);
+    new EvidenceReader(log.context(), seen).read();
     return seen;
   }
 
@@ -134,7 +134,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
               super.message(m, settledBefore);
             }
           };
-      assertTrue(new EvidenceReader(open(rig).context(), seen).read() > Long.MIN_VALUE);
+      new EvidenceReader(open(rig).context(), seen).read();
       assertEquals(expected, seen.lines);
       assertEquals(List.of(), seen.damaged);
     }
@@ -172,7 +172,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
             super.message(m, settledBefore);
           }
         };
-    assertTrue(new EvidenceReader(rig.open(faulty).context(), seen).read() > Long.MIN_VALUE);
+    new EvidenceReader(rig.open(faulty).context(), seen).read();
     assertEquals(expected, seen.lines);
     assertEquals(List.of(), seen.damaged);
   }

@@ -4,10 +4,10 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Violation.Rule;
+import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
@@ -86,7 +86,10 @@ public final class LeaseAuditor {
   private AuditReport audit() throws IOException {
     List<Log> logs = store.whole(store.logs());
     for (Log log : logs) {
-      scan(log);
+      new EvidenceReader(log.context(), new Scan(log.context())).read();
+    }
+    for (Log log : logs) {
+      horizon(log);
     }
     var byName = new NameAudit(leases.values(), horizons, store.settings(), this::violated);
     byName.check();
@@ -114,11 +117,20 @@ public final class LeaseAuditor {
     violated(new Violation(rule, path, offset, problem));
   }
 
-  private void scan(Log log) throws IOException {
-    LogLayout layout = log.context().layout();
-    long settled = new EvidenceReader(log.context(), new Scan(log.context())).read();
+  /**
+   * Looks how far a log is settled, after the messages of all logs were read: in a store in use a
+   * fence may be made, and somebody write under it, between two logs.
+   */
+  private void horizon(Log log) throws IOException {
+    long settled =
+        new HorizonChain(log.context())
+            .permittedTip()
+            .map(tip -> tip.record().to())
+            .orElse(Long.MIN_VALUE);
     horizons.put(
-        log.id(), new LogHorizon(log.name(), layout.records(), log.context().created(), settled));
+        log.id(),
+        new LogHorizon(
+            log.name(), log.context().layout().records(), log.context().created(), settled));
   }
 
   /** A lease set, and the leases of its valid witnesses. */

@@ -50,15 +50,11 @@ public final class EvidenceReader {
     this.sink = sink;
   }
 
-  /**
-   * Reads everything.
-   *
-   * @return the time through which the log is settled, {@link Long#MIN_VALUE} if nothing is
-   */
-  public long read() throws IOException {
+  /** Reads everything that is settled when it begins. */
+  public void read() throws IOException {
     Optional<Link> tip = chain.knownTip();
     if (tip.isEmpty()) {
-      return Long.MIN_VALUE;
+      return;
     }
     long last = tip.get().record().number();
     long next = segments() + 1;
@@ -74,7 +70,6 @@ public final class EvidenceReader {
       covered = link.get().record().to();
       next++;
     }
-    return tip.get().record().to();
   }
 
   /** Reads what lies behind the checkpoint; the number of the record there, 0 if there is none. */

@@ -258,6 +258,33 @@ public class LeaseAuditorTest {
     assertTrue(only(Rule.FENCE).problem().contains("horizon of log other"));
   }
 
+  /** In a store in use it may be made between the looks at two logs. */
+  @Test
+  void aFenceOfAnotherLogThatIsMadeMeanwhilePasses() throws Exception {
+    Log other = s.store.createLog(new LogName("another"));
+    s.clock.sleepNanos(20 * SECOND);
+    Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
+    try (LogWriter w = s.writer(other)) {
+      append(w, stamp(s.sign(a)), "a");
+    }
+    s.clock.sleepNanos(10 * SECOND);
+    var fence = new Fence(a.expiry(), LogSet.of(List.of(other.id())));
+    Witness b = s.after(a, Ending.BROKEN, Watermark.NONE, fence, s.clock.wallNanos() + 60 * SECOND);
+    append(writer, stamp(s.sign(b)), "b");
+    s.settle(log, s.clock.wallNanos() + SECOND);
+    AuditReport report = LeaseAuditor.audit(s.store, messages -> settle(other, fence.upTo()));
+    assertTrue(report.passed(), report::toString);
+    assertEquals(1, report.messages());
+  }
+
+  private void settle(Log which, long to) {
+    try {
+      s.settle(which, to);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
   @Test
   void catchesForkInTheChain() throws Exception {
     Witness a = s.first("unit", s.clock.wallNanos() + 9 * SECOND);
