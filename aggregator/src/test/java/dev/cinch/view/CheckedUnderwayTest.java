@@ -40,17 +40,23 @@ class CheckedUnderwayTest {
     void of(Rig rig, FaultyFs fs) throws Exception;
   }
 
+  /** Partly retired, partly settled, partly open. */
+  private static Rig store(long seed) throws Exception {
+    Rig rig = rig(seed, 4);
+    aggregate(rig);
+    assertEquals(4, new Retention(open(rig), Duration.ZERO).run().buckets());
+    Lines.write(rig, 5, 5);
+    Lines.write(rig, 5, 5);
+    Lines.append(open(rig).writer(Durability.SYNC), "open");
+    return rig;
+  }
+
   /** Before each operation of the check, in a store of its own, all is settled and retired. */
   private static int beside(Check check) throws Exception {
     boolean fired = true;
     int k = 0;
     while (fired) {
-      Rig rig = rig(++k, 4);
-      aggregate(rig);
-      assertEquals(4, new Retention(open(rig), Duration.ZERO).run().buckets());
-      Lines.write(rig, 5, 5);
-      Lines.write(rig, 5, 5);
-      Lines.append(open(rig).writer(Durability.SYNC), "open");
+      Rig rig = store(++k);
       var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
       int[] left = {k};
       faulty.before(
@@ -102,12 +108,7 @@ class CheckedUnderwayTest {
     var listed =
         List.of(layout.checkpoints(), layout.segments(), layout.records(), layout.recordGroup(0));
     for (int known = 0; known < 1 << listed.size(); known++) {
-      Rig rig = rig(1, 4);
-      aggregate(rig);
-      assertEquals(4, new Retention(open(rig), Duration.ZERO).run().buckets());
-      Lines.write(rig, 5, 5);
-      Lines.write(rig, 5, 5);
-      Lines.append(open(rig).writer(Durability.SYNC), "open");
+      Rig rig = store(1);
       var fs = new StaleListFs(rig.disk.view(Rig.BOB));
       for (int i = 0; i < listed.size(); i++) {
         if ((known & 1 << i) != 0) {
