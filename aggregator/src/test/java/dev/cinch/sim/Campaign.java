@@ -16,6 +16,9 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class Campaign {
   private static final int MOST_FAILURES = 5;
 
+  /** One world in so many has the traits that are asked for, or none has. */
+  private static final long RAREST = 1_000;
+
   private final long from;
   private final long count;
   private final long deadline;
@@ -114,9 +117,12 @@ public final class Campaign {
    * @return how many seeds it took until a rule was seen broken; 0 if none was
    */
   public static long runsUntilFailure(List<String> traits, long most) {
+    if (!Plan.traits().containsAll(traits)) {
+      throw new IllegalArgumentException(traits + " are not all of " + Plan.traits());
+    }
     long left = most;
     try (var bench = new Workbench()) {
-      for (long seed = 1; left > 0; seed++) {
+      for (long seed = 1; left > 0 && seed / RAREST <= most; seed++) {
         if (traits.isEmpty() || traits.stream().allMatch(Plan.draw(seed)::has)) {
           left--;
           if (!run(seed, bench).passed()) {

@@ -10,11 +10,14 @@ import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.FsKind;
 import dev.cinch.sim.fs.Rng;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The shape of a world: everything that a seed decides before the run begins. A smaller one can be
@@ -245,6 +248,14 @@ record Plan(
   /** Logs that are there from the start. */
   int firstLogs() {
     return logs > 1 && lastLogNanos > 0 ? logs - 1 : logs;
+  }
+
+  /** Names that {@link #has} knows. */
+  static Set<String> traits() {
+    return Stream.of(Theme.values(), FaultKind.values(), FsKind.values(), Confirm.values())
+        .flatMap(Arrays::stream)
+        .map(Enum::name)
+        .collect(Collectors.toSet());
   }
 
   /**

@@ -149,6 +149,19 @@ class RetiredUnderwayTest {
     assertEquals(1, new HorizonChain(log.context()).checkpoint().stream().count());
   }
 
+  /** All messages, whether they are settled or not. */
+  private static List<String> live(Log log) throws IOException {
+    var live = new ArrayList<String>();
+    long unused =
+        log.reader()
+            .live(
+                Lines.MIN,
+                Lines.MAX,
+                m -> live.add(Lines.line(m).replace(" false ", " true ")),
+                (m, file, why) -> {});
+    return live;
+  }
+
   /** At each read of its data files everything is settled and retired, and the handle is stale. */
   @Test
   void h4_aLiveReadGoesOnFromSegmentsWhereABucketIsRetiredUnderIt() throws Exception {
@@ -173,14 +186,7 @@ class RetiredUnderwayTest {
               throw new FileSystemException("data", null, "Stale file handle");
             }
           });
-      var live = new ArrayList<String>();
-      long unused =
-          slow.reader()
-              .live(
-                  Lines.MIN,
-                  Lines.MAX,
-                  m -> live.add(Lines.line(m).replace(" false ", " true ")), // settled or not
-                  (m, file, why) -> {});
+      List<String> live = live(slow);
       fired = left[0] <= 0;
       assertEquals(fired ? Lines.settled(log) : 13, fired ? live : live.size(), "read " + k);
       assertTrue(fired || k > 8, "reads: " + k);
@@ -257,14 +263,7 @@ class RetiredUnderwayTest {
               }
             }
           });
-      var live = new ArrayList<String>();
-      long unused =
-          slow.reader()
-              .live(
-                  Lines.MIN,
-                  Lines.MAX,
-                  m -> live.add(Lines.line(m).replace(" false ", " true ")), // settled or not
-                  (m, file, why) -> {});
+      List<String> live = live(slow);
       fired = left[0] <= 0;
       assertEquals(fired ? Lines.settled(log) : 13, fired ? live : live.size(), "operation " + k);
     }

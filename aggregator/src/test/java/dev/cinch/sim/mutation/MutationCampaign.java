@@ -31,7 +31,7 @@ public final class MutationCampaign {
       return (long)
           campaign.getMethod("runsUntilFailure", List.class, long.class).invoke(null, traits, most);
     } catch (InvocationTargetException e) {
-      throw new IllegalStateException(mutation.name() + " broke the simulator", e.getCause());
+      throw new IllegalStateException("the simulator failed: " + e.getCause(), e);
     }
   }
 

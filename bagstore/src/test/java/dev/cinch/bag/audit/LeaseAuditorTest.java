@@ -243,9 +243,8 @@ public class LeaseAuditorTest {
     assertTrue(only(Rule.FENCE).problem().contains("before the horizon had passed"));
   }
 
-  @Test
-  void catchesMissingFenceOfAnotherLog() throws Exception {
-    Log other = s.store.createLog(new LogName("other"));
+  /** One writes to another log and stops; the next to this one, and nobody has fenced. */
+  private Fence taken(Log other) throws Exception {
     s.clock.sleepNanos(20 * SECOND);
     Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
     try (LogWriter w = s.writer(other)) {
@@ -255,6 +254,13 @@ public class LeaseAuditorTest {
     var fence = new Fence(a.expiry(), LogSet.of(List.of(other.id())));
     Witness b = s.after(a, Ending.BROKEN, Watermark.NONE, fence, s.clock.wallNanos() + 60 * SECOND);
     append(writer, stamp(s.sign(b)), "b");
+    return fence;
+  }
+
+  @Test
+  void catchesMissingFenceOfAnotherLog() throws Exception {
+    Log other = s.store.createLog(new LogName("other"));
+    Fence unused = taken(other);
     assertTrue(only(Rule.FENCE).problem().contains("horizon of log other"));
   }
 
@@ -262,15 +268,7 @@ public class LeaseAuditorTest {
   @Test
   void aFenceOfAnotherLogThatIsMadeMeanwhilePasses() throws Exception {
     Log other = s.store.createLog(new LogName("another"));
-    s.clock.sleepNanos(20 * SECOND);
-    Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
-    try (LogWriter w = s.writer(other)) {
-      append(w, stamp(s.sign(a)), "a");
-    }
-    s.clock.sleepNanos(10 * SECOND);
-    var fence = new Fence(a.expiry(), LogSet.of(List.of(other.id())));
-    Witness b = s.after(a, Ending.BROKEN, Watermark.NONE, fence, s.clock.wallNanos() + 60 * SECOND);
-    append(writer, stamp(s.sign(b)), "b");
+    Fence fence = taken(other);
     s.settle(log, s.clock.wallNanos() + SECOND);
     AuditReport report = LeaseAuditor.audit(s.store, messages -> settle(other, fence.upTo()));
     assertTrue(report.passed(), report::toString);
