@@ -15,6 +15,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.NegativeFs;
+import dev.cinch.bag.fs.RepeatingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
@@ -121,6 +122,13 @@ class FsRulesTest {
     }
     rig.settle(closer);
     ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void n2_anEntryOfOnesOwnIsMadeThoughTheRequestSentTwiceSaysThatItExists() throws Exception {
+    var repeats = new RepeatingFs(rig.disk.view(Rig.BOB));
+    Path logs = bob().context().store().layout().logs();
+    assertEquals(List.of(Rig.JOBS.value()), new Fresh(repeats).list(logs, 0664));
   }
 
   @Test

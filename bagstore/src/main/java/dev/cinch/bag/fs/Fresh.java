@@ -55,10 +55,18 @@ public final class Fresh {
    *     closed bucket
    */
   public List<String> list(Path directory, int mode) throws IOException {
-    Path entry = temporary(directory);
-    look(entry, () -> fs.create(entry, mode)).close();
-    removeQuietly(entry); // a closer may have swept it; making it was enough
+    touch(directory, mode);
     return fs.list(directory);
+  }
+
+  private void touch(Path directory, int mode) throws IOException {
+    Path entry = temporary(directory);
+    try {
+      look(entry, () -> fs.create(entry, mode)).close();
+    } catch (FileAlreadyExistsException e) {
+      // The answer to our own request, sent twice: nobody else draws the name, and it was made.
+    }
+    removeQuietly(entry); // a closer may have swept it; making it was enough
   }
 
   /**
