@@ -175,6 +175,8 @@ public final class HorizonAdvance {
     }
     if (tip.isPresent()) {
       chain.durable(tip.get()); // or the next record could outlive it
+    } else {
+      log.store().fs().forceDirectory(log.layout().root()); // or the first one the log's identity
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     int keys = countKeys();
