@@ -30,7 +30,8 @@ class ModelsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"bag.py", "carried_fence.py", "retention.py", "two_step_batch.py"})
+  @ValueSource(
+      strings = {"bag.py", "carried_fence.py", "new_logs.py", "retention.py", "two_step_batch.py"})
   void holdsAndFailsAsItSays(String model) throws Exception {
     // -B: leaves no compiled files in the sources
     Process run =

@@ -316,12 +316,14 @@ public final class Store {
               layout.segments())) {
         boolean unused = context.fresh().ensureDirectory(directory, mode);
       }
+      // From here on who fences sees that this log is being made, and so it can look itself.
+      long created = creationTime(name);
       var document =
           JsonNodeFactory.instance
               .objectNode()
               .put("log", Id.random(context.random()).toString())
               .put("name", name.value())
-              .put("created", context.fsClock().now());
+              .put("created", created);
       byte[] identity = Envelope.encode(IDENTITY, document);
       // Before the identity: where that is, nobody makes the rest again.
       context.fs().forceDirectory(layout.horizon());
@@ -330,5 +332,34 @@ public final class Store {
       context.fresh().publish(layout.identity(), identity, context.fileMode());
       return log(name);
     }
+  }
+
+  /**
+   * When a log is made: by the filesystem's clock, but not before what another one is settled to,
+   * any one. What was fenced in all logs before this one was made lies below that, and so below all
+   * that is written under leases here (rule L8).
+   */
+  private long creationTime(LogName made) throws IOException {
+    long now = context.fsClock().now();
+    long least = Long.MAX_VALUE; // one that is far ahead need not be the one
+    IOException failure = null;
+    for (LogName name : freshLogs()) {
+      try {
+        for (Log log : name.equals(made) ? List.<Log>of() : whole(List.of(name))) {
+          long created = log.context().created();
+          var tip = log.horizon().chain().freshTip();
+          least = Math.min(least, Math.max(created, tip.map(t -> t.record().to()).orElse(created)));
+        }
+      } catch (IOException e) {
+        failure = e; // another one says as much
+      }
+      if (least <= now) {
+        return now;
+      }
+    }
+    if (least == Long.MAX_VALUE && failure != null) {
+      throw failure;
+    }
+    return least == Long.MAX_VALUE ? now : least;
   }
 }

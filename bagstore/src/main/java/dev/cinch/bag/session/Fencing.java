@@ -2,12 +2,19 @@ package dev.cinch.bag.session;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
 import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.layout.LogName;
 import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
 import org.slf4j.Logger;
@@ -33,17 +40,45 @@ final class Fencing {
    * Advances the horizon of the logs concerned to the fence, before the first read or write
    * (section 7).
    */
-  void fence(Holding holding, List<Log> logs) throws IOException, InterruptedException {
+  void fence(Holding holding, Store store) throws IOException, InterruptedException {
     Fence fence = holding.fence();
     if (fence.isNone()) {
       return;
     }
-    for (Log log : logs) {
-      if (fence.logs().contains(log.id())) {
-        advance(holding, log, fence.upTo());
+    // Listed after the grant: an earlier holder may have gained a log since the request was made.
+    // And again after fencing: what was made meanwhile does not begin above the fence.
+    var done = new HashSet<Id>();
+    boolean more = true;
+    while (more) {
+      more = false;
+      for (Log log : logs(store, fence)) {
+        if (fence.logs().contains(log.id()) && done.add(log.id())) {
+          advance(holding, log, fence.upTo());
+          more = true;
+        }
       }
     }
     holding.fenceDone();
+  }
+
+  /**
+   * The logs that a fence may be about. If it is for all there will be, those that are being made
+   * too: whoever makes one may have looked at the horizons of others before they were fenced.
+   */
+  private static List<Log> logs(Store store, Fence fence) throws IOException {
+    List<LogName> names = store.freshLogs();
+    if (!fence.logs().equals(LogSet.ALL)) {
+      return store.whole(names);
+    }
+    var logs = new ArrayList<Log>();
+    for (LogName name : names) {
+      try {
+        logs.add(store.createLog(name));
+      } catch (AccessDeniedException e) {
+        logs.addAll(store.whole(List.of(name))); // half made, by somebody who kept it to himself
+      }
+    }
+    return logs;
   }
 
   /** The same for one log that the leases are about to be extended to. */

@@ -167,7 +167,7 @@ public final class Session implements AutoCloseable {
               store.context().random());
       holding.holds(held);
       keeper.keep(held); // renewing while the fence takes its time
-      fencing.fence(holding, logs);
+      fencing.fence(holding, store);
       if (!holding.fence().isNone()) {
         Grant renewed = held.renew(LogSet.NONE);
         LOG.debug("fence reported, now until {}", renewed.expiry());

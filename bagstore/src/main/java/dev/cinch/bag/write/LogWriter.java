@@ -153,9 +153,12 @@ public final class LogWriter implements AutoCloseable {
    */
   private long timestamp(LeaseStamp stamp) throws MessageRefusedException {
     boolean interrupted = false;
+    // What is older than the log may be from before a fence that was made before the log was.
+    long lower =
+        stamp == LeaseStamp.NONE ? Long.MIN_VALUE : Math.max(stamp.lowerBound(), log.created());
     try {
       while (true) {
-        long timestamp = timestamps.next(taken, stamp.lowerBound(), stamp.upperBound(), distance);
+        long timestamp = timestamps.next(taken, lower, stamp.upperBound(), distance);
         if (timestamp != Timestamps.WAIT) {
           if (timestamp >= stamp.upperBound()) {
             throw new MessageRefusedException(
@@ -164,9 +167,13 @@ public final class LogWriter implements AutoCloseable {
           }
           return timestamp;
         }
-        long wait = timestamps.waitNanos(stamp.lowerBound(), distance);
-        if (stamp.lowerBound() + 1 >= stamp.upperBound()) {
-          throw new MessageRefusedException("the lease's bounds leave no timestamp");
+        long wait = timestamps.waitNanos(lower, distance);
+        if (lower + 1 >= stamp.upperBound()) {
+          throw new MessageRefusedException(
+              lower == stamp.lowerBound()
+                  ? "the lease's bounds leave no timestamp"
+                  : "the lease allows timestamps below %d, and the log was made at %d"
+                      .formatted(stamp.upperBound(), lower));
         }
         lock.unlock(); // pause for a while instead of writing far into the future
         try {

@@ -13,10 +13,17 @@ import dev.cinch.lease.LogSet;
 import java.util.List;
 import java.util.Optional;
 
-/** A lease service behind a network that a test can cut, or lead to another service. */
+/** A lease service behind a network that a test can cut, slow down, or lead to another service. */
 final class Cut implements LeaseService {
   volatile LeaseService service;
   volatile boolean cut;
+
+  /** What happens before a request for leases arrives. */
+  volatile Before before = () -> {};
+
+  interface Before {
+    void run() throws Exception;
+  }
 
   Cut(LeaseService service) {
     this.service = service;
@@ -32,6 +39,11 @@ final class Cut implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
+    try {
+      before.run();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
     return reach().acquire(request);
   }
 

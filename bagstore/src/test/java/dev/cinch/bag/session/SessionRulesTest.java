@@ -11,11 +11,7 @@ import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -30,7 +26,6 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -42,62 +37,13 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
  * Sections 6 and 7 where leases meet storage: F1, F2, F4, and what L2, L3, L8 and L9 ask of a
  * session.
  */
-class SessionRulesTest {
-  private static final LeaseName NAME = new LeaseName("tenant-7");
-  private static final List<LeaseName> NAMES = List.of(NAME);
-  private static final Duration LEASE = Duration.ofSeconds(10);
-  private static final long MS = 1_000_000;
-
-  private Rig rig;
-  private SigningKey key;
-  private MemoryLeaseService service;
-
-  @BeforeEach
-  void start() throws Exception {
-    begin();
-  }
-
-  private void begin() throws Exception {
-    rig = Rig.memory(7);
-    key = SigningKey.ofSeed(new byte[32]);
-    Store store = store(rig.disk.view(Rig.ALICE), rig.time, "head");
-    assertEquals(1, TrustedKeyFiles.add(store.context(), key.publicKey()));
-    service = serve(key, rig.time, store);
-  }
-
-  private static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store)
-      throws IOException {
-    return MemoryLeaseService.builder(new WitnessSigner(key), time)
-        .registry(new StoreInstances(store.context()))
-        .random(new Random(3))
-        .start();
-  }
-
-  private Store store(StoreFs fs, TimeSource time, String machine) throws IOException {
-    return Store.open(
-        rig.root,
-        new Store.Environment(fs, new MachineName(machine), time, new Random(machine.hashCode())));
-  }
-
-  private Store store(String machine) throws IOException {
-    return store(rig.disk.view(Rig.ALICE), rig.time, machine);
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
-  }
-
-  private static Receipt.Committed committed(Receipt receipt) {
-    return assertInstanceOf(Receipt.Committed.class, receipt);
-  }
-
+class SessionRulesTest extends SessionRig {
   private TreeMap<Long, String> settled(Log log) throws IOException {
     var all = new TreeMap<Long, String>();
     log.reader()
@@ -246,17 +192,6 @@ class SessionRulesTest {
       }
     }
     return true;
-  }
-
-  private Grant acquire(String holder) throws Exception {
-    return service.acquire(
-        new dev.cinch.lease.AcquireRequest(
-            dev.cinch.lease.Id.random(new Random(holder.hashCode())),
-            NAMES,
-            holder,
-            LEASE.toMillis(),
-            dev.cinch.lease.LogSet.of(List.of(store("x").log(Rig.JOBS).id())),
-            false));
   }
 
   private void takeOver(List<TreeMap<Long, String>> seen, List<Long> first) throws Exception {

@@ -1,0 +1,120 @@
+package dev.cinch.bag.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.ClockedFs;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.hold.LeaseKeeper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** F1 and L8 where logs are made while leases change hands. */
+class NewLogRulesTest extends SessionRig {
+  private static final LogName LATE = new LogName("late");
+
+  @Test
+  void f1_whatWasGainedWhileTheNextHolderSleptIsFencedToo() throws Exception {
+    Store a = store("a");
+    Store b = store("b");
+    try (LeaseKeeper idle = LeaseKeeper.stepped(rig.time);
+        Session first = Session.open(new Writers(a, Durability.SYNC), service, "a", idle)) {
+      Duration shorter = LEASE.dividedBy(2);
+      first.acquire(NAMES, shorter);
+      var slow = new Cut(service);
+      slow.before = // B has listed the logs, and its request takes long
+          () -> {
+            committed(first.append(a.createLog(LATE), bytes("a")));
+            rig.time.advanceNanos(shorter.toNanos() + 1);
+          };
+      try (Session session = Session.open(b, slow, "b")) {
+        session.acquire(NAMES, LEASE);
+        assertSettled(b, LATE, session.fence(NAME));
+      }
+    }
+  }
+
+  @Test
+  void l8_aFenceForAllLogsIsForThoseMadeWhileItWasWaitedFor() throws Exception {
+    Grant unused = acquire("a");
+    restart();
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    fs.beforeFirst(op -> op.kind() == FaultyFs.Kind.LINK, () -> make(LATE));
+    Store b = store(fs, rig.time, "b");
+    try (Session session = Session.open(b, service, "b")) {
+      session.acquire(NAMES, LEASE);
+      Fence fence = session.fence(NAME);
+      assertEquals(LogSet.ALL, fence.logs());
+      assertSettled(b, Rig.JOBS, fence);
+      assertSettled(b, LATE, fence);
+    }
+  }
+
+  @Test
+  void l8_aFenceForAllLogsIsForThoseThatAreBeingMade() throws Exception {
+    Grant lost = acquire("a");
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Store slow = store(fs, rig.time, "slow");
+    fs.beforeFirst( // it has found out how far others are settled
+        op -> op.kind() == FaultyFs.Kind.LINK,
+        () -> {
+          try {
+            restart();
+            try (Session session = Session.open(store("b"), service, "b")) {
+              session.acquire(NAMES, LEASE);
+              assertTrue(session.fence(NAME).upTo() >= lost.expiry());
+            }
+          } catch (Exception e) {
+            throw new IllegalStateException(e);
+          }
+        });
+    Log late = slow.createLog(LATE);
+    assertTrue(late.context().created() >= lost.expiry());
+  }
+
+  @Test
+  void l8_underLeasesNothingIsOlderThanItsLogAndThatThanWhatWasSettledBefore() throws Exception {
+    Grant lost = acquire("a");
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    try (Session session = Session.open(store("b"), service, "b")) {
+      session.acquire(NAMES, LEASE);
+    }
+    // The file server's clock steps back, and A's, who slept all the time, does too.
+    var back = rig.time.skewed(-2 * LEASE.toNanos());
+    StoreFs fs = new ClockedFs(rig.disk.view(Rig.ALICE), back);
+    Log late = store(fs, back, "a").createLog(LATE);
+    assertTrue(late.context().created() >= lost.expiry(), "not by that clock alone");
+    LogWriter writer = late.writer(Durability.SYNC);
+    var stamp = new LeaseStamp(lost.witnesses(), Long.MIN_VALUE, lost.expiry());
+    assertThrows(MessageRefusedException.class, () -> writer.append(stamp, bytes("late")));
+  }
+
+  private void make(LogName name) {
+    try {
+      Log unused = store("maker").createLog(name);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void assertSettled(Store store, LogName name, Fence fence) throws IOException {
+    var tip = store.log(name).horizon().chain().freshTip();
+    assertTrue(tip.isPresent(), name + " was not fenced");
+    assertTrue(tip.get().record().to() >= fence.upTo(), name + " was not fenced far enough");
+  }
+}
