@@ -169,7 +169,7 @@ final class Checks {
     for (int i = 1; i < leases.size(); i++) {
       Held a = leases.get(i - 1);
       Held b = leases.get(i);
-      if (a.instance == b.instance && !a.released && b.grantedAt < a.expiry) {
+      if (a.instance == b.instance && !a.released && !a.tentative && b.grantedAt < a.expiry) {
         history.violation("L1: " + b + " was granted before " + a + " ended");
       }
     }

@@ -52,6 +52,9 @@ final class History {
     long expiry;
     boolean released;
 
+    /** Permits no writes, and is no more once somebody else takes the name. */
+    boolean tentative;
+
     /** Whether its holder had to wait for the horizon. */
     boolean fenced;
 
@@ -129,6 +132,7 @@ final class History {
         h.fenced = !w.fence().isNone();
         held.put(w.correlation(), h);
       }
+      h.tentative = w.tentative();
       h.expiry = Math.max(h.expiry, w.expiry());
       leases.add(h);
     }

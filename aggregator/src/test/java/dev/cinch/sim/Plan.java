@@ -81,7 +81,7 @@ record Plan(
   static Plan draw(long seed) {
     Rng rng = Rng.of(seed, 1);
     Rng later = Rng.of(seed, 3); // for what was added, so that a seed's world stays as it was
-    Theme drawn = Theme.values()[rng.below(Theme.values().length)];
+    Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
     boolean local = rng.oneIn(7) || power && rng.below(4) > 0;
@@ -114,10 +114,26 @@ record Plan(
         on.add(FaultKind.DIRECTORY_DELEGATIONS);
       }
     }
+    Rng last = Rng.of(seed, 7);
+    if (leased && last.oneIn(3)) {
+      roles = with(roles, Role.TENTATIVE);
+    }
     boolean replaced = leased && newest.oneIn(5);
     if (replaced) { // the service is, by another instance, while the first one goes on
       on.addAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVICE_ZOMBIE, FaultKind.AMBUSH));
       roles = with(roles, Role.SESSION);
+    }
+    boolean making = leased && !replaced && last.oneIn(5);
+    if (making) {
+      on.add(FaultKind.AMBUSH);
+      if (last.oneIn(4)) {
+        on.addAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVICE_ZOMBIE));
+      }
+      roles = with(roles, Role.SESSION);
+    }
+    if (replaced || making) {
+      drawn = replaced ? Theme.LEASING : Theme.MAKING;
+      theme = Optional.of(drawn);
     }
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
@@ -126,7 +142,7 @@ record Plan(
     int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, most);
     return new Plan(
         seed,
-        replaced ? Optional.of(Theme.LEASING) : theme,
+        theme,
         kind,
         durability,
         confirm,
@@ -139,16 +155,16 @@ record Plan(
         new long[] {1, 1_000_000, 4_000_000, 20_000_000}[rng.below(4)],
         machines,
         rng.oneIn(8) ? -1 : rng.between(1, 2),
-        rng.oneIn(3) ? 2 : 1,
+        rng.oneIn(3) || making ? 2 : 1,
         theme.equals(Optional.of(Theme.SHARING)) || later.oneIn(3),
-        later.oneIn(2) ? later.spread(10_000_000, 5_000_000_000L) : 0,
+        later.oneIn(2) || making ? later.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
-        replaced && newest.below(4) > 0,
+        replaced && newest.below(4) > 0 || making && last.oneIn(2),
         rng.between(3, 12),
         rng.oneIn(4),
         new int[] {3, 8, 30, 150}[rng.below(4)],
         rng.spread(50_000, 10_000_000),
-        Ambush.draw(replaced ? Theme.LEASING : drawn, names(roles), rng),
+        Ambush.draw(drawn, names(roles), rng),
         rng.spread(2_000_000_000L, 60_000_000_000L),
         Collections.unmodifiableSet(on));
   }

@@ -6,6 +6,7 @@ import java.util.Locale;
 enum Role {
   APPENDER,
   SESSION,
+  TENTATIVE,
   CLOSER,
   READER,
   AGGREGATOR;

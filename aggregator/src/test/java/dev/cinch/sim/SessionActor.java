@@ -49,7 +49,7 @@ final class SessionActor extends Actor {
       Session session = Session.open(writers, network, me.toString(), keeper);
       try {
         int looks = me.horizonLooks();
-        Grant grant = session.acquire(names(), Duration.ofMillis(world.plan.leaseMs()));
+        Grant grant = session.acquire(names(rng), Duration.ofMillis(world.plan.leaseMs()));
         if (me.horizonLooks() > looks && !fenced(session, grant)) {
           world.history.violation("F4: " + me + " fenced what was released: " + grant);
         }
@@ -75,7 +75,8 @@ final class SessionActor extends Actor {
     return grant.witnesses().stream().anyMatch(s -> !session.fence(s.witness().name()).isNone());
   }
 
-  private List<LeaseName> names() {
+  /** One or two names, which others want too. */
+  static List<LeaseName> names(Rng rng) {
     LeaseName one = NAMES[rng.below(rng.oneIn(4) ? 4 : 1)];
     LeaseName other = NAMES[rng.below(4)];
     return rng.oneIn(4) && !one.equals(other) ? List.of(one, other) : List.of(one);

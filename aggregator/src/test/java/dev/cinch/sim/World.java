@@ -98,6 +98,7 @@ final class World {
     return switch (role) {
       case APPENDER -> new AppenderActor(this, mine);
       case SESSION -> new SessionActor(this, mine);
+      case TENTATIVE -> new TentativeActor(this, mine);
       case CLOSER -> new CloserActor(this, mine);
       case READER -> new ReaderActor(this, mine);
       case AGGREGATOR -> new AggregatorActor(this, mine);

@@ -113,7 +113,15 @@ public record Ambush(
         new Point(Op.FORCE_DIRECTORY, "/buckets"),
         new Point(Op.FORCE_DIRECTORY, "/records"),
         new Point(Op.FORCE_DIRECTORY, "/segments"),
-        new Point(Op.FORCE_DIRECTORY, "/checkpoints"));
+        new Point(Op.FORCE_DIRECTORY, "/checkpoints")),
+    /** Logs are made while leases change hands. */
+    MAKING(
+        new Point(Op.MKDIR, "/clock"),
+        new Point(Op.WRITE, DATA),
+        new Point(Op.LINK, "/identity"),
+        new Point(Op.LINK, "/records"),
+        new Point(Op.CREATE, DATA),
+        new Point(Op.RPC, ""));
 
     private final List<Point> points;
 
@@ -150,10 +158,11 @@ public record Ambush(
    */
   public static List<Ambush> draw(Theme theme, List<String> roles, Rng rng) {
     var drawn = new ArrayList<Ambush>();
-    int count = rng.between(1, MOST);
+    int certain = theme == Theme.MAKING ? 2 : 0; // who takes a lease, and who still writes
+    int count = rng.between(1 + certain, MOST);
     for (int i = 0; i < count; i++) {
-      Point point = theme.points.get(rng.below(theme.points.size()));
-      FaultKind what = what(theme, point, rng);
+      Point point = theme.points.get(i < certain ? i : rng.below(theme.points.size()));
+      FaultKind what = i < certain ? FaultKind.PAUSE : what(theme, point, rng);
       boolean anybody = what == FaultKind.META_ERROR || rng.oneIn(2);
       String who = anybody ? "" : roles.get(rng.below(roles.size()));
       Point until = what == FaultKind.PAUSE && rng.below(3) > 0 ? theme.until(point, rng) : null;
