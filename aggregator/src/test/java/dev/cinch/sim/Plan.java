@@ -80,7 +80,11 @@ record Plan(
 
   static Plan draw(long seed) {
     Rng rng = Rng.of(seed, 1);
-    Rng later = Rng.of(seed, 3); // for what was added, so that a seed's world stays as it was
+    // Streams of their own, so that one draw more here is another world only where it matters.
+    Rng shares = Rng.of(seed, 3);
+    Rng delegates = Rng.of(seed, 4);
+    Rng serves = Rng.of(seed, 6);
+    Rng makes = Rng.of(seed, 7);
     Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
@@ -100,33 +104,30 @@ record Plan(
     if (power) {
       on.add(FaultKind.MACHINE_CRASH);
     }
-    Rng latest = Rng.of(seed, 4);
-    Rng newest = Rng.of(seed, 6);
-    if (kind == FsKind.NFS && latest.oneIn(3)) {
+    if (kind == FsKind.NFS && delegates.oneIn(3)) {
       on.add(FaultKind.DELEGATIONS);
-      if (latest.below(3) > 0) {
+      if (delegates.below(3) > 0) {
         on.add(FaultKind.DELEGATION_REVOKED);
       }
-      if (latest.oneIn(3)) {
+      if (delegates.oneIn(3)) {
         roles = with(roles, Role.READER); // who reads is given some
       }
-      if (newest.oneIn(2)) {
+      if (serves.oneIn(2)) {
         on.add(FaultKind.DIRECTORY_DELEGATIONS);
       }
     }
-    Rng last = Rng.of(seed, 7);
-    if (leased && last.oneIn(3)) {
+    if (leased && makes.oneIn(3)) {
       roles = with(roles, Role.TENTATIVE);
     }
-    boolean replaced = leased && newest.oneIn(5);
+    boolean replaced = leased && serves.oneIn(5);
     if (replaced) { // the service is, by another instance, while the first one goes on
       on.addAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVICE_ZOMBIE, FaultKind.AMBUSH));
       roles = with(roles, Role.SESSION);
     }
-    boolean making = leased && !replaced && last.oneIn(5);
+    boolean making = leased && !replaced && makes.oneIn(5);
     if (making) {
       on.add(FaultKind.AMBUSH);
-      if (last.oneIn(4)) {
+      if (makes.oneIn(4)) {
         on.addAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVICE_ZOMBIE));
       }
       roles = with(roles, Role.SESSION);
@@ -135,6 +136,7 @@ record Plan(
       drawn = replaced ? Theme.LEASING : Theme.MAKING;
       theme = Optional.of(drawn);
     }
+    boolean late = making || power && makes.oneIn(2); // a log is made during the run
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
     long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
@@ -150,16 +152,16 @@ record Plan(
         widthMs,
         graceMs,
         leaseMs,
-        new long[] {50, 1_000, 5_000, 30_000}[newest.below(4)],
+        new long[] {50, 1_000, 5_000, 30_000}[serves.below(4)],
         rng.oneIn(4) ? 022 : 02,
         new long[] {1, 1_000_000, 4_000_000, 20_000_000}[rng.below(4)],
         machines,
         rng.oneIn(8) ? -1 : rng.between(1, 2),
-        rng.oneIn(3) || making ? 2 : 1,
-        theme.equals(Optional.of(Theme.SHARING)) || later.oneIn(3),
-        later.oneIn(2) || making ? later.spread(10_000_000, 5_000_000_000L) : 0,
+        rng.oneIn(3) || late ? 2 : 1,
+        theme.equals(Optional.of(Theme.SHARING)) || shares.oneIn(3),
+        shares.oneIn(2) || late ? shares.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
-        replaced && newest.below(4) > 0 || making && last.oneIn(2),
+        replaced && serves.below(4) > 0 || making && makes.oneIn(2),
         rng.between(3, 12),
         rng.oneIn(4),
         new int[] {3, 8, 30, 150}[rng.below(4)],

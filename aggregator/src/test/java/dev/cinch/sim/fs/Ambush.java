@@ -110,6 +110,8 @@ public record Ambush(
         new Point(Op.LINK, "/checkpoints"),
         new Point(Op.UNLINK, DATA),
         new Point(Op.UNLINK, "/records"),
+        new Point(Op.LINK, "/identity"),
+        new Point(Op.FORCE_DIRECTORY, "/log-"),
         new Point(Op.FORCE_DIRECTORY, "/buckets"),
         new Point(Op.FORCE_DIRECTORY, "/records"),
         new Point(Op.FORCE_DIRECTORY, "/segments"),

@@ -72,13 +72,18 @@ final class Fencing {
     }
     var logs = new ArrayList<Log>();
     for (LogName name : names) {
-      try {
-        logs.add(store.createLog(name));
-      } catch (AccessDeniedException e) {
-        logs.addAll(store.whole(List.of(name))); // half made, by somebody who kept it to himself
-      }
+      List<Log> whole = store.whole(List.of(name));
+      logs.addAll(whole.isEmpty() ? madeWhole(store, name) : whole);
     }
     return logs;
+  }
+
+  private static List<Log> madeWhole(Store store, LogName name) throws IOException {
+    try {
+      return List.of(store.createLog(name));
+    } catch (AccessDeniedException e) {
+      return List.of(); // its maker kept it to himself, and may have died long ago
+    }
   }
 
   /** The same for one log that the leases are about to be extended to. */
