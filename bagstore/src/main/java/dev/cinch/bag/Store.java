@@ -344,8 +344,11 @@ public final class Store {
     long least = Long.MAX_VALUE; // one that is far ahead need not be the one
     IOException failure = null;
     for (LogName name : freshLogs()) {
+      if (name.equals(made)) {
+        continue;
+      }
       try {
-        for (Log log : name.equals(made) ? List.<Log>of() : whole(List.of(name))) {
+        for (Log log : whole(List.of(name))) {
           long created = log.context().created();
           var tip = log.horizon().chain().freshTip();
           least = Math.min(least, Math.max(created, tip.map(t -> t.record().to()).orElse(created)));

@@ -46,7 +46,7 @@ final class Fencing {
       return;
     }
     // Listed after the grant: an earlier holder may have gained a log since the request was made.
-    // And again after fencing: what was made meanwhile does not begin above the fence.
+    // And again after fencing: what was made meanwhile may begin below the fence.
     var done = new HashSet<Id>();
     boolean more = true;
     while (more) {

@@ -27,6 +27,7 @@ import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.WitnessCodec;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -125,8 +126,9 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Takes leases, all or nothing, for all logs that exist now; where the last holder did not
-   * release, waits for the fence (rule F4).
+   * Takes leases, all or nothing, for all logs that exist now (where they are more than a witness
+   * can name, for those too that will be); where the last holder did not release, waits for the
+   * fence (rule F4).
    *
    * @param duration of the leases, renewed in the background; above bucket width + grace + margins
    * @throws LeaseRefusedException if one is held by another, or the service does not grant now
@@ -148,7 +150,9 @@ public final class Session implements AutoCloseable {
             names,
             holder,
             durationMs,
-            LogSet.of(logs.stream().map(Log::id).toList()),
+            logs.size() > WitnessCodec.MAX_LOGS
+                ? LogSet.ALL
+                : LogSet.of(logs.stream().map(Log::id).toList()),
             false);
     long askedAt = time.monotonicNanos();
     Grant grant = asks.acquire(request);

@@ -19,6 +19,7 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.witness.WitnessCodec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -102,6 +103,20 @@ class NewLogRulesTest extends SessionRig {
     LogWriter writer = late.writer(Durability.SYNC);
     var stamp = new LeaseStamp(lost.witnesses(), Long.MIN_VALUE, lost.expiry());
     assertThrows(MessageRefusedException.class, () -> writer.append(stamp, bytes("late")));
+  }
+
+  @Test
+  void moreLogsThanAWitnessCanNameAreAllThereAre() throws Exception {
+    for (int i = 0; i < WitnessCodec.MAX_LOGS; i++) {
+      make(new LogName("more-" + i));
+    }
+    Store a = store("a");
+    try (Session session = Session.open(a, service, "a")) {
+      Grant grant = session.acquire(NAMES, LEASE);
+      assertEquals(LogSet.ALL, grant.witnesses().get(0).witness().logs());
+      committed(session.append(a.log(new LogName("more-7")), bytes("m")));
+      committed(session.append(a.createLog(LATE), bytes("m")));
+    }
   }
 
   private void make(LogName name) {
