@@ -106,6 +106,16 @@ class NewLogRulesTest extends SessionRig {
   }
 
   @Test
+  void aLogWhoseClockWasFarAheadDoesNotMakeThoseAfterItLate() throws Exception {
+    var ahead = rig.time.skewed(2 * LEASE.toNanos());
+    StoreFs fs = new ClockedFs(rig.disk.view(Rig.ALICE), ahead);
+    Log first = store(fs, ahead, "a").createLog(new LogName("a-first"));
+    Log late = store("b").createLog(LATE);
+    assertTrue(late.context().created() < first.context().created());
+    assertTrue(late.context().created() <= rig.time.wallNanos());
+  }
+
+  @Test
   void moreLogsThanAWitnessCanNameAreAllThereAre() throws Exception {
     for (int i = 0; i < WitnessCodec.MAX_LOGS; i++) {
       make(new LogName("more-" + i));
