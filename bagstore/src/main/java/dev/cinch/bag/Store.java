@@ -360,9 +360,12 @@ public final class Store {
         return now;
       }
     }
-    if (least == Long.MAX_VALUE && failure != null) {
+    if (least < Long.MAX_VALUE) {
+      return least;
+    }
+    if (failure != null) {
       throw failure;
     }
-    return least == Long.MAX_VALUE ? now : least;
+    return now; // the first log
   }
 }
