@@ -108,7 +108,28 @@ class NewLogRulesTest extends SessionRig {
     assertTrue(late.context().created() >= lost.expiry(), "not by that clock alone");
     LogWriter writer = late.writer(Durability.SYNC);
     var stamp = new LeaseStamp(lost.witnesses(), Long.MIN_VALUE, lost.expiry());
-    assertThrows(MessageRefusedException.class, () -> writer.append(stamp, bytes("late")));
+    var refused =
+        assertThrows(MessageRefusedException.class, () -> writer.append(stamp, bytes("late")));
+    assertEquals(
+        "the lease allows timestamps below %d, and the log was made at %d"
+            .formatted(lost.expiry(), late.context().created()),
+        refused.getMessage());
+  }
+
+  /** Its maker stopped before its first directory was the group's, and goes on much later. */
+  @Test
+  void l8_aHalfMadeLogThatMayNotBeWrittenToStopsNobodyAndIsNotOlderThanTheFence() throws Exception {
+    Grant lost = acquire("a");
+    restart();
+    var back = rig.time.skewed(-2 * 120_000 * MS);
+    StoreFs fs = new ClockedFs(rig.disk.view(Rig.BOB), back);
+    Store maker = store(fs, back, "b");
+    fs.mkdir(maker.context().layout().log(LATE).root(), 0755);
+    try (Session session = Session.open(store("a"), service, "a")) {
+      session.acquire(NAMES, LEASE);
+      assertSettled(store("a"), Rig.JOBS, session.fence(NAME));
+    }
+    assertTrue(maker.createLog(LATE).context().created() >= lost.expiry());
   }
 
   @Test
