@@ -28,6 +28,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -96,7 +100,10 @@ public final class HttpLeaseClient implements LeaseService {
       return this;
     }
 
-    /** How long to wait for an answer, each of at most two times; 5 s unless told otherwise. */
+    /**
+     * How long to wait for a whole answer, to its last byte and connecting included, each of at
+     * most two times; 5 s unless told otherwise.
+     */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
       this.requestTimeout = timeout;
@@ -199,7 +206,6 @@ public final class HttpLeaseClient implements LeaseService {
     URI uri = URI.create(base + path);
     HttpRequest request =
         HttpRequest.newBuilder(uri)
-            .timeout(timeout)
             .header("Content-Type", "application/json")
             .method(
                 method,
@@ -209,7 +215,7 @@ public final class HttpLeaseClient implements LeaseService {
             .build();
     for (int attempt = 1; ; attempt++) {
       try {
-        return http.send(request, HttpResponse.BodyHandlers.ofByteArray());
+        return exchange(request);
       } catch (IOException e) {
         if (attempt == ATTEMPTS) {
           throw new LeaseUnavailableException(
@@ -220,6 +226,31 @@ public final class HttpLeaseClient implements LeaseService {
         throw new LeaseUnavailableException(
             "interrupted while asking the lease service at " + uri, e);
       }
+    }
+  }
+
+  /**
+   * One request and its whole answer within the time allowed. {@link HttpRequest.Builder#timeout}
+   * would end with the answer's head: a server whose machine dies after that would be waited for
+   * for ever, by a renewal too.
+   */
+  private HttpResponse<byte[]> exchange(HttpRequest request)
+      throws IOException, InterruptedException {
+    CompletableFuture<HttpResponse<byte[]>> answer =
+        http.sendAsync(request, HttpResponse.BodyHandlers.ofByteArray());
+    try {
+      return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      throw new HttpTimeoutException("no whole answer within " + timeout.toMillis() + " ms");
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      if (cause instanceof IOException io) {
+        throw io;
+      }
+      throw new IOException(cause);
+    } finally {
+      // Nothing to one that has ended; it closes the connection of one that was given up.
+      answer.cancel(true);
     }
   }
 

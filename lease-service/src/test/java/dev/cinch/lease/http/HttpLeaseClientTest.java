@@ -22,18 +22,25 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -156,6 +163,47 @@ final class HttpLeaseClientTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"no",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"n\r\n",
+        "HTTP/1.1 503 Busy\r\nContent-Length: 20\r\n\r\n{",
+        "HTTP/1.1 20"
+      })
+  @Timeout(60)
+  void aServerThatDiesInTheMiddleOfAnAnswerIsGivenUp(String part) throws Exception {
+    try (var dying = new Dying(part)) {
+      unavailable(dying.client(Duration.ofMillis(100)), "timed out");
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  void anInterruptEndsTheWaitForTheRestOfAnAnswer() throws Exception {
+    try (var dying = new Dying("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{")) {
+      HttpLeaseClient patient = dying.client(Duration.ofDays(1));
+      var end = new CompletableFuture<String>();
+      var asking =
+          new Thread(
+              () -> {
+                try {
+                  end.complete("answered: " + patient.now());
+                } catch (LeaseUnavailableException e) {
+                  end.complete(e.getMessage() + " " + Thread.currentThread().isInterrupted());
+                }
+              });
+      asking.start();
+      dying.answering.acquire();
+      asking.interrupt();
+      String said = end.get();
+      assertTrue(said.startsWith("interrupted while asking the lease service"), said);
+      assertTrue(said.endsWith(" true"), said);
+      assertEquals(-1, dying.hungUp.take());
+    }
+  }
+
   @Test
   void aLostAnswerIsAskedForOnceMore() throws Exception {
     var requests = new AtomicInteger();
@@ -221,6 +269,67 @@ final class HttpLeaseClientTest {
     assertTrue(message.contains(expected), message);
     assertTrue(message.contains("http://127.0.0.1:"), message);
     assertEquals(1, message.lines().count());
+  }
+
+  /** Sends the same piece of an answer to everyone and nothing more, as if its machine had died. */
+  private static final class Dying implements AutoCloseable {
+    private final ServerSocket listening =
+        new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+    private final String part;
+
+    /** A permit for each piece that was sent. */
+    final Semaphore answering = new Semaphore(0);
+
+    /** What was read after the request, for each connection that the other end closed: -1. */
+    final BlockingQueue<Integer> hungUp = new LinkedBlockingQueue<>();
+
+    Dying(String part) throws IOException {
+      this.part = part;
+      start(this::accept);
+    }
+
+    private static void start(Runnable what) {
+      var thread = new Thread(what, "dying-server");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    private void accept() {
+      try {
+        while (true) {
+          Socket socket = listening.accept();
+          start(() -> answer(socket));
+        }
+      } catch (IOException e) {
+        // Closed by the test.
+      }
+    }
+
+    private void answer(Socket socket) {
+      try (socket) {
+        InputStream in = socket.getInputStream();
+        String request = "";
+        for (int c = in.read(); c >= 0 && !request.endsWith("\r\n\r"); c = in.read()) {
+          request += (char) c;
+        }
+        socket.getOutputStream().write(part.getBytes(UTF_8));
+        answering.release();
+        hungUp.add(in.read());
+      } catch (IOException e) {
+        hungUp.add(-1); // a reset is an end too
+      }
+    }
+
+    HttpLeaseClient client(Duration timeout) {
+      return HttpLeaseClient.builder(URI.create("http://127.0.0.1:" + listening.getLocalPort()))
+          .requestTimeout(timeout)
+          .build();
+    }
+
+    @Override
+    public void close() throws IOException {
+      listening.close();
+    }
   }
 
   /** Answers everything the same, after breaking off so many times. */
