@@ -13,6 +13,16 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public interface InstanceRegistry {
+  /**
+   * Compares the service's clock with the one that the store's users go by. A ceiling far ahead of
+   * that is one that everybody has to wait for.
+   *
+   * @param wall the service's wall clock, read before this call; nanoseconds since the Unix epoch
+   * @throws IOException saying by how much, if they are further apart than is allowed; or if that
+   *     can't be found out
+   */
+  void checkClock(long wall) throws IOException;
+
   /** Takes the next instance number, from 1, which no other instance has. */
   long takeNumber() throws IOException;
 

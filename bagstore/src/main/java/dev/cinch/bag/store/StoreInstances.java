@@ -33,6 +33,17 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   @Override
+  public void checkClock(long wall) throws IOException {
+    long now = store.checkedNow();
+    // The machine's clock is right now; it may have been set since the service read it.
+    long ahead = wall - now;
+    long boundMs = store.settings().clockAheadMs();
+    if (ahead > boundMs * 1_000_000) {
+      throw new ClockException(ahead, boundMs, "ahead of");
+    }
+  }
+
+  @Override
   public long takeNumber() throws IOException {
     long next = highestNumber() + 1;
     while (true) {
@@ -82,14 +93,19 @@ public final class StoreInstances implements InstanceRegistry {
     try {
       file = create(store.layout().ceilings(), name);
     } catch (FileAlreadyExistsException e) {
-      file = store.layout().ceilings().resolve(name); // ours, from a request that was sent twice
+      // Ours, from a request that was sent twice; or the force of an earlier call failed, after
+      // which the name may not outlive a power cut.
+      file = store.layout().ceilings().resolve(name);
+      store.fs().forceDirectory(store.layout().ceilings());
     }
     // Only now look for a later instance: one that took its number before this look will find the
     // ceiling, and fence it.
     if (!isLatest()) {
       return false;
     }
-    published.addLast(file);
+    if (!published.contains(file)) {
+      published.addLast(file);
+    }
     if (published.size() > KEPT_CEILINGS) {
       store.fresh().removeQuietly(published.removeFirst());
     }

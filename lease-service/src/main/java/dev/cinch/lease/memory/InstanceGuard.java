@@ -39,6 +39,9 @@ final class InstanceGuard {
   private final boolean quarantined;
   private final ReentrantLock lock = new ReentrantLock();
 
+  /** What kind of error was logged and has not passed; guarded by the lock. */
+  private @Nullable Class<?> trouble;
+
   private volatile long published = Long.MIN_VALUE;
   private volatile boolean superseded;
   private volatile boolean lookFirst;
@@ -53,6 +56,8 @@ final class InstanceGuard {
    *     be over and fenced
    * @param longestNanos the longest lease
    * @param aheadNanos how far above the longest lease ceilings are published
+   * @throws IOException if the registry can't be reached, or the clock is off; in that case no
+   *     number was taken
    */
   InstanceGuard(
       @Nullable InstanceRegistry registry,
@@ -69,6 +74,7 @@ final class InstanceGuard {
     this.lastAlive = start.monotonic();
     this.retryAt = start.monotonic();
     if (registry != null) {
+      registry.checkClock(start.wall());
       // In this order: whoever publishes after the second step sees the number of the first.
       number = registry.takeNumber();
       earlierCeiling = registry.highestEarlierCeiling();
@@ -116,7 +122,7 @@ final class InstanceGuard {
    *
    * @return the highest expiry that may be signed, at least {@code at.now() + durationNanos}
    * @throws LeaseRefusedException {@code SUPERSEDED} for good; {@code NOT_YET} when the store can't
-   *     be reached: then nothing may be signed
+   *     be reached or the clock is off: then nothing may be signed
    */
   long permit(Reading at, long durationNanos) throws LeaseRefusedException {
     requireLatest();
@@ -135,9 +141,10 @@ final class InstanceGuard {
           publish(registry, at);
         }
       } catch (IOException | UncheckedIOException e) {
-        log.warn("the store's ceilings can't be reached, nothing is granted: {}", e.toString());
+        failed(e);
         throw Refusals.notYet(
-            "the service can't reach the store's ceilings: " + e.getMessage(), RETRY_AFTER);
+            "the lease service can't publish a ceiling in the store; it says: " + e.getMessage(),
+            RETRY_AFTER);
       } finally {
         lock.unlock();
       }
@@ -174,7 +181,7 @@ final class InstanceGuard {
       }
     } catch (IOException | UncheckedIOException e) {
       retryAt = at.monotonic() + RETRY_AFTER;
-      log.warn("could not publish a ceiling, trying again: {}", e.toString());
+      failed(e);
     } finally {
       lock.unlock();
     }
@@ -185,6 +192,8 @@ final class InstanceGuard {
     if (ceiling <= published) {
       return;
     }
+    // What is published can't be taken back: a later instance fences up to it, whenever that is.
+    to.checkClock(at.wall());
     if (!to.publishCeiling(ceiling)) {
       stop();
       return;
@@ -192,6 +201,49 @@ final class InstanceGuard {
     // Only now: after an error it is unknown whether the file is there, and nothing relies on it.
     published = ceiling;
     lookFirst = false;
+    succeeded();
+  }
+
+  /**
+   * Whether a wall clock that jumped ahead is right all the same: the machine slept, or its clock
+   * was set. Does I/O, at most once in a while when the answer is no.
+   */
+  boolean approves(Reading jumped) {
+    if (registry == null) {
+      return true;
+    }
+    if (jumped.monotonic() - retryAt < 0 || !lock.tryLock()) {
+      return false; // The service's time goes on without it.
+    }
+    try {
+      registry.checkClock(jumped.wall());
+      succeeded();
+      return true;
+    } catch (IOException | UncheckedIOException e) {
+      retryAt = jumped.monotonic() + RETRY_AFTER;
+      failed(e);
+      return false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Says so once, and again when the reason is another one. Under the lock. */
+  private void failed(Exception e) {
+    if (!e.getClass().equals(trouble)) {
+      trouble = e.getClass();
+      log.warn(
+          "no ceilings can be published in the store, and nothing is granted above {}: {}",
+          published == Long.MIN_VALUE ? "none" : Long.toString(published),
+          e.toString());
+    }
+  }
+
+  private void succeeded() {
+    if (trouble != null) {
+      trouble = null;
+      log.info("ceilings can be published in the store again");
+    }
   }
 
   private void look(InstanceRegistry at) throws IOException {

@@ -66,6 +66,9 @@ public final class MemoryLeaseService implements LeaseService {
             longestLeaseMs * NANOS_PER_MS,
             b.ceilingAheadMs * NANOS_PER_MS,
             start);
+    if (guard.hasCeilings()) {
+      clock.trust(start); // The guard had it compared with the store's.
+    }
     table = new LeaseTable(b.limits, guard.number(), guard.origin(), b.random);
     log.info(
         "lease service instance {} with {}, grants in {} ms",
@@ -172,7 +175,7 @@ public final class MemoryLeaseService implements LeaseService {
     /**
      * Takes the instance's number and starts.
      *
-     * @throws IOException if the registry can't be reached
+     * @throws IOException if the registry can't be reached, or finds the clock to be off
      */
     @CheckReturnValue
     public MemoryLeaseService start() throws IOException {
@@ -183,7 +186,7 @@ public final class MemoryLeaseService implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request) throws LeaseRefusedException {
     Requests.check(request, longestLeaseMs);
-    Reading at = clock.read();
+    Reading at = read();
     requireGranting(at);
     long ceiling = guard.permit(at, request.durationMs() * NANOS_PER_MS);
     return signed(request.id(), table.acquire(request, at.now(), ceiling));
@@ -197,7 +200,7 @@ public final class MemoryLeaseService implements LeaseService {
     Requests.check(report);
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
-    Reading at = clock.read();
+    Reading at = read();
     long ceiling = guard.permit(at, durationMs * NANOS_PER_MS);
     return signed(id, table.renew(id, durationMs, addLogs, report, at.now(), ceiling));
   }
@@ -205,7 +208,7 @@ public final class MemoryLeaseService implements LeaseService {
   @Override
   public Grant upgrade(Id id, long durationMs) throws LeaseRefusedException {
     Requests.duration(durationMs, longestLeaseMs);
-    Reading at = clock.read();
+    Reading at = read();
     requireGranting(at);
     long ceiling = guard.permit(at, durationMs * NANOS_PER_MS);
     return signed(id, table.upgrade(id, durationMs, at.now(), ceiling));
@@ -265,13 +268,23 @@ public final class MemoryLeaseService implements LeaseService {
    * by whoever started the service; may do the registry's I/O, and never throws for it.
    */
   public void maintain() {
-    Reading at = clock.read();
+    Reading at = read();
     guard.maintain(at);
     table.sweep(at.now());
   }
 
   int grantsRemembered() {
     return table.grantsRemembered();
+  }
+
+  /** The clocks, for what may do I/O: a wall clock that jumped ahead is looked at. */
+  private Reading read() {
+    Reading at = clock.read();
+    if (!at.jumped() || !guard.approves(at)) {
+      return at;
+    }
+    clock.trust(at);
+    return clock.read();
   }
 
   private void requireGranting(Reading at) throws LeaseRefusedException {

@@ -1,12 +1,14 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** The files of a store that matter to instances, shared by the registries of several. */
 final class FakeRegistry implements InstanceRegistry {
@@ -16,13 +18,30 @@ final class FakeRegistry implements InstanceRegistry {
     long numbers;
   }
 
+  private static final long BOUND = 500_000_000L;
+
   final Store store;
   final List<String> calls = new ArrayList<>();
   boolean broken;
+
+  /** The store's clock; null for one that always agrees. */
+  @Nullable ManualTime clock;
+
   private long number;
 
   FakeRegistry(Store store) {
     this.store = store;
+  }
+
+  @Override
+  public void checkClock(long wall) throws IOException {
+    if (broken) {
+      throw new IOException("stale file handle");
+    }
+    ManualTime right = clock;
+    if (right != null && Math.abs(wall - right.wallNanos()) > BOUND) {
+      throw new IOException("the clock is off");
+    }
   }
 
   @Override

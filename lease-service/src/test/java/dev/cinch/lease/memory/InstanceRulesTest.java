@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseInfo.State;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
@@ -123,6 +124,92 @@ final class InstanceRulesTest {
         () -> rig.service.renew(grant.id(), LONGEST_MS, LogSet.NONE, LeaseReport.NOTHING));
     registry.broken = false;
     assertEquals(1, rig.service.acquire(longest(rig, "c")).witnesses().size());
+  }
+
+  private static final long TEN_YEARS_MS = 10 * 365 * 86_400_000L;
+
+  /** Both clocks go on; the service's may have been set wrong before. */
+  private void pass(ManualTime right, long ms) {
+    time.advanceMs(ms);
+    right.advanceMs(ms);
+  }
+
+  @Test
+  void l3_aClockThatIsFarAheadForAMomentLeavesNoTrace() throws Exception {
+    var right = new ManualTime();
+    registry.clock = right;
+    var rig = new Rig(time, registry);
+    Grant grant = rig.acquire("a");
+    long before = ceiling(1);
+    pass(right, 1_000);
+    time.stepWallMs(TEN_YEARS_MS);
+    rig.service.maintain();
+    assertEquals(1, registry.count("publish"));
+    assertEquals(right.wallNanos(), rig.service.now());
+    assertFalse(rig.service.info().ceiling().orElseThrow() > before);
+    assertEquals(State.HELD, rig.service.show(Rig.names("a").get(0)).orElseThrow().state());
+    // What the ceiling covers goes on, by the monotonic clock.
+    assertEquals(right.wallNanos() + LEASE_MS * MS, rig.acquire("b").expiry());
+    time.stepWallMs(-TEN_YEARS_MS);
+    assertEquals(0, rig.service.info().clockBehindMs());
+    assertEquals(right.wallNanos() + LEASE_MS * MS, rig.acquire("c").expiry());
+    assertEquals(right.wallNanos() + LEASE_MS * MS, rig.renew(grant, LeaseReport.NOTHING).expiry());
+  }
+
+  @Test
+  void l3_nothingIsSignedAboveTheCeilingWhileTheClockIsOffAndWhenItIsRightAllGoesOn()
+      throws Exception {
+    var right = new ManualTime();
+    registry.clock = right;
+    var rig = new Rig(time, registry);
+    var unused = rig.acquire("a");
+    long published = ceiling(1);
+    time.stepWallMs(TEN_YEARS_MS);
+    pass(right, LONGEST_MS + AHEAD_MS);
+    rig.service.maintain();
+    LeaseRefusedException e = refused(Reason.NOT_YET, () -> rig.acquire("b"));
+    assertTrue(String.valueOf(e.getMessage()).contains("the clock is off"), e.getMessage());
+    assertTrue(e.retryAfterMs() > 0 && e.retryAfterMs() < 5_000);
+    assertEquals(published, ceiling(1));
+    time.stepWallMs(-TEN_YEARS_MS);
+    assertEquals(right.wallNanos() + LEASE_MS * MS, rig.acquire("b").expiry());
+    assertEquals(right.wallNanos() + (LONGEST_MS + AHEAD_MS) * MS, ceiling(1));
+  }
+
+  @Test
+  void l3_aClockThatIsBehindPublishesNothingEither() throws Exception {
+    var right = new ManualTime();
+    registry.clock = right;
+    var rig = new Rig(time, registry);
+    right.advanceMs(501);
+    refused(Reason.NOT_YET, () -> rig.acquire("a"));
+    assertEquals(0, registry.count("publish"));
+  }
+
+  @Test
+  void l3_aMachineThatSleptGoesOnWithTheTimeThatItIsNow() throws Exception {
+    var right = new ManualTime();
+    registry.clock = right;
+    var rig = new Rig(time, registry);
+    Grant grant = rig.acquire("a");
+    time.stepWallMs(3_600_000); // the monotonic clock slept too
+    right.advanceMs(3_600_000);
+    refused(Reason.NOT_HELD, () -> rig.renew(grant, LeaseReport.NOTHING));
+    assertEquals(right.wallNanos() + LEASE_MS * MS, rig.acquire("b").expiry());
+    assertEquals(right.wallNanos(), rig.service.now());
+  }
+
+  @Test
+  void l3_noInstanceStartsWithAClockThatIsOff() {
+    registry.clock = new ManualTime();
+    time.stepWallMs(TEN_YEARS_MS);
+    assertThrows(
+        java.io.IOException.class,
+        () ->
+            MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time)
+                .registry(registry)
+                .start());
+    assertEquals(0, store.numbers);
   }
 
   @Test

@@ -1,0 +1,137 @@
+package dev.cinch.bag.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Rules L3, L9: numbers and ceilings in a store, and what a wrong clock does to them. */
+final class StoreInstancesTest {
+  private static final long MS = 1_000_000;
+  private static final long TEN_YEARS = 10 * 365 * 86_400_000L * MS;
+  private static final long LEASE_MS = 10_000;
+
+  private final AtomicLong offset = new AtomicLong();
+  private Rig rig;
+  private long requests;
+
+  @BeforeEach
+  void start() throws IOException {
+    rig = Rig.memory(5);
+  }
+
+  private StoreContext store(StoreFs fs, TimeSource time) throws IOException {
+    return rig.open(fs, time).context().store();
+  }
+
+  private StoreContext store() throws IOException {
+    return store(rig.disk.view(Rig.ALICE), rig.time.skewed(offset));
+  }
+
+  private MemoryLeaseService serve(StoreContext store) throws IOException {
+    return MemoryLeaseService.builder(
+            new WitnessSigner(SigningKey.ofSeed(new byte[32])), store.time())
+        .registry(new StoreInstances(store))
+        .start();
+  }
+
+  private Witness acquire(MemoryLeaseService service, String name) throws LeaseRefusedException {
+    var request =
+        new AcquireRequest(
+            new Id(1, ++requests),
+            List.of(new LeaseName(name)),
+            "tester",
+            LEASE_MS,
+            LogSet.ALL,
+            false);
+    return service.acquire(request).witnesses().get(0).witness();
+  }
+
+  @Test
+  void l3_aClockTenYearsAheadDuringMaintenanceHarmsNeitherThisInstanceNorTheNext()
+      throws Exception {
+    MemoryLeaseService service = serve(store());
+    assertEquals(1, acquire(service, "a").instance());
+    rig.time.advanceMs(20_000);
+    offset.set(TEN_YEARS);
+    service.maintain();
+    offset.set(0);
+    Witness afterwards = acquire(service, "b");
+    long late = afterwards.issuedAt() - rig.time.wallNanos();
+    assertTrue(Math.abs(late) < 1_000 * MS, late + " ns");
+    MemoryLeaseService next = serve(store());
+    rig.time.advanceMs(120_000);
+    long fence = acquire(next, "a").fence().upTo();
+    assertTrue(fence <= rig.time.wallNanos(), fence - rig.time.wallNanos() + " ns ahead");
+  }
+
+  @Test
+  void l3_nothingIsGrantedWhileTheClockIsOffAndTheRefusalSaysWhy() throws Exception {
+    MemoryLeaseService service = serve(store());
+    offset.set(501 * MS);
+    LeaseRefusedException e =
+        assertThrows(LeaseRefusedException.class, () -> acquire(service, "a"));
+    assertEquals(LeaseRefusedException.Reason.NOT_YET, e.reason());
+    String message = String.valueOf(e.getMessage());
+    assertTrue(message.contains("this machine's clock is 0.50"), message);
+    offset.set(0);
+    // The service's time does not go back: it has half a second to wait.
+    rig.time.advanceMs(501);
+    assertEquals(1, acquire(service, "a").instance());
+  }
+
+  @Test
+  void aClockThatWasSetSinceItWasReadIsJudgedByWhatWasRead() throws Exception {
+    var instances = new StoreInstances(store());
+    instances.checkClock(rig.time.wallNanos() + 500 * MS);
+    instances.checkClock(rig.time.wallNanos() - 60_000 * MS); // a request that waited for its turn
+    assertThrows(ClockException.class, () -> instances.checkClock(rig.time.wallNanos() + 501 * MS));
+  }
+
+  @Test
+  void noInstanceStartsWithAClockThatIsOff() throws Exception {
+    offset.set(TEN_YEARS);
+    assertThrows(ClockException.class, () -> serve(store()));
+    offset.set(0);
+    assertEquals(1, serve(store()).info().instance());
+  }
+
+  @Test
+  void l3_aCeilingWhoseForceFailedCountsOnlyOnceItIsForced() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    var instances = new StoreInstances(store(fs, rig.time));
+    assertEquals(1, instances.takeNumber());
+    rig.disk.forceAll();
+    long ceiling = rig.time.wallNanos() + 90_000 * MS;
+    fs.beforeFirst(
+        op -> op.is(FaultyFs.Kind.FORCE_DIRECTORY, "ceilings"),
+        () -> {
+          throw new IOException("the cable fell out");
+        });
+    assertThrows(IOException.class, () -> instances.publishCeiling(ceiling));
+    assertTrue(instances.publishCeiling(ceiling));
+    rig.disk.powerCut();
+    var later = new StoreInstances(store());
+    assertEquals(2, later.takeNumber());
+    assertEquals(OptionalLong.of(ceiling), later.highestEarlierCeiling());
+  }
+}
