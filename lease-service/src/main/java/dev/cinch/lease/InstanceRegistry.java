@@ -6,8 +6,8 @@ import java.util.OptionalLong;
 
 /**
  * Where instances of a lease service leave the little that must outlive them: their numbers and
- * their ceilings (rules L3, L9). The store implements it; a service without a store has none and
- * relies on quarantine alone.
+ * their ceilings (rules L3, L9); and what its users' clocks may be. The store implements it; a
+ * service without a store has none and relies on quarantine alone.
  *
  * <p>Not thread-safe: one service calls it, from one thread at a time.
  */
@@ -22,6 +22,12 @@ public interface InstanceRegistry {
    *     can't be found out
    */
   void checkClock(long wall) throws IOException;
+
+  /**
+   * How far ahead of the service's clock a timestamp may be that a holder was allowed to give a
+   * message, nanoseconds, 0 or more: a watermark that far ahead is no mistake (rule L2).
+   */
+  long timestampsAheadNanos();
 
   /** Takes the next instance number, from 1, which no other instance has. */
   long takeNumber() throws IOException;

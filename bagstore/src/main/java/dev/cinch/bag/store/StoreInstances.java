@@ -24,6 +24,9 @@ public final class StoreInstances implements InstanceRegistry {
    */
   private static final int KEPT_CEILINGS = 3;
 
+  /** For what a clock goes wrong between two comparisons, milliseconds. */
+  private static final long SLACK_MS = 1_000;
+
   private final StoreContext store;
   private final ArrayDeque<Path> published = new ArrayDeque<>();
   private long number;
@@ -41,6 +44,17 @@ public final class StoreInstances implements InstanceRegistry {
     if (ahead > boundMs * 1_000_000) {
       throw new ClockException(ahead, boundMs, "ahead of");
     }
+  }
+
+  /**
+   * A writer's clock may be ahead of the filesystem's while the service's is behind it, and a
+   * timestamp ahead of its writer's clock.
+   */
+  @Override
+  public long timestampsAheadNanos() {
+    StoreSettings s = store.settings();
+    long ms = s.clockAheadMs() + s.clockBehindMs() + s.timestampDistanceMs() + SLACK_MS;
+    return ms * 1_000_000;
   }
 
   @Override

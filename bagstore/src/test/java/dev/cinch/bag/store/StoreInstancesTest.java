@@ -11,6 +11,7 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -97,6 +98,39 @@ final class StoreInstancesTest {
     // The service's time does not go back: it has half a second to wait.
     rig.time.advanceMs(501);
     assertEquals(1, acquire(service, "a").instance());
+  }
+
+  @Test
+  void l2_aHolderWhoseClockIsAheadAsFarAsTheStoreAllowsKeepsItsLeaseAndGivesItBack()
+      throws Exception {
+    StoreSettings d = StoreSettings.DEFAULT;
+    rig =
+        Rig.memory(
+            6,
+            new StoreSettings(
+                d.bucketWidthMs(),
+                5_000,
+                3_000,
+                d.clockBehindMs(),
+                d.timestampDistanceMs(),
+                d.slowAppendMs(),
+                d.longestLeaseMs(),
+                d.leaseMarginMs(),
+                d.fileMode(),
+                d.directoryMode(),
+                d.group(),
+                d.messageLimit(),
+                d.confirm(),
+                d.leases()));
+    MemoryLeaseService service = serve(store());
+    var id = new Id(1, requests + 1);
+    Witness held = acquire(service, "a");
+    // The service's clock is behind by half a second, the holder's ahead by three.
+    long highest = held.issuedAt() + (3_000 + 500 + 500) * MS;
+    var report = new LeaseReport(OptionalLong.of(highest), false, List.of());
+    assertEquals(1, service.renew(id, LEASE_MS, LogSet.NONE, report).witnesses().size());
+    service.release(id, report);
+    assertEquals(highest, acquire(service, "a").watermark().timestamp());
   }
 
   @Test

@@ -69,7 +69,9 @@ public final class MemoryLeaseService implements LeaseService {
     if (guard.hasCeilings()) {
       clock.trust(start); // The guard had it compared with the store's.
     }
-    table = new LeaseTable(b.limits, guard.number(), guard.origin(), b.random);
+    TableLimits limits =
+        b.registry == null ? b.limits : b.limits.allowingAhead(b.registry.timestampsAheadNanos());
+    table = new LeaseTable(limits, guard.number(), guard.origin(), b.random);
     log.info(
         "lease service instance {} with {}, grants in {} ms",
         guard.number(),
@@ -107,7 +109,10 @@ public final class MemoryLeaseService implements LeaseService {
       this.time = time;
     }
 
-    /** Where numbers and ceilings are kept; without it there is only the quarantine. */
+    /**
+     * Where numbers and ceilings are kept; without it there is only the quarantine. Watermarks may
+     * be as far ahead of the service's clock as it says, if that is more than {@link #limits} has.
+     */
     @CanIgnoreReturnValue
     public Builder registry(InstanceRegistry registry) {
       this.registry = registry;

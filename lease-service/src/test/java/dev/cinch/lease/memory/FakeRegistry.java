@@ -24,6 +24,8 @@ final class FakeRegistry implements InstanceRegistry {
   final List<String> calls = new ArrayList<>();
   boolean broken;
 
+  long aheadNanos;
+
   /** The store's clock; null for one that always agrees. */
   @Nullable ManualTime clock;
 
@@ -42,6 +44,11 @@ final class FakeRegistry implements InstanceRegistry {
     if (right != null && Math.abs(wall - right.wallNanos()) > BOUND) {
       throw new IOException("the clock is off");
     }
+  }
+
+  @Override
+  public long timestampsAheadNanos() {
+    return aheadNanos;
   }
 
   @Override

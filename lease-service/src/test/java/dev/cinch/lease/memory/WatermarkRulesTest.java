@@ -13,6 +13,7 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.ManualTime;
 import org.junit.jupiter.api.Test;
 
 /** Rule L2. */
@@ -66,6 +67,17 @@ final class WatermarkRulesTest {
     refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(Long.MIN_VALUE)));
     Grant unused = rig.renew(grant, wrote(START + 1_000 * MS));
     assertEquals(grant.expiry(), unused.expiry());
+  }
+
+  @Test
+  void l2_aWatermarkMayBeAsFarAheadAsTheClocksOfTheStoreAllow() throws Exception {
+    var registry = new FakeRegistry(new FakeRegistry.Store());
+    registry.aheadNanos = 4_500 * MS;
+    var wide = new Rig(new ManualTime(), registry);
+    Grant grant = wide.acquire("a");
+    refused(Reason.WATERMARK, () -> wide.renew(grant, wrote(START + 4_500 * MS + 1)));
+    assertEquals(1, wide.renew(grant, wrote(START + 4_500 * MS)).witnesses().size());
+    wide.service.release(grant.id(), wrote(START + 4_500 * MS));
   }
 
   @Test
