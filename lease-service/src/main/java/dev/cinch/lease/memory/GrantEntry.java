@@ -4,61 +4,43 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
-import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 
 /**
- * One acquire request that was granted. {@link Grants} keeps those of several names; one of a
- * single name is made from its lease's row when it is asked for. Guarded by its stripe.
+ * One acquire request that was granted, made from the rows of its leases when it is asked for:
+ * {@link Grants} keeps nothing else. Immutable.
  */
 final class GrantEntry {
-  private static final String SEPARATOR = "\n";
-
   final Id id;
-  final String holder;
-  final LogSet logs;
-  final long durationMs;
-  final boolean tentative;
 
   /** Whether its leases are full: asked for so, or upgraded. */
-  boolean full;
+  final boolean full;
 
-  /** The highest expiry of its leases, nanoseconds since the Unix epoch. */
-  long expiry;
+  private final String holder;
+  private final LogSet logs;
+  private final long durationMs;
+  private final boolean tentative;
+  private final List<String> names;
 
-  /** In ascending order, in one array: there may be a thousand. */
-  private final byte[] names;
-
-  GrantEntry(AcquireRequest request, List<LeaseName> ascending, long expiry) {
-    this.id = request.id();
-    this.holder = request.holder();
-    this.logs = request.logs();
-    this.durationMs = request.durationMs();
-    this.tentative = request.tentative();
-    this.full = !request.tentative();
-    this.expiry = expiry;
-    this.names = packed(ascending.stream().map(LeaseName::value).toList());
-  }
-
-  /** Of one name, as its lease remembers it. */
-  GrantEntry(LeaseEntry lease) {
-    this.id = lease.id;
-    this.holder = lease.holder;
-    this.logs = lease.askedLogs;
-    this.durationMs = lease.durationMs;
-    this.tentative = lease.askedTentative;
-    this.full = lease.state == LeaseEntry.State.FULL;
-    this.expiry = lease.expiry;
-    this.names = packed(List.of(lease.name));
-  }
-
-  private static byte[] packed(List<String> names) {
-    return String.join(SEPARATOR, names).getBytes(StandardCharsets.US_ASCII);
+  /**
+   * @param rows its leases as it last left them, in ascending order of names, at least one. The
+   *     request and what became of it are the same in each.
+   */
+  GrantEntry(byte[][] rows, LogSets logSets) {
+    LeaseEntry first = LeaseRow.unpack(rows[0], logSets);
+    this.id = first.id;
+    this.full = first.state == LeaseEntry.State.FULL;
+    this.holder = first.holder;
+    this.logs = first.askedLogs;
+    this.durationMs = first.durationMs;
+    this.tentative = first.askedTentative;
+    this.names = Arrays.stream(rows).map(LeaseRow::name).toList();
   }
 
   /** In ascending order. */
   List<String> names() {
-    return List.of(new String(names, StandardCharsets.US_ASCII).split(SEPARATOR, -1));
+    return names;
   }
 
   /** Whether it is the same request, whose names are given in ascending order. */
@@ -67,6 +49,6 @@ final class GrantEntry {
         && durationMs == request.durationMs()
         && tentative == request.tentative()
         && logs.equals(request.logs())
-        && names().equals(ascending.stream().map(LeaseName::value).toList());
+        && names.equals(ascending.stream().map(LeaseName::value).toList());
   }
 }

@@ -10,14 +10,16 @@ import org.jspecify.annotations.Nullable;
  * copy of its request is not granted anew. Guarded by its own monitor.
  *
  * <p>An open-addressing table with three kinds of things in its slots: for a grant of one name that
- * lease's row, which the shard has too, so that it costs the slot alone; for one of several names a
- * {@link GrantEntry}; for one that was released a stub.
+ * lease's row, which the shard has too, so that it costs the slot alone; for one of several names
+ * an array of such rows; for one that was released a stub. A row whose lease somebody else has
+ * taken since is here alone, which is why bytes are counted here too (rule L4).
  */
 final class Grants {
   private static final long SWEEP_EVERY = 1_000_000_000L;
 
   private final LogSets logSets;
   private final int soft;
+  private final long softBytes;
   private final long retentionNanos;
   private long nextSweep = Long.MIN_VALUE;
 
@@ -25,13 +27,16 @@ final class Grants {
   private @Nullable Object[] slots = new @Nullable Object[4];
 
   private int size;
+  private long bytes;
 
   /**
    * @param soft how many it may have before ended ones go early
+   * @param softBytes how much what it has may take in the heap before ended ones go early, about
    * @param retentionNanos how long ended ones are kept otherwise
    */
-  Grants(int soft, long retentionNanos, LogSets logSets) {
+  Grants(int soft, long softBytes, long retentionNanos, LogSets logSets) {
     this.soft = soft;
+    this.softBytes = softBytes;
     this.retentionNanos = retentionNanos;
     this.logSets = logSets;
   }
@@ -44,18 +49,18 @@ final class Grants {
   @Nullable GrantEntry get(Id id) {
     Object found = slots[find(slots, id)];
     if (found instanceof byte[] row) {
-      return LeaseRow.isStub(row) ? null : new GrantEntry(LeaseRow.unpack(row, logSets));
+      return LeaseRow.isStub(row) ? null : new GrantEntry(new byte[][] {row}, logSets);
     }
-    return (GrantEntry) found;
+    return found == null ? null : new GrantEntry((byte[][]) found, logSets);
   }
 
   /**
    * Adds a grant, or keeps what became of it.
    *
-   * @param rows its leases, as their shards keep them
+   * @param rows its leases, as their shards keep them, in ascending order of names
    */
-  void put(GrantEntry grant, List<byte[]> rows, long now) {
-    put(grant.id, rows.size() == 1 ? rows.get(0) : grant);
+  void put(Id id, List<byte[]> rows, long now) {
+    put(id, rows.size() == 1 ? rows.get(0) : rows.toArray(new byte[0][]));
     makeRoom(now);
   }
 
@@ -65,25 +70,37 @@ final class Grants {
 
   private void put(Id id, Object what) {
     int at = find(slots, id);
-    if (slots[at] == null) {
+    Object before = slots[at];
+    if (before == null) {
       size++;
+    } else {
+      bytes -= bytesOf(before);
     }
     slots[at] = what;
+    bytes += bytesOf(what);
     if (size > slots.length / 3 * 2) {
       rebuild(2 * slots.length, any -> true);
     }
   }
 
   private void makeRoom(long now) {
-    if (size > soft && now >= nextSweep) {
+    if (isOver() && now >= nextSweep) {
       nextSweep = now + SWEEP_EVERY;
       sweep(now);
-      // The longest ended first: a copy of a request comes late by seconds, if at all.
-      for (int quarter = 1; quarter <= 4 && size > soft; quarter++) {
+      // The longest ended first: a copy of a request comes late by seconds, if at all. What the
+      // next
+      // holders of the names inherit stands in the shards; of a grant that is over nothing is
+      // needed
+      // but its id.
+      for (int quarter = 1; quarter <= 4 && isOver(); quarter++) {
         long earlierBy = retentionNanos / 4 * quarter;
-        rebuild(slots.length, g -> !(isStub(g) && keepUntil(g) - earlierBy <= now));
+        rebuild(slots.length, g -> keepUntil(g) - earlierBy > now);
       }
     }
+  }
+
+  private boolean isOver() {
+    return size > soft || bytes > softBytes;
   }
 
   /** Forgets grants past their time. */
@@ -100,30 +117,44 @@ final class Grants {
     return size;
   }
 
-  private static boolean isStub(Object slot) {
-    return slot instanceof byte[] row && LeaseRow.isStub(row);
+  /** What all that it has takes in the heap, also what shards have too; about. */
+  long bytes() {
+    return bytes;
+  }
+
+  private static long bytesOf(Object slot) {
+    if (slot instanceof byte[] row) {
+      return NameRows.bytesOf(row);
+    }
+    long sum = 0;
+    for (byte[] row : (byte[][]) slot) {
+      sum += NameRows.bytesOf(row);
+    }
+    return sum;
   }
 
   private long keepUntil(Object slot) {
-    long end = slot instanceof byte[] row ? LeaseRow.expiry(row) : ((GrantEntry) slot).expiry;
-    return end + retentionNanos;
+    return LeaseRow.expiry(anyRow(slot)) + retentionNanos;
+  }
+
+  /** The leases of a grant have the same expiry and id. */
+  private static byte[] anyRow(Object slot) {
+    return slot instanceof byte[] row ? row : ((byte[][]) slot)[0];
   }
 
   private void rebuild(int capacity, Predicate<Object> keep) {
     var fresh = new @Nullable Object[capacity];
     int kept = 0;
+    bytes = 0;
     for (Object slot : slots) {
       if (slot != null && keep.test(slot)) {
-        fresh[find(fresh, id(slot))] = slot;
+        fresh[find(fresh, LeaseRow.id(anyRow(slot)))] = slot;
         kept++;
+        bytes += bytesOf(slot);
       }
     }
     slots = fresh;
     size = kept;
-  }
-
-  private static Id id(Object slot) {
-    return slot instanceof byte[] row ? LeaseRow.id(row) : ((GrantEntry) slot).id;
   }
 
   /** Where an id is, or would be. */
@@ -134,14 +165,10 @@ final class Grants {
     int at = (int) (mixed >>> 32) & mask;
     while (true) {
       Object slot = slots[at];
-      if (slot == null || is(slot, id)) {
+      if (slot == null || LeaseRow.hasId(anyRow(slot), id)) {
         return at;
       }
       at = at + 1 & mask;
     }
-  }
-
-  private static boolean is(Object slot, Id id) {
-    return slot instanceof byte[] row ? LeaseRow.hasId(row, id) : ((GrantEntry) slot).id.equals(id);
   }
 }

@@ -56,8 +56,10 @@ final class LeaseTable {
     this.stripes = new Grants[limits.shards()];
     // As many as can be held, in stripes that are never filled quite alike, and some that ended.
     int soft = limits.maxEntriesPerShard() + limits.maxEntriesPerShard() / 4 + 64;
+    long bytes = limits.maxBytesPerShard();
+    long softBytes = bytes > Long.MAX_VALUE / 2 ? bytes : bytes + bytes / 4;
     for (int i = 0; i < stripes.length; i++) {
-      stripes[i] = new Grants(soft, limits.retentionNanos(), logSets);
+      stripes[i] = new Grants(soft, softBytes, limits.retentionNanos(), logSets);
     }
   }
 
@@ -90,7 +92,7 @@ final class LeaseTable {
         for (LeaseName name : names) {
           leases.add(grantOne(name, request, time, expiry));
         }
-        return keep(stripe, new GrantEntry(request, names, expiry), leases, time);
+        return keep(stripe, request.id(), leases, time);
       } finally {
         locked.close();
       }
@@ -131,8 +133,8 @@ final class LeaseTable {
     return entry;
   }
 
-  /** Puts changed leases of a grant, and what is known of it, in the place of what was there. */
-  private List<Witness> keep(Grants stripe, GrantEntry grant, List<LeaseEntry> leases, long time) {
+  /** Puts changed leases of a grant in the place of what was there. */
+  private List<Witness> keep(Grants stripe, Id grant, List<LeaseEntry> leases, long time) {
     var rows = new ArrayList<byte[]>(leases.size());
     for (LeaseEntry lease : leases) {
       rows.add(keep(lease));
@@ -189,9 +191,7 @@ final class LeaseTable {
           }
           lease.prolong(time, expiry, widened);
         }
-        grant.full |= upgrade;
-        grant.expiry = Math.max(grant.expiry, expiry);
-        return keep(stripe, grant, leases, time);
+        return keep(stripe, id, leases, time);
       } finally {
         locked.close();
       }

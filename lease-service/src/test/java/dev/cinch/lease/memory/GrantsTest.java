@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,8 +24,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Grants by their ids, against a map. */
 final class GrantsTest {
   private static final long RETENTION = 1_000;
+  private static final long HOUR = 3_600_000_000_000L;
   private final LogSets logSets = new LogSets();
-  private final Grants grants = new Grants(1_000_000, RETENTION, logSets);
+  private final Grants grants = new Grants(1_000_000, Long.MAX_VALUE, RETENTION, logSets);
 
   /** What a grant is in the model. */
   private record Known(int names, boolean released, long end) {}
@@ -65,7 +67,7 @@ final class GrantsTest {
 
   @Test
   void l4_releasedOnesGoEarlyWhenThereAreMany() {
-    var few = new Grants(10, RETENTION, logSets);
+    var few = new Grants(10, Long.MAX_VALUE, HOUR, logSets);
     for (int i = 0; i < 30; i++) {
       var unused = put(few, new Id(0, i), 1, 2_000_000_000L * i, Long.MAX_VALUE / 2);
       if (i >= 5) {
@@ -77,22 +79,75 @@ final class GrantsTest {
     assertFalse(few.wasReleased(new Id(0, 3)));
   }
 
+  @Test
+  void l4_expiredOnesGoEarlyWhenThereAreManyAndHeldOnesStay() {
+    var few = new Grants(10, Long.MAX_VALUE, HOUR, logSets);
+    for (int i = 0; i < 30; i++) {
+      long now = 2_000_000_000L * i;
+      long expiry = i < 5 ? Long.MAX_VALUE / 2 : now + 1;
+      assertEquals(1 + i % 2, put(few, new Id(0, i), 1 + i % 2, now, expiry).names().size());
+    }
+    assertTrue(few.size() <= 11, "" + few.size());
+    for (int i = 0; i < 5; i++) {
+      assertEquals(names(1 + i % 2), Objects.requireNonNull(few.get(new Id(0, i))).names());
+    }
+  }
+
+  @Test
+  void l4_expiredOnesGoEarlyWhenTheyTakeMuchRoom() {
+    var none = new LogSets(0);
+    var few = new Grants(1_000, 10 * 16_000, HOUR, none);
+    for (int i = 0; i < 100; i++) {
+      long now = 2_000_000_000L * i;
+      long expiry = i < 2 ? Long.MAX_VALUE / 2 : now + 1;
+      assertEquals(
+          1 + i % 2, put(few, new Id(0, i), logs(), none, 1 + i % 2, now, expiry).names().size());
+      assertTrue(few.bytes() <= 12 * 16_100, "" + few.bytes());
+    }
+    assertTrue(few.size() <= 12, "" + few.size());
+    assertEquals(names(2), Objects.requireNonNull(few.get(new Id(0, 1))).names());
+  }
+
+  @Test
+  void l4_logsThatManyLeasesHaveInCommonAreNotKeptWithAGrantOfSeveralNames() {
+    for (int i = 0; i < 100; i++) {
+      assertEquals(2, put(grants, new Id(0, i), logs(), logSets, 2, 0, 500).names().size());
+    }
+    assertTrue(grants.bytes() < 100 * 2 * 150, "" + grants.bytes());
+    grants.release(new Id(0, 1), 1);
+    grants.sweep(501 + RETENTION);
+    assertEquals(0, grants.bytes());
+  }
+
+  private static LogSet logs() {
+    var ids = new ArrayList<Id>();
+    for (int i = 0; i < 1_000; i++) {
+      ids.add(new Id(1, i));
+    }
+    return LogSet.of(ids);
+  }
+
   private void put(Id id, int names, long now, long expiry) {
     var unused = put(grants, id, names, now, expiry);
   }
 
   private GrantEntry put(Grants to, Id id, int count, long now, long expiry) {
+    return put(to, id, LogSet.ALL, logSets, count, now, expiry);
+  }
+
+  private GrantEntry put(
+      Grants to, Id id, LogSet logs, LogSets sets, int count, long now, long expiry) {
     List<LeaseName> names = names(count).stream().map(LeaseName::new).toList();
-    var request = new AcquireRequest(id, names, "h", 500, LogSet.ALL, false);
+    var request = new AcquireRequest(id, names, "h", 500, logs, false);
     var rows = new ArrayList<byte[]>();
     for (LeaseName name : names) {
       var lease = new LeaseEntry(name.value());
       lease.grant(
           request, Inheritance.origin(Ending.NONE, Fence.NONE), now, expiry, new Id(now, 1));
-      rows.add(LeaseRow.pack(lease, logSets));
+      rows.add(LeaseRow.pack(lease, sets));
     }
-    var grant = new GrantEntry(request, names, expiry);
-    to.put(grant, rows, now);
+    to.put(id, rows, now);
+    GrantEntry grant = Objects.requireNonNull(to.get(id));
     assertTrue(grant.isFor(request, names));
     return grant;
   }
