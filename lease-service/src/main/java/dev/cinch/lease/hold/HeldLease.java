@@ -176,12 +176,21 @@ public final class HeldLease {
   @CanIgnoreReturnValue
   public Grant renew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
     synchronized (network) {
-      return call(() -> service.renew(id(), settings.durationMs(), addLogs, reports.get()));
+      try {
+        return call(() -> service.renew(id(), settings.durationMs(), addLogs, reports.get()));
+      } catch (LeaseRefusedException e) {
+        retryIn(e.retryAfterMs());
+        throw e;
+      } catch (LeaseUnavailableException e) {
+        retryIn(0);
+        throw e;
+      }
     }
   }
 
   /**
-   * Makes tentative leases full.
+   * Makes tentative leases full. If it fails and they are not lost, they are renewed when they were
+   * to be: what an upgrade has to wait for is no matter of theirs.
    *
    * @throws LeaseRefusedException if one was broken; then all are lost
    */
@@ -229,11 +238,8 @@ public final class HeldLease {
     } catch (LeaseRefusedException e) {
       switch (e.reason()) {
         case NOT_HELD, SUPERSEDED, HELD -> lose(now.deadline(), String.valueOf(e.getMessage()));
-        default -> retryFrom(time.monotonicNanos(), e.retryAfterMs());
+        default -> {}
       }
-      throw e;
-    } catch (LeaseUnavailableException e) {
-      retryFrom(time.monotonicNanos(), 0);
       throw e;
     }
   }
@@ -253,8 +259,11 @@ public final class HeldLease {
     renewAt = askedAt + third();
   }
 
-  private void retryFrom(long at, long retryAfterMs) {
-    renewAt = at + Math.max(settings.retryMs(), retryAfterMs) * NANOS_PER_MS;
+  /** After as long as the service said, but while there is time left to try more than once. */
+  private void retryIn(long retryAfterMs) {
+    long longest = remainingNanos() / 2;
+    long wait = Math.min(retryAfterMs * NANOS_PER_MS, longest);
+    renewAt = time.monotonicNanos() + Math.max(settings.retryMs() * NANOS_PER_MS, wait);
   }
 
   /** A third of the duration, give or take a tenth of that, so that holders spread out. */

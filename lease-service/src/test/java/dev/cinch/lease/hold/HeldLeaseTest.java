@@ -151,6 +151,37 @@ final class HeldLeaseTest {
   }
 
   @Test
+  void anUpgradeThatHasToWaitPutsOffNoRenewal() throws Exception {
+    AcquireRequest r = rig.request("a");
+    HeldLease lease =
+        hold(new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true));
+    rig.time.stepWallMs(-60_000); // by which an upgrade is put off
+    LeaseRefusedException e = assertThrows(LeaseRefusedException.class, lease::upgrade);
+    assertEquals(60_000, e.retryAfterMs());
+    staysHeldFor(lease, 30_000);
+  }
+
+  @Test
+  void aRenewalThatIsPutOffForLongerThanTheLeaseIsTriedBefore() throws Exception {
+    HeldLease lease = hold();
+    service.putOffMs = 60_000;
+    rig.time.advanceMs(4_000);
+    long next = lease.doWork(rig.time.monotonicNanos());
+    assertTrue(next < lease.deadline(), "" + (lease.deadline() - next));
+    service.putOffMs = 0;
+    staysHeldFor(lease, 30_000);
+  }
+
+  private void staysHeldFor(HeldLease lease, long ms) {
+    long end = rig.time.monotonicNanos() + ms * MS;
+    while (rig.time.monotonicNanos() < end) {
+      long next = lease.doWork(rig.time.monotonicNanos());
+      assertEquals(HeldLease.State.HELD, lease.state(), String.valueOf(lease.lostWhy()));
+      rig.time.advanceNanos(next - rig.time.monotonicNanos());
+    }
+  }
+
+  @Test
   void logsAreAddedByARenewalAtOnce() throws Exception {
     HeldLease lease = hold();
     Id log = new Id(5, 5);
@@ -229,6 +260,7 @@ final class HeldLeaseTest {
   /** The rig's service behind a network that can be slow or down. */
   private final class Slow implements LeaseService {
     long delayMs;
+    long putOffMs;
     boolean down;
     int renewals;
     int refused;
@@ -256,6 +288,9 @@ final class HeldLeaseTest {
     public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport told)
         throws LeaseRefusedException, LeaseUnavailableException {
       network();
+      if (putOffMs > 0) {
+        throw new LeaseRefusedException(LeaseRefusedException.Reason.NOT_YET, "not yet", putOffMs);
+      }
       renewals++;
       spread.add((rig.time.monotonicNanos() - last) / MS);
       last = rig.time.monotonicNanos();
