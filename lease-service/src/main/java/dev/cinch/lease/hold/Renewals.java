@@ -32,6 +32,9 @@ final class Renewals {
   private final Map<HeldLease, Kept> leases = new ConcurrentHashMap<>();
   private final AtomicInteger underWay = new AtomicInteger();
 
+  /** Whether the last renewal could not be started, which is logged once; of the steps' thread. */
+  private boolean starved;
+
   /** One lease's place in the plan. */
   private static final class Kept {
     final HeldLease lease;
@@ -104,7 +107,19 @@ final class Renewals {
       }
       underWay.incrementAndGet();
       kept.underWay = true;
-      executor.execute(() -> work(kept));
+      try {
+        executor.execute(() -> work(kept));
+        starved = false;
+      } catch (RuntimeException | OutOfMemoryError e) {
+        // No thread can be made at this moment. Whoever plans must live to try again soon.
+        if (!starved) {
+          log.error("no renewal can be started now, trying again", e);
+        }
+        starved = true;
+        kept.next = now + RETRY_NANOS;
+        ended(kept);
+        return RETRY_NANOS;
+      }
     }
     return Long.MAX_VALUE;
   }
@@ -120,9 +135,16 @@ final class Renewals {
       failed(kept.lease, e);
       kept.next = time.monotonicNanos() + RETRY_NANOS;
     } finally {
+      ended(kept);
+      wake.run();
+    }
+  }
+
+  /** Once for each start: by whoever ran it, or by whoever could not have it run. */
+  private void ended(Kept kept) {
+    if (kept.underWay) {
       kept.underWay = false;
       underWay.decrementAndGet();
-      wake.run();
     }
   }
 

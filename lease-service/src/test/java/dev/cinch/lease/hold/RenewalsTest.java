@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** Renewing many leases: which when, with a clock and an executor that the test moves. */
@@ -149,6 +150,43 @@ final class RenewalsTest {
     }
     assertEquals(List.of("bad"), losses);
     assertEquals(1, renewed.size());
+  }
+
+  @Test
+  void whileNoThreadCanBeMadeItIsTriedAgain() throws Exception {
+    var full = new AtomicBoolean(true);
+    var starving =
+        new Renewals(
+            rig.time,
+            task -> {
+              if (full.get()) {
+                throw new OutOfMemoryError("unable to create native thread");
+              }
+              task.run();
+            },
+            PARALLEL,
+            () -> woken++);
+    var leases = new ArrayList<HeldLease>();
+    for (int i = 0; i < 3; i++) {
+      leases.add(hold("n" + i));
+      starving.add(leases.get(i));
+    }
+    rig.time.advanceMs(5_000);
+    for (int i = 0; i < 3 * PARALLEL; i++) {
+      long wait;
+      try {
+        wait = starving.step();
+      } catch (OutOfMemoryError e) {
+        throw new AssertionError("it ends the thread that plans", e); // else JUnit's, too
+      }
+      assertTrue(wait > 0 && wait <= 50 * MS, "" + wait);
+      rig.time.advanceNanos(wait);
+    }
+    assertEquals(Map.of(), renewed);
+    full.set(false);
+    long unused = starving.step();
+    assertEquals(3, renewed.size());
+    assertTrue(leases.stream().allMatch(l -> l.state() == HeldLease.State.HELD));
   }
 
   @Test
