@@ -67,9 +67,13 @@ public final class PublicKey {
     return Arrays.equals(id, 0, ID_BYTES, signedForm, offset, offset + ID_BYTES);
   }
 
-  private static byte[] sha256(byte[] bytes) {
+  static byte[] sha256(byte[]... parts) {
     try {
-      return MessageDigest.getInstance("SHA-256").digest(bytes);
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      for (byte[] part : parts) {
+        digest.update(part);
+      }
+      return digest.digest();
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every Java platform has SHA-256", e);
     }

@@ -5,10 +5,9 @@ import static dev.cinch.lease.witness.WitnessException.malformed;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.WitnessException.Reason;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import org.bouncycastle.crypto.params.Ed25519PublicKeyParameters;
 import org.bouncycastle.crypto.signers.Ed25519Signer;
 
@@ -20,21 +19,9 @@ import org.bouncycastle.crypto.signers.Ed25519Signer;
  */
 @CheckReturnValue
 public final class WitnessVerifier {
-  private static final int REMEMBERED = 4_096;
-
-  private static final Map<Signed, Boolean> GOOD =
-      new LinkedHashMap<>(16, 0.75f, true) {
-        private static final long serialVersionUID = 1;
-
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Signed, Boolean> eldest) {
-          return size() > REMEMBERED;
-        }
-      };
+  private static final GoodSignatures GOOD = new GoodSignatures();
 
   private final TrustedKeys keys;
-
-  private record Signed(SignedWitness witness, PublicKey key) {}
 
   public WitnessVerifier(TrustedKeys keys) {
     this.keys = keys;
@@ -85,12 +72,12 @@ public final class WitnessVerifier {
     for (PublicKey key : keys.list()) {
       if (key.hasIdAt(signedForm, payload)) {
         known = true;
-        var claim = new Signed(decoded, key);
-        if (remembered(claim)) {
+        ByteBuffer claim = GoodSignatures.digest(signedForm, key);
+        if (GOOD.has(claim)) {
           return decoded;
         }
         if (signed(signedForm, payload, key)) {
-          remember(claim);
+          GOOD.add(claim);
           return decoded;
         }
       }
@@ -103,18 +90,6 @@ public final class WitnessVerifier {
         : new WitnessException(
             Reason.UNKNOWN_KEY,
             "unknown key: " + of + " was signed by " + id + ", not one of " + keys);
-  }
-
-  private static boolean remembered(Signed claim) {
-    synchronized (GOOD) {
-      return GOOD.get(claim) != null;
-    }
-  }
-
-  private static void remember(Signed claim) {
-    synchronized (GOOD) {
-      GOOD.put(claim, true);
-    }
   }
 
   private static boolean signed(byte[] signedForm, int payload, PublicKey key) {

@@ -1,10 +1,12 @@
 package dev.cinch.lease.witness;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.WitnessException.Reason;
+import java.lang.ref.WeakReference;
 import java.util.Arrays;
 import java.util.HexFormat;
 import org.bouncycastle.crypto.params.Ed25519PrivateKeyParameters;
@@ -26,6 +28,17 @@ final class WitnessVerifierTest {
       assertEquals(WitnessCodecTest.example(), found.witness());
       assertEquals(bySecond, found);
     }
+  }
+
+  @Test
+  @SuppressWarnings("SystemGc") // it does collect what nothing refers to
+  void whatWasFoundGoodIsRememberedWithoutBeingKept() throws WitnessException {
+    var verifier = new WitnessVerifier(both);
+    var found = new WeakReference<>(verifier.verify(bySecond.bytes()));
+    for (int i = 0; i < 10 && found.get() != null; i++) {
+      System.gc();
+    }
+    assertNull(found.get());
   }
 
   @Test
