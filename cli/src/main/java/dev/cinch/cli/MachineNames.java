@@ -17,12 +17,15 @@ final class MachineNames {
     return sanitised(hostName());
   }
 
-  /** Lower case, with a dash for whatever a machine name can't have. */
+  /**
+   * Lower case, with a dash for whatever a machine name can't have, and without what none begins
+   * with.
+   */
   static MachineName sanitised(String host) {
     String name =
         host.toLowerCase(Locale.ROOT)
             .replaceAll("[^a-z0-9._-]", "-")
-            .replaceFirst("^[^a-z0-9]+", "");
+            .replaceFirst("^([^a-z0-9]|tmp-)+", "");
     return new MachineName(
         name.isEmpty() ? "machine" : name.substring(0, Math.min(LONGEST, name.length())));
   }

@@ -4,7 +4,7 @@ import java.util.regex.Pattern;
 
 /**
  * The name of a log: {@code [a-z0-9][a-z0-9._-]{0,62}}, so that it is one plain file name on every
- * filesystem. Anything else is refused.
+ * filesystem, and not {@code tmp-…}, for such names are nobody's data. Anything else is refused.
  */
 public record LogName(String value) implements Comparable<LogName> {
   private static final Pattern ALLOWED = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
