@@ -12,6 +12,7 @@ import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.GivesUpFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.write.Durability;
@@ -72,6 +73,22 @@ class HorizonRulesTest {
     rig.settle(bob());
     assertEquals(List.of("now"), live(bob()));
     ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void h1_aRecordThatMayStillBeLinkedKeepsItsIntent() throws Exception {
+    var slow = new GivesUpFs(rig.disk.view(Rig.BOB), "records");
+    Log closer = rig.open(slow);
+    var late = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(late).writer(Durability.SYNC);
+    late.beforeFirst( // made after the closer has listed the tree
+        op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets"),
+        () -> assertThrows(IOException.class, () -> rig.settle(closer)));
+    ledger.append(writer, "late");
+    slow.carryOut();
+    rig.settle(bob());
+    ledger.check(Ledger.settled(bob()));
+    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
   }
 
   @Test

@@ -9,10 +9,8 @@ import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -109,11 +107,9 @@ public final class HorizonAdvance {
       throw new TooEarlyException(to, to - reachable);
     }
     questionLongAdvance(tip, to, opinion);
-    Id me = Id.random(log.store().random());
-    Path intent = log.layout().intent(to, me);
+    var intent = new Intent(log, to);
     try {
-      log.store().fs().create(intent, log.store().fileMode()).close(); // step 2
-      log.store().fs().forceDirectory(log.layout().intents());
+      intent.leave(); // step 2
     } catch (NoSuchFileException e) {
       // Swept before it had its mode, by somebody who got there meanwhile.
       Optional<Link> swept = chain.freshTip();
@@ -122,12 +118,10 @@ public final class HorizonAdvance {
       }
       throw e;
     }
-    try {
-      Link last = settle(to, me, now);
+    try (intent) { // step 5
+      Link last = settle(intent, now);
       sweepIntents(last.record().to());
       return last;
-    } finally {
-      log.store().fresh().removeQuietly(intent); // step 5
     }
   }
 
@@ -168,7 +162,8 @@ public final class HorizonAdvance {
     }
   }
 
-  private Link settle(long to, Id me, long now) throws IOException, InterruptedException {
+  private Link settle(Intent intent, long now) throws IOException, InterruptedException {
+    long to = intent.to();
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
       return chain.durable(tip.orElseThrow());
@@ -184,13 +179,13 @@ public final class HorizonAdvance {
     for (Bucket bucket : new BucketTree(log).find(from, to)) { // step 3
       Optional<BucketCloser.Closed> it = closer.close(bucket, this::isSettled);
       if (it.isEmpty()) {
-        return settle(to, me, now); // we slept while others settled it, and retired it
+        return settle(intent, now); // we slept while others settled it, and retired it
       }
       closed.add(new ClosedBucket(bucket.start(), it.get().digest()));
       progress.accept(closed.size());
     }
     while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
-      tip = Optional.of(linkNext(tip, to, closed, keys, me, now));
+      tip = Optional.of(linkNext(tip, intent, closed, keys, now));
     }
     return tip.orElseThrow();
   }
@@ -207,11 +202,11 @@ public final class HorizonAdvance {
   }
 
   private Link linkNext(
-      Optional<Link> tip, long to, List<ClosedBucket> closed, int keys, Id me, long now)
+      Optional<Link> tip, Intent intent, List<ClosedBucket> closed, int keys, long now)
       throws IOException {
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     List<ClosedBucket> mine = closed.stream().filter(b -> b.start() >= from).toList();
-    long reach = to;
+    long reach = intent.to();
     if (mine.size() > MAX_BUCKETS_PER_RECORD) {
       mine = mine.subList(0, MAX_BUCKETS_PER_RECORD);
       reach = mine.get(mine.size() - 1).start() + log.bucketWidth();
@@ -226,7 +221,7 @@ public final class HorizonAdvance {
             tip.map(Link::digest).orElse(""),
             keys,
             mine,
-            log.store().machine() + "-" + me,
+            log.store().machine() + "-" + intent.closer(),
             now);
     boolean newGroup =
         log.store()
@@ -237,10 +232,12 @@ public final class HorizonAdvance {
     if (newGroup || number % LogLayout.RECORDS_PER_GROUP == 1) {
       log.store().fs().forceDirectory(log.layout().records());
     }
+    intent.linking();
     log.store()
         .fresh()
         .publish(log.layout().record(number), record.encode(), log.store().fileMode());
     Optional<Link> winner = chain.readUnlessRetired(number);
+    intent.linked();
     if (winner.isEmpty()) {
       // We slept so long that the record of this number was retired: what we linked does not count
       // (rule R2).
