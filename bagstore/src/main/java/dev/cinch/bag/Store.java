@@ -123,6 +123,13 @@ public final class Store {
     for (Path directory : layout.directories()) {
       boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
     }
+    // What stands in there is forced by whoever makes it, and these names by nobody else; those of
+    // the store itself are, when its settings are published.
+    fs.forceDirectory(layout.service());
+    Path above = root.toAbsolutePath().getParent();
+    if (made && above != null) {
+      fs.forceDirectory(above);
+    }
     long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
     var mine = new StoreIdentity(Id.random(environment.random()), now, settings);
     fresh.publish(layout.settings(), mine.encode(), settings.fileMode()); // last: now it is a store

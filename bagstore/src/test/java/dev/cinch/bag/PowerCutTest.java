@@ -7,10 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.MemoryFs;
+import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
@@ -52,6 +58,23 @@ class PowerCutTest {
       cut(rig, percent, k);
       finish(rig, ledger);
     }
+  }
+
+  @Test
+  void aStoreThatWasMadeSurvivesWithAllThatInstancesOfTheServiceNeed() throws Exception {
+    var time = new TestTime();
+    var disk = new MemoryFs(time);
+    Path root = Path.of("/store");
+    var environment =
+        new Store.Environment(disk.view(Rig.ALICE), new MachineName("m"), time, new Random(1));
+    Store made = Store.init(root, StoreSettings.DEFAULT, environment);
+    var first = new StoreInstances(made.context());
+    assertEquals(1, first.takeNumber());
+    assertTrue(first.publishCeiling(time.wallNanos()));
+    disk.powerCut(() -> false);
+    var second = new StoreInstances(Store.open(root, environment).context());
+    assertEquals(2, second.takeNumber());
+    assertTrue(second.highestEarlierCeiling().isPresent());
   }
 
   /** What a writer without SYNC made counts for nobody's durability. */

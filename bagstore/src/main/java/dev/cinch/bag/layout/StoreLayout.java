@@ -33,14 +33,19 @@ public record StoreLayout(Path root) {
     return root.resolve("limits");
   }
 
+  /** What instances of the lease service have to know of each other. */
+  public Path service() {
+    return root.resolve("service");
+  }
+
   /** Numbers taken by instances of the lease service (rule L9). */
   public Path instances() {
-    return root.resolve("service").resolve("instances");
+    return service().resolve("instances");
   }
 
   /** Ceilings published by instances of the lease service (rule L3). */
   public Path ceilings() {
-    return root.resolve("service").resolve("ceilings");
+    return service().resolve("ceilings");
   }
 
   /** Where the filesystem's clock is read. */
@@ -58,7 +63,6 @@ public record StoreLayout(Path root) {
 
   /** The directories that a new store has, parents first. */
   public List<Path> directories() {
-    return List.of(
-        keys(), limits(), root.resolve("service"), instances(), ceilings(), clock(), logs());
+    return List.of(keys(), limits(), service(), instances(), ceilings(), clock(), logs());
   }
 }
