@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
@@ -20,6 +21,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -111,6 +113,27 @@ class TimestampRulesTest {
     skew = unclear.timestamp() - rig.time.wallNanos() - SECOND / 10; // back before the attempt
     Receipt next = ledger.append(writer, "next");
     assertTrue(next.timestamp() > unclear.timestamp());
+    finish();
+  }
+
+  /** A file server that was just started may not know the time yet. */
+  @Test
+  void a1_oneWrongLookAtTheServersClockDelaysNoVerdict() throws Exception {
+    var behind = new AtomicLong();
+    var server = new ClockedFs(rig.disk.view(Rig.ALICE), rig.time.skewed(behind));
+    fs = new FaultyFs(server);
+    writer = rig.open(fs, clock()).writer(Durability.SYNC);
+    fs.beforeFirst(
+        op -> op.is(Kind.WRITE, ".log"),
+        () -> {
+          behind.set(-50 * 365 * 86_400 * SECOND);
+          throw new IOException("the server stopped");
+        });
+    duringSleep = () -> behind.set(0);
+    long began = rig.time.wallNanos();
+    rejected(ledger.append(writer, "unclear"));
+    long took = rig.time.wallNanos() - began;
+    assertTrue(took < 20 * SECOND, "it took " + took / 1e9 + " s");
     finish();
   }
 

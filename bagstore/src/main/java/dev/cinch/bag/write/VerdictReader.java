@@ -13,6 +13,7 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.io.IOException;
@@ -28,6 +29,12 @@ import org.slf4j.LoggerFactory;
 final class VerdictReader {
   private static final Logger LOG = LoggerFactory.getLogger(VerdictReader.class);
   private static final long RETRY_NANOS = 1_000_000_000L;
+
+  /**
+   * How long to wait for a bucket's time to be over before looking at the filesystem's clock again:
+   * it may have been wrong, and somebody else may close sooner.
+   */
+  private static final long CLOCK_LOOK_NANOS = 5_000_000_000L;
 
   private final LogContext log;
   private final HorizonAdvance horizon;
@@ -52,7 +59,15 @@ final class VerdictReader {
         try {
           return read(attempt);
         } catch (TooEarlyException e) {
-          wait = e.waitNanos();
+          wait = Math.min(e.waitNanos(), CLOCK_LOOK_NANOS);
+          if (!said && e.waitNanos() > longestWait()) {
+            LOG.warn(
+                "an append to {} is pending ({}): by the filesystem's clock its bucket is over in {} s, which can't be right; looking at it again",
+                log.layout().name(),
+                attempt.why(),
+                e.waitNanos() / 1_000_000_000L);
+            said = true;
+          }
         } catch (InterruptedException e) {
           interrupted = true;
           continue;
@@ -78,6 +93,15 @@ final class VerdictReader {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  /** No timestamp is further ahead than that of this machine's clock, which may be ahead too. */
+  private long longestWait() {
+    StoreSettings s = log.store().settings();
+    return log.bucketWidth()
+        + s.graceNanos()
+        + s.timestampDistanceNanos()
+        + s.clockAheadMs() * 1_000_000;
   }
 
   private Outcome read(Attempt.Unknown attempt) throws IOException, InterruptedException {
