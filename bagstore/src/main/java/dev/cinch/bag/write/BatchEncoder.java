@@ -49,6 +49,11 @@ final class BatchEncoder {
     int leases = before.position() - headAt - Frame.HEAD;
     messages = batch.messages.flip();
     int bodyLength = leases + messages.remaining();
+    if (batch.count == 0 || bodyLength > Frame.MAX_BODY) {
+      throw new IllegalStateException(
+          "a batch of %d messages and %d bytes, which no reader would take"
+              .formatted(batch.count, bodyLength));
+    }
     int end = before.position();
     before.position(headAt);
     file.codec.putHead(before, new FrameHead(bodyLength, batch.count, digestBefore), frameOffset);

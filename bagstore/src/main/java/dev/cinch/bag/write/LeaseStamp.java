@@ -17,6 +17,7 @@ public final class LeaseStamp {
   private final List<SignedWitness> witnesses;
   private final long lowerBound;
   private final long upperBound;
+  private final long bytes;
 
   /**
    * @param witnesses signed, one a lease
@@ -27,6 +28,12 @@ public final class LeaseStamp {
     this.witnesses = List.copyOf(witnesses);
     this.lowerBound = lowerBound;
     this.upperBound = upperBound;
+    this.bytes = this.witnesses.stream().mapToLong(w -> 4L + 4 + w.bytes().length).sum() + 4;
+  }
+
+  /** What it takes in a batch at most: its witnesses, and the set of their numbers. */
+  long bytes() {
+    return bytes;
   }
 
   public List<SignedWitness> witnesses() {

@@ -9,6 +9,7 @@ import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -105,6 +106,7 @@ public final class LogWriter implements AutoCloseable {
    *
    * @throws MessageRefusedException if it can't be written under the stamp, or is too long; nothing
    *     was written
+   * @throws IndexOutOfBoundsException if the payload has no such bytes; nothing was written
    */
   public PendingReceipt submit(LeaseStamp stamp, byte[] payload, int offset, int length)
       throws MessageRefusedException {
@@ -121,23 +123,34 @@ public final class LogWriter implements AutoCloseable {
   public PendingReceipt submit(
       LeaseStamp stamp, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
+    int unused = Objects.checkFromIndexSize(offset, length, payload.length);
     if (length > messageLimit) {
       throw new MessageRefusedException(
           "the message has %d bytes, this store allows %d".formatted(length, messageLimit));
+    }
+    if (stamp.bytes() > PendingBatch.MAX_LEASE_BYTES) {
+      throw new MessageRefusedException(
+          "the witnesses of its leases take %d bytes, and a batch can hold %d: take fewer leases, or name fewer logs"
+              .formatted(stamp.bytes(), PendingBatch.MAX_LEASE_BYTES));
     }
     lock.lock();
     try {
       while (queuedBytes > MAX_QUEUED_BYTES && !closed) {
         room.awaitUninterruptibly();
       }
-      if (closed) {
-        throw new MessageRefusedException("the writer is closed");
-      }
+      refuseIfClosed();
       long timestamp = timestamp(stamp);
-      PendingBatch batch = batchFor(timestamp, length);
+      refuseIfClosed(); // meanwhile, if the clock was waited for
+      PendingBatch last = queue.peekLast();
+      boolean joins =
+          last != null && last.bucket.contains(timestamp) && last.hasRoom(stamp, length);
+      PendingBatch batch = joins ? last : newBatch(timestamp);
       int before = batch.messages.position();
       int index = batch.add(timestamp, stamp, payload, offset, length);
       queuedBytes += batch.messages.position() - before;
+      if (!joins) {
+        queue.addLast(batch); // only now that it has a message: readers know no empty batch
+      }
       batch.needsThread |= needsThread;
       if (needsThread && !committing && batch.waiters == 0) {
         wakeBackground();
@@ -191,24 +204,33 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
-  private PendingBatch batchFor(long timestamp, int length) {
-    PendingBatch last = queue.peekLast();
-    if (last != null && last.bucket.contains(timestamp) && last.hasRoom(length)) {
-      return last;
+  /** What waits to be written, in bytes. */
+  long queuedBytes() {
+    lock.lock();
+    try {
+      return queuedBytes;
+    } finally {
+      lock.unlock();
     }
-    var batch =
-        new PendingBatch(
-            Bucket.of(timestamp, log.bucketWidth()), lock.newCondition(), spare.pollFirst());
-    queue.addLast(batch);
-    return batch;
+  }
+
+  private void refuseIfClosed() throws MessageRefusedException {
+    if (closed) {
+      throw new MessageRefusedException("the writer is closed");
+    }
+  }
+
+  private PendingBatch newBatch(long timestamp) {
+    return new PendingBatch(
+        Bucket.of(timestamp, log.bucketWidth()), lock.newCondition(), spare.pollFirst());
   }
 
   private void wakeBackground() {
     if (background == null) {
       Thread t = new Thread(this::runBackground, "cinch-commit-" + log.layout().name());
       t.setDaemon(true);
-      background = t;
       t.start();
+      background = t; // not before: where no thread can be had now, another one may be later
     }
     work.signal();
   }
@@ -225,8 +247,7 @@ public final class LogWriter implements AutoCloseable {
       batch.waiters++;
       while (batch.outcome == null) {
         if (failure != null) {
-          throw new IllegalStateException(
-              "the writer failed; the message's fate is unknown", failure);
+          throw failed();
         }
         if (committing || queue.isEmpty()) {
           batch.done.awaitUninterruptibly();
@@ -237,6 +258,13 @@ public final class LogWriter implements AutoCloseable {
     } finally {
       lock.unlock();
     }
+  }
+
+  private IllegalStateException failed() {
+    return new IllegalStateException(
+        "the writer of log %s failed; the fate of messages is unknown"
+            .formatted(log.layout().name()),
+        failure);
   }
 
   private void runBackground() {
@@ -257,6 +285,7 @@ public final class LogWriter implements AutoCloseable {
   /** Called with the lock, which is released while the batch is written. */
   private void commitNext() {
     PendingBatch batch = queue.removeFirst();
+    int bytes = batch.messages.position();
     committing = true;
     unresolved++;
     Outcome outcome;
@@ -302,7 +331,7 @@ public final class LogWriter implements AutoCloseable {
     }
     batch.outcome = outcome;
     unresolved--;
-    queuedBytes -= batch.messages.limit();
+    queuedBytes -= bytes;
     if (spare.size() < MAX_SPARE_BUFFERS
         && batch.messages.capacity() <= 2 * PendingBatch.MAX_BYTES) {
       spare.addFirst(batch.messages);
@@ -320,18 +349,27 @@ public final class LogWriter implements AutoCloseable {
         taken, unwritten ? Long.MIN_VALUE : batch.last, left == null ? Long.MIN_VALUE : left.last);
   }
 
+  /** Whoever waits for a batch commits those before it too. */
   private void wakeNext() {
-    PendingBatch next = queue.peekFirst();
-    if (next != null) {
-      if (next.waiters > 0) {
-        next.done.signal();
-      } else if (queue.stream().anyMatch(b -> b.needsThread)) {
-        wakeBackground();
+    boolean needsThread = false;
+    for (PendingBatch b : queue) {
+      if (b.waiters > 0) {
+        b.done.signal();
+        return;
       }
+      needsThread |= b.needsThread;
+    }
+    if (needsThread) {
+      wakeBackground();
     }
   }
 
-  /** Commits all that was submitted, and waits for every verdict. */
+  /**
+   * Commits all that was submitted, and waits for every verdict.
+   *
+   * @throws IllegalStateException if the writer failed: a message may have been written whose fate
+   *     nobody knows, so leases that it was written under must not be given back
+   */
   public void flush() {
     while (true) {
       PendingBatch last;
@@ -341,6 +379,9 @@ public final class LogWriter implements AutoCloseable {
         if (last == null) {
           while (unresolved > 0 && failure == null) {
             room.awaitUninterruptibly();
+          }
+          if (failure != null) {
+            throw failed();
           }
           return;
         }
@@ -354,6 +395,8 @@ public final class LogWriter implements AutoCloseable {
   /**
    * Flushes; then every further message is refused, and the data file is left to others where it is
    * shared.
+   *
+   * @throws IllegalStateException as {@link #flush}; it is closed all the same
    */
   @Override
   public void close() {

@@ -19,6 +19,9 @@ final class PendingBatch {
   /** No batch grows beyond so many bytes, unless a single message is longer. */
   static final int MAX_BYTES = 1 << 20;
 
+  /** What the leases of a batch take at most; readers refuse longer bodies than they know of. */
+  static final int MAX_LEASE_BYTES = Frame.MAX_BODY / 2;
+
   private static final int FIRST_CAPACITY = 1 << 14;
 
   final Bucket bucket;
@@ -34,6 +37,7 @@ final class PendingBatch {
   long first;
   long last;
   private int lastStamp;
+  private long leaseBytes;
   volatile @Nullable Outcome outcome;
 
   /** What became of the batch. */
@@ -55,21 +59,26 @@ final class PendingBatch {
     return ByteBuffer.allocateDirect(capacity).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Whether a message of this length still belongs into it. */
-  boolean hasRoom(int length) {
-    return count == 0 || messages.position() + Frame.MESSAGE_OVERHEAD + length <= MAX_BYTES;
+  /** Whether a message of this length, under this stamp, still belongs into it. */
+  boolean hasRoom(LeaseStamp stamp, int length) {
+    return messages.position() + Frame.MESSAGE_OVERHEAD + length <= MAX_BYTES
+        && (leaseBytes + stamp.bytes() <= MAX_LEASE_BYTES || stamps.contains(stamp));
   }
 
-  /** Adds a message and gives its index in the batch. */
+  /**
+   * Adds a message and gives its index in the batch. If it fails, for want of memory, the batch is
+   * as it was.
+   */
   int add(long timestamp, LeaseStamp stamp, byte[] payload, int offset, int length) {
     int needed = messages.position() + Frame.MESSAGE_OVERHEAD + length;
     if (needed > messages.capacity()) {
       int capacity = Math.max(needed, Math.min(messages.capacity() * 4, 2 * MAX_BYTES));
       messages = allocate(capacity).put(messages.flip());
     }
+    int number = numberOf(stamp);
     messages
         .putInt(Frame.entry(Frame.KIND_MESSAGE, length))
-        .putInt(numberOf(stamp))
+        .putInt(number)
         .putLong(timestamp)
         .put(payload, offset, length);
     if (count == 0) {
@@ -92,6 +101,7 @@ final class PendingBatch {
       }
       if (lastStamp == 0) {
         stamps.add(stamp);
+        leaseBytes += stamp.bytes();
         lastStamp = stamps.size();
       }
     }

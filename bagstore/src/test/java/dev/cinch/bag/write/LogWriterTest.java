@@ -1,0 +1,268 @@
+package dev.cinch.bag.write;
+
+import static java.util.Objects.requireNonNull;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Ledger;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessCodec;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What callers of one writer do to each other: sizes, errors, many threads. */
+@Timeout(120)
+class LogWriterTest {
+  private final Ledger ledger = new Ledger();
+  private Rig rig;
+  private FaultyFs fs;
+  private Log log;
+  private LogWriter writer;
+
+  @BeforeEach
+  void start() throws Exception {
+    rig = Rig.memory(17);
+    fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    log = rig.open(fs);
+    writer = log.writer(Durability.SYNC);
+  }
+
+  @Test
+  void bytesThatAPayloadHasNotDoNoHarmToTheMessagesBesideThem() throws Exception {
+    PendingReceipt before = submit("before");
+    assertThrows(
+        IndexOutOfBoundsException.class,
+        () -> writer.submit(LeaseStamp.NONE, new byte[10], 5, 10, false));
+    assertThrows(
+        IndexOutOfBoundsException.class,
+        () -> writer.submit(LeaseStamp.NONE, new byte[10], 0, -1, false));
+    assertInstanceOf(Receipt.Committed.class, before.await());
+    ledger.append(writer, "after");
+    rig.settle(log);
+    assertEquals(
+        List.of("before", "after"), Ledger.settled(log).stream().map(Ledger.Found::text).toList());
+  }
+
+  @Test
+  void aBatchThatReadersWouldNotTakeIsNotWritten() {
+    var empty = new PendingBatch(bucket(), new ReentrantLock().newCondition(), null);
+    BucketFile file = file();
+    var header =
+        new FileHeader(log.context().store().identity().id(), log.id(), bucket(), file.name);
+    assertThrows(IllegalStateException.class, () -> new BatchEncoder().encode(empty, file, header));
+  }
+
+  @Test
+  void leasesThatABatchCannotHoldAreRefused() throws Exception {
+    LeaseStamp large = stampOf(PendingBatch.MAX_LEASE_BYTES / witness().bytes().length + 1);
+    var refused =
+        assertThrows(MessageRefusedException.class, () -> writer.append(large, new byte[1]));
+    assertEquals(
+        "the witnesses of its leases take %d bytes, and a batch can hold %d: take fewer leases, or name fewer logs"
+            .formatted(large.bytes(), PendingBatch.MAX_LEASE_BYTES),
+        refused.getMessage());
+    ledger.append(writer, "after");
+    rig.settle(log);
+    ledger.check(Ledger.settled(log));
+  }
+
+  @Test
+  void leasesThatDoNotGoIntoOneBatchGoIntoTwo() {
+    LeaseStamp first = stampOf(PendingBatch.MAX_LEASE_BYTES / witness().bytes().length / 2 + 1);
+    LeaseStamp second = stampOf(first.witnesses().size());
+    var batch = new PendingBatch(bucket(), new ReentrantLock().newCondition(), null);
+    assertTrue(batch.hasRoom(first, 1));
+    assertEquals(0, batch.add(1, first, new byte[1], 0, 1));
+    assertTrue(batch.hasRoom(first, 1), "its witnesses are there already");
+    assertTrue(batch.hasRoom(LeaseStamp.NONE, 1));
+    assertFalse(batch.hasRoom(second, 1));
+  }
+
+  @Test
+  void whatWasRejectedLeavesAsMuchRoomAsItTook() throws Exception {
+    fs.before(
+        op -> {
+          if (op.kind() == Kind.CREATE) {
+            throw new IOException("no space left");
+          }
+        });
+    for (int i = 0; i < 20; i++) {
+      assertInstanceOf(Receipt.Rejected.class, writer.append(new byte[1_000]));
+    }
+    assertEquals(0, writer.queuedBytes());
+  }
+
+  /** Or leases would be given back under which something may still appear. */
+  @Test
+  void flushSaysThatTheFateOfAMessageIsUnknown() throws Exception {
+    var error = new OutOfMemoryError("made by a test");
+    fs.before(
+        op -> {
+          if (op.is(Kind.FORCE, ".log")) {
+            throw error;
+          }
+        });
+    assertSame(error, assertThrows(OutOfMemoryError.class, () -> writer.append(new byte[1])));
+    assertSame(error, assertThrows(IllegalStateException.class, writer::flush).getCause());
+    assertSame(error, assertThrows(IllegalStateException.class, writer::close).getCause());
+  }
+
+  @Test
+  void whoWaitsCommitsWhatNobodyWaitsForBeforeIt() throws Exception {
+    var begun = new CountDownLatch(1);
+    var go = new Semaphore(0);
+    fs.beforeFirst(
+        op -> op.is(Kind.CREATE, ".log"),
+        () -> {
+          begun.countDown();
+          go.acquire();
+        });
+    Thread first = appending(1);
+    begun.await();
+    PendingReceipt later = // with it the batch is full
+        writer.submit(LeaseStamp.NONE, new byte[900_000], 0, 900_000, false);
+    Thread second = appending(300_000);
+    while (second.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    go.release();
+    first.join();
+    second.join();
+    assertInstanceOf(Receipt.Committed.class, later.await());
+  }
+
+  /** Its caller waits for the clock while somebody closes the writer. */
+  @Test
+  void whatComesAfterClosingIsRefused() throws Exception {
+    long ahead = rig.time.wallNanos() + 1_000_000_000L;
+    var stamp = new LeaseStamp(Collections.nCopies(1, witness()), ahead, Long.MAX_VALUE);
+    var duringSleep = new AtomicReference<Runnable>(() -> {});
+    var clock =
+        new TimeSource() {
+          @Override
+          public long wallNanos() {
+            return rig.time.wallNanos();
+          }
+
+          @Override
+          public long monotonicNanos() {
+            return rig.time.monotonicNanos();
+          }
+
+          @Override
+          public void sleepNanos(long nanos) {
+            requireNonNull(duringSleep.get()).run();
+            rig.time.sleepNanos(nanos);
+          }
+        };
+    LogWriter closed = rig.open(fs, clock).writer(Durability.SYNC);
+    duringSleep.set(closed::close);
+    var refused =
+        assertThrows(
+            MessageRefusedException.class, () -> closed.submit(stamp, new byte[1], 0, 1, true));
+    assertEquals("the writer is closed", refused.getMessage());
+  }
+
+  private PendingReceipt submit(String text) throws MessageRefusedException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    return writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length, false);
+  }
+
+  private Thread appending(int length) {
+    var thread =
+        new Thread(
+            () -> {
+              try {
+                assertInstanceOf(Receipt.Committed.class, writer.append(new byte[length]));
+              } catch (MessageRefusedException e) {
+                throw new IllegalStateException(e);
+              }
+            });
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  private Bucket bucket() {
+    return Bucket.of(rig.time.wallNanos(), log.context().bucketWidth());
+  }
+
+  private BucketFile file() {
+    Path directory = log.context().layout().bucket(bucket());
+    return new BucketFile(
+        bucket(),
+        new DataFileName(new MachineName("m"), Id.random(new Random(1))),
+        directory,
+        LogLayout.prelock(directory),
+        new FileStatus(1, 1, 0, 0, 0, 0));
+  }
+
+  /** As long as witnesses get without a fence. */
+  private static SignedWitness witness() {
+    var random = new Random(5);
+    var ids = new ArrayList<Id>();
+    while (ids.size() < WitnessCodec.MAX_LOGS) {
+      ids.add(Id.random(random));
+    }
+    return new WitnessSigner(SigningKey.ofSeed(new byte[32]))
+        .sign(
+            new Witness(
+                new LeaseName("n"),
+                "holder",
+                1,
+                1,
+                false,
+                LogSet.of(ids),
+                1_000,
+                1,
+                Id.random(random),
+                Optional.empty(),
+                Ending.NONE,
+                Long.MIN_VALUE,
+                Watermark.NONE,
+                Fence.NONE));
+  }
+
+  private static LeaseStamp stampOf(int witnesses) {
+    return new LeaseStamp(
+        Collections.nCopies(witnesses, witness()), Long.MIN_VALUE, Long.MAX_VALUE);
+  }
+}
