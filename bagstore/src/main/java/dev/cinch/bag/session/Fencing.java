@@ -58,7 +58,10 @@ final class Fencing {
         }
       }
     }
-    holding.fenceDone();
+    // A service that lends names to several stores may want logs fenced that are not of this one.
+    if (fence.logs().all() || done.containsAll(fence.logs().ids())) {
+      holding.fenceDone();
+    }
   }
 
   /**

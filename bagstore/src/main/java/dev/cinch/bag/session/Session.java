@@ -5,9 +5,10 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.session.Stamps.Stamped;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
-import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.lease.AcquireRequest;
@@ -222,8 +223,9 @@ public final class Session implements AutoCloseable {
   /**
    * Appends a message under all leases held and waits for its fate.
    *
-   * @throws MessageRefusedException if a lease was lost or leaves no timestamp, or the message is
-   *     too long; nothing was written
+   * @param log opened from the same {@link Store} as the session
+   * @throws MessageRefusedException if no lease is held, one was lost or leaves no timestamp, or
+   *     the message is too long; nothing was written
    */
   public Receipt append(Log log, byte[] payload) throws MessageRefusedException {
     // This caller waits, so that no other thread is needed.
@@ -264,23 +266,39 @@ public final class Session implements AutoCloseable {
   private PendingReceipt submitHeld(
       Log log, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
-    for (Holding h : holdings) {
-      if (h.lease().remainingNanos() <= 0) {
-        String why = h.lease().lostWhy();
-        throw new MessageRefusedException(
-            "a lease is no longer held: " + (why == null ? "its time is over" : why));
-      }
-      if (!h.permits(log.id())) {
-        gain(h, log);
-      }
-    }
-    LeaseStamp stamp = stamps.current();
-    PendingReceipt pending =
-        writers.writer(log).submit(stamp, payload, offset, length, needsThread);
-    for (Holding h : holdings) {
+    LogWriter writer = writers.writer(log);
+    Stamped stamped = permitting(log);
+    PendingReceipt pending = writer.submit(stamped.stamp(), payload, offset, length, needsThread);
+    for (Holding h : stamped.holdings()) {
       h.wrote(pending.timestamp());
     }
     return pending;
+  }
+
+  /** A stamp under all leases held, each of which names the log. */
+  private Stamped permitting(Log log) throws MessageRefusedException {
+    while (true) {
+      Stamped now = stamps.current();
+      if (now.holdings().isEmpty()) {
+        throw new MessageRefusedException("the session holds no lease");
+      }
+      for (Holding h : now.holdings()) {
+        if (h.lease().remainingNanos() <= 0) {
+          String why = h.lease().lostWhy();
+          throw new MessageRefusedException(
+              "a lease is no longer held: " + (why == null ? "its time is over" : why));
+        }
+      }
+      // By what the stamp says: a lease may be taken or renewed by another thread meanwhile.
+      if (now.permits(log.id())) {
+        return now;
+      }
+      for (Holding h : now.holdings()) {
+        if (!h.permits(log.id())) {
+          gain(h, log);
+        }
+      }
+    }
   }
 
   /**
@@ -290,6 +308,10 @@ public final class Session implements AutoCloseable {
     try {
       fencing.fence(holding, log);
       holding.lease().renew(Holding.only(log.id()));
+      if (!holding.permits(log.id())) {
+        throw new MessageRefusedException(
+            "the lease service renewed the leases and did not extend them to log " + log.name());
+      }
     } catch (LeaseRefusedException | LeaseUnavailableException | IOException e) {
       throw new MessageRefusedException(
           "the leases could not be extended to log " + log.name() + ": " + e.getMessage());
@@ -319,6 +341,8 @@ public final class Session implements AutoCloseable {
    *
    * @return false if one had been lost already: the next holder has to fence, and whoever appended
    *     knows the fate of every message all the same
+   * @throws IllegalStateException if a writer failed, so that nobody knows what became of a
+   *     message: nothing is given back, and the next holder has to fence
    */
   @CanIgnoreReturnValue
   public boolean release() throws LeaseUnavailableException {
@@ -350,6 +374,8 @@ public final class Session implements AutoCloseable {
    * As {@link #close}, for whoever wants to know how it went.
    *
    * @return as {@link #release}
+   * @throws IllegalStateException as {@link #release}; the leases run out by themselves, and the
+   *     session is closed all the same
    * @throws LeaseUnavailableException if the service did not answer: the leases run out by
    *     themselves; the session is closed all the same
    */
@@ -369,7 +395,11 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Releases what is held; leases that can't be given back now run out by themselves. */
+  /**
+   * Releases what is held; leases that can't be given back now run out by themselves.
+   *
+   * @throws IllegalStateException as {@link #end}
+   */
   @Override
   public void close() {
     try {

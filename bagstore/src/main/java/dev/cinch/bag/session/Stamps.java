@@ -5,6 +5,7 @@ import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -19,10 +20,15 @@ final class Stamps {
   private final StoreContext store;
   private final WitnessCheck check;
   private final List<Holding> holdings;
-  private volatile Stamped stamped = new Stamped(LeaseStamp.NONE, List.of());
+  private volatile Stamped stamped = new Stamped(LeaseStamp.NONE, List.of(), List.of());
 
-  /** A stamp and the grants that it was made of. */
-  private record Stamped(LeaseStamp stamp, List<Grant> grants) {}
+  /** A stamp, the holdings that it is of, and the grants that they had. */
+  record Stamped(LeaseStamp stamp, List<Holding> holdings, List<Grant> grants) {
+    /** Whether all leases that it names permit to write to a log. */
+    boolean permits(Id log) {
+      return stamp.witnesses().stream().allMatch(w -> w.witness().logs().contains(log));
+    }
+  }
 
   /**
    * @param holdings of the session, which adds and removes some
@@ -38,18 +44,19 @@ final class Stamps {
    *
    * @throws MessageRefusedException if a renewal can't be relied on
    */
-  LeaseStamp current() throws MessageRefusedException {
+  Stamped current() throws MessageRefusedException {
     Stamped now = stamped;
     // Making one asks the filesystem, which may take longer than what was left of the leases; if
     // they were renewed meanwhile, what it says is no longer so.
     while (!isCurrent(now)) {
       now = makeStamp();
     }
-    return now.stamp();
+    return now;
   }
 
   private synchronized Stamped makeStamp() throws MessageRefusedException {
-    List<Grant> grants = holdings.stream().map(h -> h.lease().grant()).toList();
+    List<Holding> held = List.copyOf(holdings);
+    List<Grant> grants = held.stream().map(h -> h.lease().grant()).toList();
     var witnesses = new ArrayList<SignedWitness>();
     long lower = Long.MIN_VALUE;
     long upper = Long.MAX_VALUE;
@@ -57,7 +64,7 @@ final class Stamps {
       long clock = store.fsClock().now();
       for (int i = 0; i < grants.size(); i++) {
         Grant grant = grants.get(i);
-        lower = Math.max(lower, holdings.get(i).lowerBound());
+        lower = Math.max(lower, held.get(i).lowerBound());
         upper = Math.min(upper, grant.expiry() - store.settings().leaseMarginNanos());
         if (!stamped.grants().contains(grant)) {
           // An old renewal is no fault: its signed time need only not be ahead of the
@@ -73,17 +80,18 @@ final class Stamps {
       throw new MessageRefusedException("the renewed leases can't be used: " + e.getMessage());
     }
     LeaseStamp stamp = grants.isEmpty() ? LeaseStamp.NONE : new LeaseStamp(witnesses, lower, upper);
-    Stamped made = new Stamped(stamp, grants);
+    Stamped made = new Stamped(stamp, held, grants);
     stamped = made;
     return made;
   }
 
   private boolean isCurrent(Stamped s) {
-    if (s.grants().size() != holdings.size()) {
+    if (s.holdings().size() != holdings.size()) {
       return false;
     }
-    for (int i = 0; i < s.grants().size(); i++) {
-      if (s.grants().get(i) != holdings.get(i).lease().grant()) {
+    for (int i = 0; i < s.holdings().size(); i++) {
+      Holding h = holdings.get(i);
+      if (s.holdings().get(i) != h || s.grants().get(i) != h.lease().grant()) {
         return false;
       }
     }

@@ -7,6 +7,7 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Id;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /**
  * One writer a log, shared by all sessions of a process, so that one batch carries messages of
@@ -27,17 +28,51 @@ public final class Writers implements AutoCloseable {
     return store;
   }
 
+  /**
+   * The writer of a log.
+   *
+   * @throws IllegalArgumentException if the log was opened from another {@link Store}: the
+   *     timestamps of that are not these, and leases would be given back with a bound below them
+   */
   public LogWriter writer(Log log) {
+    if (log.context().store() != store.context()) {
+      throw new IllegalArgumentException(
+          "log %s was opened from another Store object: open a store once, and its logs from that"
+              .formatted(log.name()));
+    }
     return byLog.computeIfAbsent(log.id(), id -> log.writer(durability));
   }
 
-  /** Waits for every verdict. */
+  /**
+   * Waits for every verdict.
+   *
+   * @throws IllegalStateException if a writer failed, once the others have theirs
+   */
   public void flush() {
-    byLog.values().forEach(LogWriter::flush);
+    forAll(LogWriter::flush);
   }
 
+  /**
+   * Closes all.
+   *
+   * @throws IllegalStateException if one had failed, once the others are closed
+   */
   @Override
   public void close() {
-    byLog.values().forEach(LogWriter::close);
+    forAll(LogWriter::close);
+  }
+
+  private void forAll(Consumer<LogWriter> action) {
+    RuntimeException failure = null;
+    for (LogWriter writer : byLog.values()) {
+      try {
+        action.accept(writer);
+      } catch (RuntimeException e) {
+        failure = e;
+      }
+    }
+    if (failure != null) {
+      throw failure;
+    }
   }
 }

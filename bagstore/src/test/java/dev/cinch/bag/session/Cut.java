@@ -12,6 +12,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** A lease service behind a network that a test can cut, slow down, or lead to another service. */
 final class Cut implements LeaseService {
@@ -21,12 +22,26 @@ final class Cut implements LeaseService {
   /** What happens before a request for leases arrives. */
   volatile Before before = () -> {};
 
+  /** What happens after a renewal that adds logs, before its answer arrives. */
+  volatile Before afterRenewal = () -> {};
+
+  /** For which logs leases are asked instead; null: as the caller says. */
+  volatile @Nullable LogSet logs;
+
   interface Before {
     void run() throws Exception;
   }
 
   Cut(LeaseService service) {
     this.service = service;
+  }
+
+  private static void run(Before what) {
+    try {
+      what.run();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private LeaseService reach() throws LeaseUnavailableException {
@@ -39,18 +54,29 @@ final class Cut implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    try {
-      before.run();
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
-    return reach().acquire(request);
+    run(before);
+    LogSet instead = logs;
+    return reach()
+        .acquire(
+            instead == null
+                ? request
+                : new AcquireRequest(
+                    request.id(),
+                    request.names(),
+                    request.holder(),
+                    request.durationMs(),
+                    instead,
+                    request.tentative()));
   }
 
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return reach().renew(id, durationMs, addLogs, report);
+    Grant grant = reach().renew(id, durationMs, addLogs, report);
+    if (!addLogs.isEmpty()) {
+      run(afterRenewal);
+    }
+    return grant;
   }
 
   @Override

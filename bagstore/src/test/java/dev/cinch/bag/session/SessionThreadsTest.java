@@ -1,0 +1,146 @@
+package dev.cinch.bag.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.hold.LeaseKeeper;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Sessions whose threads, stores and writers get into each other's way. */
+@Timeout(120)
+class SessionThreadsTest extends SessionRig {
+  private static final LeaseName SECOND = new LeaseName("second");
+
+  private Session open(Store store, Cut network) {
+    return Session.open(
+        new Writers(store, Durability.SYNC), network, "a", LeaseKeeper.stepped(rig.time));
+  }
+
+  /** A log is made and gained after the second lease was asked for without it. */
+  @Test
+  void f1_aLeaseTakenByAnotherThreadMeanwhileNamesTheLogToo() throws Exception {
+    Store store = store("a");
+    var network = new Cut(service);
+    try (Session session = open(store, network)) {
+      session.acquire(NAMES, LEASE);
+      Log late = store.createLog(new LogName("late"));
+      rig.time.advanceMs(1);
+      network.afterRenewal = // asked for when there was no such log, and granted now
+          () -> {
+            network.afterRenewal = () -> {};
+            network.logs = LogSet.of(List.of(store.log(Rig.JOBS).id()));
+            var other =
+                new Thread(
+                    () -> {
+                      try {
+                        session.acquire(List.of(SECOND), LEASE);
+                      } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                      }
+                    });
+            other.start();
+            other.join();
+          };
+      committed(session.append(late, bytes("m")));
+      assertTrue(session.end());
+      rig.settle(late);
+      rig.settle(store.log(Rig.JOBS));
+      assertEquals(List.of(), LeaseAuditor.audit(store).violations());
+    }
+  }
+
+  @Test
+  void f1_withoutLeasesNothingIsAppended() throws Exception {
+    Store store = store("a");
+    Log jobs = store.log(Rig.JOBS);
+    try (Session session = Session.open(store, service, "a")) {
+      assertThrows(MessageRefusedException.class, () -> session.append(jobs, bytes("before")));
+      session.acquire(NAMES, LEASE);
+      committed(session.append(jobs, bytes("m")));
+      assertTrue(session.release());
+      assertThrows(MessageRefusedException.class, () -> session.append(jobs, bytes("after")));
+    }
+  }
+
+  /** What was written and not forced may come into existence later. */
+  @Test
+  void l2_aLeaseIsNotGivenBackWhileTheFateOfAMessageIsUnknown() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Store store = store(fs, rig.time, "a");
+    Log jobs = store.log(Rig.JOBS);
+    var error = new OutOfMemoryError("made by a test");
+    Session session = open(store, new Cut(service));
+    session.acquire(NAMES, LEASE);
+    fs.before(
+        op -> {
+          if (op.is(Kind.FORCE, ".log")) {
+            throw error;
+          }
+        });
+    assertThrows(OutOfMemoryError.class, () -> session.append(jobs, bytes("m")));
+    assertSame(error, assertThrows(IllegalStateException.class, session::release).getCause());
+    assertThrows(IllegalStateException.class, session::close);
+    assertEquals(LeaseInfo.State.HELD, service.show(NAME).orElseThrow().state());
+  }
+
+  /** The watermark is of the timestamps of one Store object. */
+  @Test
+  void l2_logsOfAnotherStoreObjectAreRefused() throws Exception {
+    Log jobs = store("a").log(Rig.JOBS);
+    try (Session session = Session.open(store("a"), service, "a")) {
+      session.acquire(NAMES, LEASE);
+      assertThrows(IllegalArgumentException.class, () -> session.append(jobs, bytes("m")));
+    }
+  }
+
+  /** One service for two stores is a mistake, but not one that may cost a fence. */
+  @Test
+  void l8_aFenceOfLogsThatThisStoreDoesNotHaveIsCarriedOn() throws Exception {
+    Store other =
+        Store.init(
+            Path.of("/other"),
+            StoreSettings.DEFAULT,
+            new Store.Environment(
+                rig.disk.view(Rig.ALICE), new MachineName("other"), rig.time, new Random(77)));
+    assertEquals(1, TrustedKeyFiles.add(other.context(), key.publicKey()));
+    Log unused = other.createLog(Rig.JOBS);
+    long expiry = acquire("a").expiry();
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    try (Session session = Session.open(other, service, "b")) {
+      session.acquire(NAMES, LEASE);
+      assertTrue(session.end());
+    }
+    try (Session session = Session.open(store("c"), service, "c")) {
+      session.acquire(NAMES, LEASE);
+      assertFalse(session.fence(NAME).isNone());
+      var tip = store("c").log(Rig.JOBS).horizon().chain().freshTip();
+      assertTrue(tip.orElseThrow().record().to() >= expiry);
+    }
+    try (Session session = Session.open(store("d"), service, "d")) {
+      session.acquire(NAMES, LEASE);
+      assertTrue(session.fence(NAME).isNone(), "that one found them all");
+    }
+  }
+}
