@@ -34,9 +34,11 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Append each line of the input as one message, without its newline; any bytes will do.",
-      "Messages keep the input's order. Ends with 0 when all are committed, with 3 and the numbers",
-      "of the lines when some are not (4 if that is because the lease service does not answer);",
-      "these are not in the log and never will be.",
+      "Messages keep the input's order, but for those whose bucket was closed before they were",
+      "written: they are sent again, and may come after later lines (the receipts of --json tell).",
+      "Ends with 0 when all are committed, with 3 and the numbers of the lines when some are not (4",
+      "if that is because the lease service does not answer); these are not in the log and never",
+      "will be.",
       "SIGTERM and SIGINT stop the reading: what was taken is finished, leases are given back, and",
       "it ends with 143 or 130. A second signal ends it at once."
     },

@@ -64,6 +64,19 @@ class LauncherTest {
     assertEquals(2, cinch("nonsense").code());
   }
 
+  /** Where somebody speaks another language, errors are recognised all the same. */
+  @Test
+  void messagesAreNotTranslatedAndNamesKeepTheirEncoding() throws Exception {
+    assertEquals(0, cinch("--version").code()); // makes what it makes once
+    Path java = Files.createDirectories(temp.resolve("fake/bin")).resolve("java");
+    Files.writeString(java, "#!/bin/sh\nenv\n");
+    Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Ran ran = bash("LC_ALL=C.UTF-8 JAVA_HOME='%s/fake' '%s' --version".formatted(temp, LAUNCHER));
+    List<String> env = new String(ran.out(), StandardCharsets.UTF_8).lines().toList();
+    assertTrue(env.containsAll(List.of("LC_MESSAGES=C", "LC_CTYPE=C.UTF-8")), env.toString());
+    assertTrue(env.stream().noneMatch(line -> line.startsWith("LC_ALL=")), env.toString());
+  }
+
   @Test
   void pipesKeepEveryByteAndEndQuietlyWhenTheReaderLeaves() throws Exception {
     Path store = Cinch.store(temp);

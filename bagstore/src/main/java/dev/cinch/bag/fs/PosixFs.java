@@ -50,10 +50,11 @@ public final class PosixFs implements StoreFs {
   private static final Set<OpenOption> SHARED_DIRECT =
       Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE, ExtendedOpenOption.DIRECT);
 
-  /** EINVAL, which is how an open says so. */
-  private static final String NOT_SUPPORTED = "Invalid argument";
-
   private static final FileAttribute<?>[] NO_ATTRIBUTES = {};
+
+  /** EINVAL, which is how an open says so, in the language of this process. */
+  private static final String NOT_SUPPORTED = notSupported();
+
   private static final String STATUS = "unix:dev,ino,size,ctime,mode,uid";
 
   /**
@@ -82,6 +83,21 @@ public final class PosixFs implements StoreFs {
    */
   public PosixFs(@Nullable String group) {
     this.group = group;
+  }
+
+  /** As Linux says it of a file that certainly has no direct reads. */
+  private static String notSupported() {
+    try {
+      FileChannel.open(Path.of("/proc/self/status"), READ_DIRECT, NO_ATTRIBUTES).close();
+    } catch (FileSystemException e) {
+      String reason = e.getReason();
+      if (reason != null && e.getClass() == FileSystemException.class) {
+        return reason;
+      }
+    } catch (IOException | UnsupportedOperationException e) {
+      // No Linux, or no such file: in English then.
+    }
+    return "Invalid argument";
   }
 
   @Override
