@@ -85,6 +85,7 @@ record Plan(
     Rng delegates = Rng.of(seed, 4);
     Rng serves = Rng.of(seed, 6);
     Rng makes = Rng.of(seed, 7);
+    Rng mounts = Rng.of(seed, 8);
     Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
@@ -115,6 +116,9 @@ record Plan(
       if (serves.oneIn(2)) {
         on.add(FaultKind.DIRECTORY_DELEGATIONS);
       }
+    }
+    if (kind != FsKind.LOCAL && mounts.oneIn(4)) {
+      on.add(FaultKind.GIVEN_UP);
     }
     if (leased && makes.oneIn(3)) {
       roles = with(roles, Role.TENTATIVE);

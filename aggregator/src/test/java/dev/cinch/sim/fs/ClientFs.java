@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClientFs implements StoreFs {
   private static final String SILLY = ".nfs";
+  private static final String TIMED_OUT = "Connection timed out";
 
   private final ServerTree server;
   private final ClientCache cache;
@@ -40,6 +41,9 @@ public final class ClientFs implements StoreFs {
   private final boolean listingsCached;
   private final boolean delegates;
   private final boolean delegatesDirectories;
+
+  /** A name whose removal will be given up, too. */
+  private @Nullable Path givenUp;
 
   /** Has something happen at a later time. */
   public interface Later {
@@ -456,11 +460,31 @@ public final class ClientFs implements StoreFs {
         name,
         () -> {
           recallAll(existing);
+          if (server.kind() != FsKind.LOCAL && faults.strike(FaultKind.GIVEN_UP)) {
+            giveUp(existing, name);
+          }
           server.link(existing, name, user);
           changed(name);
           cache.forget(existing);
           return true;
         });
+  }
+
+  /** Tells of an error; the link is made once the server gets to it, if the file is there then. */
+  private void giveUp(Path existing, Path name) throws IOException {
+    ServerNode node = server.get(existing);
+    givenUp = faults.rng().oneIn(2) ? existing : null;
+    later.in(
+        faults.rng().spread(1_000_000, 40_000_000_000L),
+        () -> {
+          try {
+            recallParent(name);
+            server.link(node, name, user);
+          } catch (IOException e) {
+            // Nobody waits for the answer.
+          }
+        });
+    throw inputOutput(existing, TIMED_OUT);
   }
 
   @Override
@@ -483,6 +507,10 @@ public final class ClientFs implements StoreFs {
         Op.UNLINK,
         file,
         () -> {
+          if (file.equals(givenUp)) {
+            givenUp = null;
+            throw inputOutput(file, TIMED_OUT);
+          }
           recallAll(file);
           ServerNode node = server.kind() == FsKind.NFS ? server.get(file) : null;
           if (node == null || node.open.stream().noneMatch(f -> f.isOf(cache))) {

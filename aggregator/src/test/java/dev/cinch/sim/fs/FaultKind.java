@@ -53,7 +53,9 @@ public enum FaultKind {
   /** A client does not answer when the server wants a delegation back. */
   DELEGATION_REVOKED(1, 3),
   /** The server gives clients delegations for directories, too. */
-  DIRECTORY_DELEGATIONS(1, 1);
+  DIRECTORY_DELEGATIONS(1, 1),
+  /** A client gives a link up (a soft mount), and the server carries it out later. */
+  GIVEN_UP(3, 60);
 
   final int lowest;
   final int highest;

@@ -142,7 +142,14 @@ public final class ServerTree {
   }
 
   void link(Path existing, Path name, int user) throws IOException {
-    ServerNode node = get(existing);
+    link(get(existing), name, user);
+  }
+
+  /** By its handle, as a request that waited for long. */
+  void link(ServerNode node, Path name, int user) throws IOException {
+    if (node.links == 0) {
+      throw new FileSystemException(name.toString(), null, "Stale file handle");
+    }
     if (nodes.containsKey(name)) {
       throw new FileAlreadyExistsException(name.toString());
     }

@@ -26,7 +26,12 @@ final class Stamps {
   record Stamped(LeaseStamp stamp, List<Holding> holdings, List<Grant> grants) {
     /** Whether all leases that it names permit to write to a log. */
     boolean permits(Id log) {
-      return stamp.witnesses().stream().allMatch(w -> w.witness().logs().contains(log));
+      for (SignedWitness w : stamp.witnesses()) {
+        if (!w.witness().logs().contains(log)) {
+          return false;
+        }
+      }
+      return true;
     }
   }
 
