@@ -60,7 +60,7 @@ public final class LeaseAuditor {
   /**
    * How far a log is settled.
    *
-   * @param created the filesystem's clock when the log was made
+   * @param created when the log was made, as its identity says (section 7)
    * @param settled {@link Long#MIN_VALUE} if it has no record
    */
   record LogHorizon(LogName name, Path records, long created, long settled) {}
@@ -168,6 +168,14 @@ public final class LeaseAuditor {
         if (required) {
           return; // for readers it does not exist
         }
+      }
+      if (m.timestamp() <= log.created()) {
+        violated(
+            Rule.FENCE,
+            m.path(),
+            m.offset(),
+            "%s stands under a lease, and its log was made at %d: what is older no fence needs to settle"
+                .formatted(name(m), log.created()));
       }
       for (AuditedLease lease : under) {
         lease.message(log.id(), m.path(), m.offset(), m.timestamp(), settledBefore);

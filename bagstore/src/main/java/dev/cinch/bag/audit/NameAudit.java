@@ -199,7 +199,7 @@ final class NameAudit {
     long boundary = Bucket.ceiling(must.upTo(), settings.bucketWidthNanos()); // rule H5
     for (Map.Entry<Id, Use> e : lease.uses.entrySet()) {
       Use use = e.getValue();
-      if (must.logs().contains(e.getKey()) && use.horizonBefore < boundary) {
+      if (concerns(must, e.getKey()) && use.horizonBefore < boundary) {
         violated(
             Rule.FENCE,
             use.earliestSettled,
@@ -208,6 +208,16 @@ final class NameAudit {
       }
     }
     others(lease, must, boundary);
+  }
+
+  /**
+   * Whether a log must be settled through a fence. One that was made at or above it need not be:
+   * under leases nothing is written at or below that time (section 7), so no earlier holder's
+   * message can come into existence there. {@link LeaseAuditor} looks that none did.
+   */
+  private boolean concerns(Fence must, Id log) {
+    LogHorizon of = horizons.get(log);
+    return must.logs().contains(log) && (of == null || of.created() < must.upTo());
   }
 
   /**
@@ -220,7 +230,7 @@ final class NameAudit {
       LogHorizon log = e.getValue();
       boolean existed = log.created() < lease.issuedFirst - slack;
       if (existed
-          && must.logs().contains(e.getKey())
+          && concerns(must, e.getKey())
           && !lease.uses.containsKey(e.getKey())
           && log.settled() < boundary) {
         violated(

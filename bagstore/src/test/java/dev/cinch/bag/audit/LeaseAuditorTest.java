@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.Violation.Rule;
+import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
@@ -24,7 +26,9 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -35,6 +39,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Section 8: what audit lets pass, and what it catches. */
 public class LeaseAuditorTest {
+  private static final LogName LATE = new LogName("late");
+
   @TempDir Path temp;
 
   private AuditStore s;
@@ -262,6 +268,54 @@ public class LeaseAuditorTest {
     Log other = s.store.createLog(new LogName("other"));
     Fence unused = taken(other);
     assertTrue(only(Rule.FENCE).problem().contains("horizon of log other"));
+  }
+
+  /** A lease broken by a fence for all logs, after which another log was made. */
+  private Witness fencedBeforeLateIsMade() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
+    append(writer, stamp(s.sign(a)), "a");
+    var fence = new Fence(a.expiry(), LogSet.ALL);
+    s.settle(log, fence.upTo());
+    Log unused = s.store.createLog(LATE);
+    s.clock.sleepNanos(10 * SECOND); // the next one's witness is a renewal
+    return s.after(a, Ending.BROKEN, Watermark.NONE, fence, s.clock.wallNanos() + 60 * SECOND);
+  }
+
+  @Test
+  void aLogThatWasMadeAfterTheFenceNeedsNone() throws Exception {
+    append(writer, stamp(s.sign(fencedBeforeLateIsMade())), "b");
+    AuditReport report = audit();
+    assertTrue(report.passed(), report::toString);
+    assertEquals(1, report.fences());
+  }
+
+  @Test
+  void aLogThatWasMadeAfterTheFenceIsWrittenToWithoutOne() throws Exception {
+    LeaseStamp next = stamp(s.sign(fencedBeforeLateIsMade()));
+    Log late = s.store.log(LATE);
+    try (LogWriter w = s.writer(late)) {
+      s.settle(late, append(w, next, "b"));
+    }
+    AuditReport report = audit();
+    assertTrue(report.passed(), report::toString);
+    assertEquals(1, report.fences());
+  }
+
+  @Test
+  void catchesMessageUnderALeaseThatIsNotAboveTheMakingOfItsLog() throws Exception {
+    append(writer, LeaseStamp.NONE, "older, and nobody's");
+    Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
+    long when = append(writer, stamp(s.sign(a)), "a");
+    Path identity = log.context().layout().identity();
+    var document =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("log", log.id().toString())
+            .put("name", log.name().value())
+            .put("created", when);
+    Files.setPosixFilePermissions(identity, PosixFilePermissions.fromString("rw-rw-r--"));
+    Files.write(identity, Envelope.encode("log", document));
+    assertTrue(only(Rule.FENCE).problem().contains("its log was made at " + when));
   }
 
   /** In a store in use it may be made between the looks at two logs. */
