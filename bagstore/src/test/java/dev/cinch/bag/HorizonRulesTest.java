@@ -15,8 +15,11 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.GivesUpFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -155,6 +158,25 @@ class HorizonRulesTest {
       assertEquals(chain.read(n - 1).digest(), chain.read(n).record().previous());
     }
     ledger.check(Ledger.settled(bob()));
+  }
+
+  @Test
+  void f3_aRecordNamesNoFewerKeysThanTheOneBefore() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log loser = rig.open(slow);
+    long to = rig.time.wallNanos() + 2 * SECOND;
+    rig.time.advanceMs(10_000);
+    slow.beforeFirst( // it has counted the keys
+        op -> op.kind() == Kind.LINK && op.path().toString().contains("records"),
+        () -> {
+          PublicKey key = SigningKey.ofSeed(new byte[32]).publicKey();
+          assertEquals(1, TrustedKeyFiles.add(alice().context().store(), key));
+          alice().horizon().advance(to - SECOND, OptionalLong.empty());
+        });
+    HorizonChain.Link tip = loser.horizon().advance(to, OptionalLong.empty());
+    assertEquals(2, tip.record().number());
+    assertEquals(1, tip.record().trustedKeys());
   }
 
   @Test

@@ -219,7 +219,8 @@ public final class HorizonAdvance {
             from,
             reach,
             tip.map(Link::digest).orElse(""),
-            keys,
+            // Who was slow may have counted before a key was added that the winner names.
+            Math.max(keys, tip.map(t -> t.record().trustedKeys()).orElse(0)),
             mine,
             log.store().machine() + "-" + intent.closer(),
             now);
