@@ -11,16 +11,11 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.lease.witness.PublicKey;
-import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Set;
 
 /**
@@ -39,11 +34,13 @@ public final class StoreVerifier {
   private final Store store;
   private final StoreContext context;
   private final Tally tally;
+  private final KeysVerifier keys;
 
   private StoreVerifier(Store store, Tally tally) {
     this.store = store;
     this.context = store.context();
     this.tally = tally;
+    this.keys = new KeysVerifier(context, tally);
   }
 
   /**
@@ -68,10 +65,10 @@ public final class StoreVerifier {
 
   private void verify() throws IOException {
     settings();
-    TrustedKeys keys = keys();
+    keys.verify();
     StoreLayout layout = context.layout();
     names(layout.root(), StoreLayout.NAMES);
-    List<Long> unused = numbered(layout.instances());
+    numbered(layout.instances());
     for (String name : list(layout.ceilings())) {
       if (CeilingName.parse(name).isEmpty()) {
         foreign(layout.ceilings().resolve(name));
@@ -80,7 +77,7 @@ public final class StoreVerifier {
     List<LogName> logs = store.logs();
     names(layout.logs(), Set.copyOf(logs.stream().map(LogName::value).toList()));
     for (LogName name : logs) {
-      log(name, keys);
+      log(name);
     }
   }
 
@@ -98,42 +95,15 @@ public final class StoreVerifier {
     }
   }
 
-  private TrustedKeys keys() throws IOException {
-    var keys = new ArrayList<PublicKey>();
-    for (long n : numbered(context.layout().keys())) {
-      Path path = context.layout().keys().resolve(Numbered.name(n));
-      if (n != keys.size() + 1) {
-        tally.found(
-            Finding.damage(path, 0, "keys without a gap (rule F3)", "none numbered " + (n - 1)));
-      }
-      byte[] bytes = context.fresh().readAll(path, 1 << 12);
-      tally.read(path, bytes.length);
-      try {
-        PublicKey key = PublicKey.parse(new String(bytes, StandardCharsets.US_ASCII));
-        same(path, (key + "\n").getBytes(StandardCharsets.US_ASCII), bytes, "64 digits, newline");
-        keys.add(key);
-      } catch (IllegalArgumentException e) {
-        tally.found(Finding.damage(path, 0, "a public key in hexadecimal", e.getMessage() + ""));
-        keys.add(new PublicKey(new byte[PublicKey.BYTES])); // keeps the others' places
-      }
-    }
-    return new TrustedKeys(keys);
-  }
-
-  private List<Long> numbered(Path directory) throws IOException {
-    var numbers = new ArrayList<Long>();
+  private void numbered(Path directory) throws IOException {
     for (String name : list(directory)) {
-      OptionalLong n = Numbered.parse(name);
-      if (n.isPresent()) {
-        numbers.add(n.getAsLong());
-      } else {
+      if (Numbered.parse(name).isEmpty()) {
         foreign(directory.resolve(name));
       }
     }
-    return numbers;
   }
 
-  private void log(LogName name, TrustedKeys keys) throws IOException {
+  private void log(LogName name) throws IOException {
     Path identity = context.layout().log(name).identity();
     try {
       List<Log> whole = store.whole(List.of(name));

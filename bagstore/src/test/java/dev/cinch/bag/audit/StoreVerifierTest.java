@@ -7,13 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Ledger;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.Finding.Severity;
+import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -279,5 +284,89 @@ class StoreVerifierTest {
       bytes += Files.size(f);
     }
     assertEquals(bytes, summary.bytes());
+  }
+
+  /** Closers of earlier versions that were slow linked such records, and readers go by them. */
+  @Test
+  void notesARecordWithFewerKeysThanTheOneBefore() throws Exception {
+    fill();
+    Path second = log.context().layout().record(2);
+    HorizonRecord r =
+        HorizonRecord.decode(Files.readAllBytes(second), second, log.context().bucketWidth());
+    assertEquals(1, r.trustedKeys());
+    put(second, withKeys(r, 0).encode());
+    VerifySummary summary = verify();
+    assertTrue(summary.intact(), found::toString);
+    assertEquals(1, found.size(), found::toString);
+    assertEquals(second, found.get(0).path());
+    assertEquals("0", found.get(0).actual());
+    assertEquals(3, summary.messages());
+    assertEquals(3, Ledger.settled(log).size());
+    put(second, withKeys(r, 2).encode());
+    assertFalse(verify().intact());
+    assertEquals("at most 1 trusted keys", found.get(0).expected());
+  }
+
+  private static HorizonRecord withKeys(HorizonRecord r, int keys) {
+    return new HorizonRecord(
+        r.log(),
+        r.number(),
+        r.from(),
+        r.to(),
+        r.previous(),
+        keys,
+        r.buckets(),
+        r.closer(),
+        r.settledAt());
+  }
+
+  @Test
+  void f3_aKeyThatIsAddedMeanwhileIsNoDamage() throws Exception {
+    fill();
+    VerifySummary summary =
+        StoreVerifier.verify(
+            root,
+            s.environment,
+            new VerifyListener() {
+              @Override
+              public void found(Finding finding) {
+                found.add(finding);
+              }
+
+              @Override
+              public void progress(Path file, VerifySummary soFar) {
+                if (file.endsWith("identity")) {
+                  addKeyAndSettle();
+                }
+              }
+            });
+    assertEquals(List.of(), found);
+    assertEquals(3, summary.records());
+    assertEquals(files().size(), summary.files());
+  }
+
+  private void addKeyAndSettle() {
+    try (LogWriter writer = s.writer(log)) {
+      PublicKey second = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32)).publicKey();
+      assertEquals(2, TrustedKeyFiles.add(s.store.context(), second));
+      s.settle(log, append(writer, LeaseStamp.NONE, "four"));
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void findsAKeyThatIsMissingAmongOthers() throws Exception {
+    fill();
+    addKeyAndSettle();
+    assertTrue(verify().intact());
+    Path first = s.store.context().layout().keys().resolve("0000000001");
+    byte[] good = Files.readAllBytes(first);
+    Files.delete(first);
+    VerifySummary unused = verify();
+    assertEquals(first, found.get(0).path());
+    assertEquals(Severity.DAMAGE, found.get(0).severity());
+    Files.write(first, good);
+    assertTrue(verify().intact());
   }
 }
