@@ -18,6 +18,7 @@ import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.VerifyListener;
 import dev.cinch.bag.audit.VerifySummary;
 import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
@@ -142,6 +143,26 @@ class CheckedUnderwayTest {
     assertEquals(List.of(), seen.damage);
     assertEquals(1001, summary.records());
     assertTrue(seen.files.contains(layout.record(999)));
+  }
+
+  /** A listing of many pieces began before two segments were published, and ended after. */
+  @Test
+  void n2_verifyFindsTheSegmentThatALongListingLacks() throws Exception {
+    Rig rig = store(1);
+    LogLayout layout = open(rig).context().layout();
+    var listed = new ArrayList<>(rig.disk.view(Rig.BOB).list(layout.segments()));
+    assertEquals(4, listed.size());
+    String lacking = String.valueOf(layout.segment(2).getFileName());
+    assertTrue(listed.remove(lacking));
+    var fs = new OldListingFs(rig.disk.view(Rig.BOB), layout.segments(), listed);
+    var seen = new Seen();
+    long unused = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).files();
+    assertEquals(List.of(), seen.damage);
+    assertTrue(seen.files.contains(layout.segment(2)));
+    rig.disk.view(0).unlink(layout.segment(2));
+    var lost = new Seen();
+    unused = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), lost).files();
+    assertFalse(lost.damage.isEmpty());
   }
 
   /** It has no message; who appends to it makes it whole. */

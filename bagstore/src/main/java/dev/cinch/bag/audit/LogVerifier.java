@@ -131,7 +131,7 @@ final class LogVerifier {
   private void missing(long from, long number) throws IOException {
     if (!segments.retiredRecord(number - 1)) {
       long n = from;
-      while (n < number && exists(log.layout().record(n))) {
+      while (n < number && log.store().fresh().exists(log.layout().record(n))) {
         record(n++);
       }
       if (n == number) {
@@ -142,14 +142,6 @@ final class LogVerifier {
           Finding.damage(path, 0, "records without a gap (rule H2)", "none up to " + (number - 1)));
     }
     known = false;
-  }
-
-  private boolean exists(Path path) throws IOException {
-    try {
-      return log.store().fresh().status(path).size() >= 0;
-    } catch (NoSuchFileException e) {
-      return false;
-    }
   }
 
   private void record(long number) throws IOException {

@@ -70,6 +70,13 @@ final class SegmentsVerifier {
 
   private void segments(Lister lister, boolean tell) throws IOException {
     for (long number : numbers(lister, log.layout().segments(), tell)) {
+      // A long directory is listed piece by piece: of two segments that are published meanwhile it
+      // may show the second alone.
+      long next = lastSegment + 1;
+      while (next < number && log.store().fresh().exists(log.layout().segment(next))) {
+        segment(next);
+        lastSegment = next++;
+      }
       if (number > lastSegment) {
         segment(number);
         lastSegment = number;

@@ -108,6 +108,16 @@ public final class Fresh {
     return look(file, () -> fs.freshStatus(file));
   }
 
+  /** Whether a name is there; believes that it is missing only after a listing (rule N3). */
+  public boolean exists(Path file) throws IOException {
+    try {
+      FileStatus unused = status(file);
+      return true;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
   /** The whole content of a small file, at most {@code limit} bytes; see {@link #read}. */
   public byte[] readAll(Path file, int limit) throws IOException {
     try (StoreFile in = read(file)) {
