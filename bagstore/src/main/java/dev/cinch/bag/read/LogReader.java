@@ -15,7 +15,6 @@ import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.read.BucketCursors.Found;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -103,11 +102,8 @@ public final class LogReader {
     if (known != null && known.count() == count) {
       return known.verifier();
     }
-    TrustedKeys keys = TrustedKeyFiles.load(log.store(), count);
-    var verifier = new WitnessVerifier(keys);
-    if (keys.size() == count) {
-      lastVerifier = new Verifier(count, verifier);
-    }
+    var verifier = new WitnessVerifier(TrustedKeyFiles.first(log.store(), count));
+    lastVerifier = new Verifier(count, verifier);
     return verifier;
   }
 
@@ -277,7 +273,8 @@ public final class LogReader {
       if (retiredAfter(settled)) {
         return false;
       }
-      WitnessVerifier keys = verifier(Integer.MAX_VALUE);
+      // Listed after the files: a key is trusted before anything is written under it.
+      var keys = new WitnessVerifier(TrustedKeyFiles.all(log.store(), 0));
       for (Found f : found) {
         if (!emit(buckets.live(f, keys), delivery)) {
           return true;

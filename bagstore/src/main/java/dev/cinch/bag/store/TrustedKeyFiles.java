@@ -7,6 +7,7 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,19 +23,56 @@ public final class TrustedKeyFiles {
 
   private TrustedKeyFiles() {}
 
-  /** The first {@code count} keys, or all there are if that is fewer. */
-  public static TrustedKeys load(StoreContext store, int count) throws IOException {
+  /**
+   * The first {@code count} keys. Whoever names so many has seen them, and they are never removed:
+   * with fewer a reader would leave out messages without a word.
+   *
+   * @throws DamagedException if one of them is missing, also past the cache, or is no key
+   */
+  public static TrustedKeys first(StoreContext store, long count) throws IOException {
     var keys = new ArrayList<PublicKey>();
-    for (long n : numbers(store)) {
-      if (keys.size() < count) {
-        keys.add(read(store, store.layout().keys().resolve(Numbered.name(n))));
+    for (long n = 1; n <= count; n++) {
+      Path path = store.layout().keys().resolve(Numbered.name(n));
+      try {
+        keys.add(read(store, path));
+      } catch (NoSuchFileException e) {
+        keys.add(readListed(store, path, count));
       }
     }
     return new TrustedKeys(keys);
   }
 
-  private static List<Long> numbers(StoreContext store) throws IOException {
-    return store.fs().list(store.layout().keys()).stream()
+  /** Reads one that a cache says is missing (rule N3). */
+  private static PublicKey readListed(StoreContext store, Path path, long count)
+      throws IOException {
+    List<Long> unused = permittedNumbers(store);
+    try {
+      return read(store, path);
+    } catch (NoSuchFileException e) {
+      String missing = "no " + path.getFileName();
+      throw new DamagedException(store.layout().keys(), 0, count + " trusted keys", missing);
+    }
+  }
+
+  /**
+   * All that there are, past every cache where this user may create files in the store; else as far
+   * as this machine knows.
+   *
+   * @param least how many somebody is known to have seen
+   * @throws DamagedException as {@link #first}; also if there is one behind a gap
+   */
+  public static TrustedKeys all(StoreContext store, long least) throws IOException {
+    List<Long> numbers = permittedNumbers(store);
+    long last = numbers.isEmpty() ? 0 : numbers.get(numbers.size() - 1);
+    return first(store, Math.max(last, least));
+  }
+
+  private static List<Long> permittedNumbers(StoreContext store) throws IOException {
+    return numbers(store.fresh().listAsPermitted(store.layout().keys(), store.fileMode()));
+  }
+
+  private static List<Long> numbers(List<String> names) {
+    return names.stream()
         .map(Numbered::parse)
         .flatMapToLong(OptionalLong::stream)
         .sorted()
@@ -59,7 +97,7 @@ public final class TrustedKeyFiles {
    */
   public static long add(StoreContext store, PublicKey key) throws IOException {
     while (true) {
-      List<Long> numbers = numbers(store);
+      List<Long> numbers = numbers(store.fs().list(store.layout().keys()));
       for (long n : numbers) {
         if (read(store, store.layout().keys().resolve(Numbered.name(n))).equals(key)) {
           return n;

@@ -6,11 +6,13 @@ import static dev.cinch.bag.audit.AuditStore.reckless;
 import static dev.cinch.bag.audit.AuditStore.stamp;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.Violation.Rule;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings.Leases;
@@ -405,5 +407,33 @@ public class LeaseAuditorTest {
     AuditReport report = audit(s);
     assertEquals(3, report.violationCount(), report::toString);
     assertEquals(4, report.messages());
+  }
+
+  /** Nor does its place go to the next one. */
+  @Test
+  void f3_aLostKeyHidesNoMessageWithoutAWord() throws Exception {
+    open(Leases.REQUIRED);
+    append(writer, stamp(s.sign(s.first("unit", s.clock.wallNanos() + SECOND))), "good");
+    AuditReport report = audit(); // and elsewhere retired
+    assertTrue(report.passed(), report::toString);
+    Path keys = s.store.context().layout().keys();
+    Files.move(keys.resolve("0000000001"), keys.resolve("0000000002"));
+    var ignored = new ArrayList<String>();
+    var e =
+        assertThrows(
+            DamagedException.class,
+            () ->
+                s.store
+                    .log(log.name())
+                    .reader()
+                    .settled(
+                        Long.MIN_VALUE,
+                        Long.MAX_VALUE,
+                        true,
+                        m -> true,
+                        (m, file, why) -> ignored.add(why)));
+    assertEquals(keys, e.path());
+    assertEquals("1 trusted keys", e.expected());
+    assertEquals(List.of(), ignored);
   }
 }

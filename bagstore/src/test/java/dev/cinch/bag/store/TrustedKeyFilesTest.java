@@ -1,0 +1,95 @@
+package dev.cinch.bag.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.NegativeFs;
+import dev.cinch.bag.fs.OldListingFs;
+import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The keys that a record names are all found, or it is told that they are not. */
+class TrustedKeyFilesTest {
+  private static final PublicKey ONE = key(1);
+  private static final PublicKey TWO = key(2);
+
+  private Rig rig;
+  private StoreFs disk;
+  private Path directory;
+
+  private static PublicKey key(int seed) {
+    return SigningKey.ofSeed(Arrays.copyOf(new byte[] {(byte) seed}, 32)).publicKey();
+  }
+
+  @BeforeEach
+  void start() throws IOException {
+    rig = Rig.memory(3);
+    disk = rig.disk.view(Rig.ALICE);
+    directory = store(disk).layout().keys();
+    assertEquals(1, TrustedKeyFiles.add(store(disk), ONE));
+  }
+
+  private StoreContext store(StoreFs fs) throws IOException {
+    return rig.open(fs).context().store();
+  }
+
+  private void addSecond() throws IOException {
+    assertEquals(2, TrustedKeyFiles.add(store(disk), TWO));
+  }
+
+  @Test
+  void f3_anOldListingHidesNoKey() throws Exception {
+    var stale = new StaleListFs(rig.disk.view(Rig.BOB));
+    StoreContext store = store(stale);
+    assertEquals(List.of("0000000001"), stale.list(directory));
+    addSecond();
+    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.first(store, 2));
+    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.all(store, 0));
+  }
+
+  @Test
+  void f3_whoMayOnlyReadFindsTheKeysThatARecordNames() throws Exception {
+    addSecond();
+    var old = new OldListingFs(rig.disk.view(Rig.BOB), directory, List.of("0000000001"));
+    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.first(store(old), 2));
+    assertEquals(TrustedKeys.of(ONE), TrustedKeyFiles.all(store(old), 0), "as far as it knows");
+    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.all(store(old), 2));
+  }
+
+  @Test
+  void n3_aNameThatACacheThinksMissingIsLookedForAgain() throws Exception {
+    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    var stale = new StaleListFs(negative);
+    StoreContext store = store(stale);
+    assertEquals(List.of("0000000001"), stale.list(directory));
+    addSecond();
+    negative.forget(directory.resolve("0000000002"));
+    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.first(store, 2));
+  }
+
+  @Test
+  void aMissingKeyIsToldAndNoOtherTakesItsPlace() throws Exception {
+    addSecond();
+    disk.unlink(directory.resolve("0000000001"));
+    StoreContext store = store(disk);
+    for (long count : new long[] {1, 2}) {
+      var e = assertThrows(DamagedException.class, () -> TrustedKeyFiles.first(store, count));
+      assertEquals(directory, e.path());
+      assertEquals(count + " trusted keys", e.expected());
+      assertEquals("no 0000000001", e.actual());
+    }
+    assertThrows(DamagedException.class, () -> TrustedKeyFiles.all(store, 0));
+    assertEquals(TrustedKeys.NONE, TrustedKeyFiles.first(store, 0));
+  }
+}
