@@ -1,5 +1,6 @@
 package dev.cinch.sim;
 
+import dev.cinch.bag.Receipt;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.store.StoreSettings.Leases;
@@ -7,7 +8,9 @@ import dev.cinch.sim.History.Attempt;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** Takes what one read gives, and checks its order and payloads on the way. */
 final class Scan implements MessageSink {
@@ -18,6 +21,9 @@ final class Scan implements MessageSink {
   private int[] ids = new int[16];
   private int count;
 
+  /** What had been told REJECTED when the read began: not in live reads either (rule H4). */
+  private final Set<Integer> rejected = new HashSet<>();
+
   /** A message where it stands. */
   record Found(Attempt attempt, long timestamp, String file, long position, boolean settled) {}
 
@@ -25,6 +31,11 @@ final class Scan implements MessageSink {
     this.history = history;
     this.log = log;
     this.plan = plan;
+    for (Attempt a : history.attempts) {
+      if (a.log == log && a.receipt instanceof Receipt.Rejected) {
+        rejected.add(a.id);
+      }
+    }
   }
 
   @Override
@@ -33,6 +44,9 @@ final class Scan implements MessageSink {
     if (a == null || a.log != log) {
       history.violation("log " + log + " has a message that nobody appended: " + place(m));
       return true;
+    }
+    if (rejected.contains(a.id)) {
+      history.violation("was told REJECTED before the read began: " + a + ", at " + place(m));
     }
     var next = new Found(a, m.timestamp(), m.file().toString(), m.position(), m.settled());
     if (!found.isEmpty() && compare(found.get(found.size() - 1), next) >= 0) {

@@ -14,6 +14,7 @@ import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.GivesUpFs;
 import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
@@ -234,6 +235,59 @@ class HorizonRulesTest {
     rig.settle(bob());
     assertEquals(List.of("settled", "locked", "open"), live(bob()));
     ledger.check(Ledger.settled(bob()));
+  }
+
+  /** The reader has looked at the chain; then all this happens; then it lists the tree. */
+  @Test
+  void h4_whatWasRejectedBeforeALiveReadLookedLastIsNotInIt() throws Exception {
+    var late = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(late).writer(Durability.SYNC);
+    late.beforeFirst(
+        op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets"),
+        () -> rig.settle(bob()));
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(slow);
+    slow.beforeFirst(
+        op -> op.is(Kind.LIST, "buckets"),
+        () -> {
+          assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "late"));
+          ledger.append(writer, "now");
+        });
+    assertEquals(List.of("now?"), live(reader));
+    rig.settle(bob());
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  /** However often it finds that more is settled, it gets on. */
+  @Test
+  void h4_aLiveReadBesideACloserReadsEverythingOnce() throws Exception {
+    var expected = new ArrayList<String>();
+    for (int i = 0; i < 100; i++) {
+      ledger.append(alice().writer(Durability.SYNC), "m" + i);
+      expected.add("m" + i);
+      rig.time.advanceMs(1_000);
+    }
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(slow);
+    Log closer = alice();
+    long width = closer.context().bucketWidth();
+    long start = Bucket.floor(rig.time.wallNanos(), width) - 100 * width;
+    int[] lists = {0};
+    slow.before(
+        op -> {
+          if (op.kind() == Kind.LIST && op.path().toString().contains("buckets")) {
+            try {
+              rig.time.advanceMs(1_000);
+              closer.horizon().advance(start + ++lists[0] * width, OptionalLong.empty());
+            } catch (InterruptedException e) {
+              throw new IllegalStateException(e);
+            }
+          }
+        });
+    List<String> seen = live(reader);
+    assertEquals(expected, seen.stream().map(m -> m.replace("?", "")).toList());
+    assertTrue(lists[0] >= 100, "advances: " + lists[0]);
+    assertTrue(seen.contains("m50"), seen::toString);
   }
 
   @Test

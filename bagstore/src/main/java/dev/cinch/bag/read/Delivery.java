@@ -46,6 +46,11 @@ final class Delivery {
     return order < 0 || order == 0 && m.position() <= lastPosition;
   }
 
+  /** No message before this is still to be delivered; nanoseconds. */
+  long reached() {
+    return lastFile == null ? from : Math.max(from, lastTimestamp);
+  }
+
   /** Whether the exception on its way came from the sink, and not from the store. */
   boolean sinkFailed() {
     return sinkFailed;

@@ -10,9 +10,6 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.TimeName;
-import dev.cinch.bag.read.BucketCursors.Found;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -21,7 +18,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,9 +33,6 @@ public final class LogReader {
   private static final int READ_AHEAD_RECORDS = 64;
 
   private static final int READ_AHEAD_BUCKETS = 2_000;
-
-  /** How many open buckets are listed before one look at the checkpoints. */
-  private static final int READ_AHEAD_OPEN = 32;
 
   private final LogContext log;
   private final HorizonChain chain;
@@ -114,7 +107,7 @@ public final class LogReader {
    * more. Both give the same answer, so it does not matter when somebody retires what is being
    * read.
    */
-  private boolean readSettled(Link tip, long from, long to, Delivery delivery) throws IOException {
+  boolean readSettled(Link tip, long from, long to, Delivery delivery) throws IOException {
     long end = Math.min(to, tip.record().to());
     long at = from;
     long number = 0; // of the record that follows, once known
@@ -160,7 +153,7 @@ public final class LogReader {
   }
 
   /** Whether the checkpoint has moved past a time. */
-  private boolean retiredAfter(long time) throws IOException {
+  boolean retiredAfter(long time) throws IOException {
     return chain.checkpoint().filter(c -> c.to() > time).isPresent();
   }
 
@@ -225,99 +218,20 @@ public final class LogReader {
 
   /**
    * Reads settled messages, then those that are not settled yet, marked so; locks are honoured
-   * where they exist, and unlisted buckets in settled time are ignored (rule H4). For a user who
-   * may only read, what counts as settled may be old.
+   * where they exist, and unlisted buckets in settled time are ignored (rule H4). A message that is
+   * not settled may be REJECTED after it was delivered. For a user who may only read, what counts
+   * as settled may be old.
+   *
+   * @return the time through which the log was settled when the read looked last, {@link
+   *     Long#MIN_VALUE} if nothing was
    */
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
     var delivery = new Delivery(log, from, to, sink, objection);
-    long settled = Long.MIN_VALUE;
-    while (true) {
-      Optional<Link> tip = chain.permittedTip();
-      long before = Math.max(from, settled);
-      if (tip.isPresent()) {
-        settled = tip.get().record().to();
-        chain.durable(tip.get());
-        if (!readSettled(tip.get(), before, to, delivery)) {
-          return settled;
-        }
-      }
-      try {
-        if (readOpen(settled, from, to, delivery)) {
-          return settled;
-        }
-      } catch (IOException e) {
-        if (delivery.sinkFailed() || !retiredAfter(settled)) {
-          throw e;
-        }
-      }
-      delivery.again(); // settled and retired under our hands: segments have it
-    }
+    return new LiveRead(log, this, chain, buckets, to, delivery).run();
   }
 
-  /**
-   * Reads buckets after the settled time. What was retired meanwhile is missing in listings, of the
-   * tree and of a bucket, without a word: so nothing is delivered of what they say before a look at
-   * the checkpoints that comes after them. One look serves some buckets.
-   *
-   * @return false if some were retired meanwhile
-   */
-  private boolean readOpen(long settled, long from, long to, Delivery delivery) throws IOException {
-    List<Bucket> open = openBuckets(Math.max(from, settled), to);
-    int at = 0;
-    do {
-      var found = new ArrayList<Found>();
-      while (at < open.size() && found.size() < READ_AHEAD_OPEN) {
-        found.add(buckets.find(open.get(at++)));
-      }
-      if (retiredAfter(settled)) {
-        return false;
-      }
-      // Listed after the files: a key is trusted before anything is written under it.
-      var keys = new WitnessVerifier(TrustedKeyFiles.all(log.store(), 0));
-      for (Found f : found) {
-        if (!emit(buckets.live(f, keys), delivery)) {
-          return true;
-        }
-      }
-    } while (at < open.size());
-    return true;
-  }
-
-  private List<Bucket> openBuckets(long from, long to) throws IOException {
-    long width = log.bucketWidth();
-    var found = new ArrayList<Bucket>();
-    Path buckets = log.layout().buckets();
-    for (long era : starts(buckets, from, to, LogLayout.eraWidth(width))) {
-      Path eras = buckets.resolve(TimeName.of(era));
-      for (long group : starts(eras, from, to, LogLayout.groupWidth(width))) {
-        for (long start : starts(eras.resolve(TimeName.of(group)), from, to, width)) {
-          found.add(new Bucket(start, width));
-        }
-      }
-    }
-    return found;
-  }
-
-  private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    return freshNames(directory).stream()
-        .map(TimeName::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .filter(s -> Math.floorMod(s, width) == 0 && s < to && s + width > from)
-        .sorted()
-        .boxed()
-        .toList();
-  }
-
-  /**
-   * Names past every cache: whoever has just taken a lease must find all that its last holder wrote
-   * (rules N2, H3).
-   */
-  private List<String> freshNames(Path directory) throws IOException {
-    return log.store().fresh().listAsPermitted(directory, log.store().fileMode());
-  }
-
-  private static boolean emit(List<DataFileCursor> cursors, Delivery delivery) throws IOException {
+  static boolean emit(List<DataFileCursor> cursors, Delivery delivery) throws IOException {
     try {
       var merge = new Merge(cursors);
       for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {

@@ -1,0 +1,181 @@
+package dev.cinch.bag.read;
+
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.read.BucketCursors.Found;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Queue;
+
+/**
+ * One live read: what is settled, and then what is not settled yet (rule H4). Not thread-safe.
+ *
+ * <p>Others settle and retire meanwhile. What they retired is missing in listings, of the tree and
+ * of a bucket, without a word; and a bucket that was made in settled time is listed though it does
+ * not exist, and its writer was told so. So nothing is delivered of what listings say before a look
+ * at the chain that comes after them. What is settled by then is read as such, and of the listings
+ * counts what lies behind it. One look serves some buckets.
+ */
+final class LiveRead {
+  /** How many open buckets are listed before one look at the chain. */
+  private static final int READ_AHEAD = 32;
+
+  private final LogContext log;
+  private final LogReader reader;
+  private final HorizonChain chain;
+  private final BucketCursors buckets;
+  private final long to;
+  private final Delivery delivery;
+
+  /** What the last look at the chain said. */
+  private long settled = Long.MIN_VALUE;
+
+  private int trustedKeys;
+
+  /** What the tree listed, of what was not looked at yet; and what was found in the next few. */
+  private final Queue<Bucket> open = new ArrayDeque<>();
+
+  private final List<Found> found = new ArrayList<>();
+  private boolean listed;
+  private boolean done;
+
+  LiveRead(
+      LogContext log,
+      LogReader reader,
+      HorizonChain chain,
+      BucketCursors buckets,
+      long to,
+      Delivery delivery) {
+    this.log = log;
+    this.reader = reader;
+    this.chain = chain;
+    this.buckets = buckets;
+    this.to = to;
+    this.delivery = delivery;
+  }
+
+  /** Reads, and gives the time through which the log was settled at the last look. */
+  long run() throws IOException {
+    settle();
+    while (!done) {
+      boolean whole = unlessRetired(this::find);
+      settle();
+      if (!whole || !unlessRetired(this::deliver)) {
+        listed = false; // the tree has less now, and segments have it
+        delivery.again();
+      }
+    }
+    return settled;
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /** False if it failed since what it looks at was settled and retired under its hands. */
+  private boolean unlessRetired(Step step) throws IOException {
+    try {
+      step.run();
+      return true;
+    } catch (IOException e) {
+      if (delivery.sinkFailed() || !reader.retiredAfter(settled)) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  /** Looks at the chain, and delivers what is settled since the last look. */
+  private void settle() throws IOException {
+    Optional<Link> tip = chain.permittedTip();
+    if (done || tip.isEmpty() || tip.get().record().to() <= settled) {
+      return;
+    }
+    chain.durable(tip.get());
+    delivery.again(); // some of it may have been delivered before it was settled
+    done = !reader.readSettled(tip.get(), behind(settled), to, delivery);
+    settled = tip.get().record().to();
+    trustedKeys = tip.get().record().trustedKeys();
+  }
+
+  /** Where to go on: not before a time, nor before what was delivered last. */
+  private long behind(long time) {
+    return Math.max(time, delivery.reached());
+  }
+
+  /** Looks what there is of the next few buckets. */
+  private void find() throws IOException {
+    if (!listed) {
+      open.clear();
+      open.addAll(openBuckets(behind(settled), to));
+      listed = true;
+    }
+    found.clear();
+    while (!open.isEmpty() && found.size() < READ_AHEAD) {
+      Bucket bucket = open.remove();
+      if (bucket.start() >= settled) {
+        found.add(buckets.find(bucket));
+      }
+    }
+  }
+
+  /** Delivers what was found, but for what is settled now. */
+  private void deliver() throws IOException {
+    found.removeIf(f -> f.bucket().start() < settled);
+    if (!done && !found.isEmpty()) {
+      // Listed after the files: a key is trusted before anything is written under it.
+      var keys = new WitnessVerifier(TrustedKeyFiles.all(log.store(), trustedKeys));
+      for (Found f : found) {
+        if (!LogReader.emit(buckets.live(f, keys), delivery)) {
+          done = true;
+          return;
+        }
+      }
+    }
+    done |= open.isEmpty();
+  }
+
+  private List<Bucket> openBuckets(long from, long to) throws IOException {
+    long width = log.bucketWidth();
+    var buckets = new ArrayList<Bucket>();
+    Path root = log.layout().buckets();
+    for (long era : starts(root, from, to, LogLayout.eraWidth(width))) {
+      Path eras = root.resolve(TimeName.of(era));
+      for (long group : starts(eras, from, to, LogLayout.groupWidth(width))) {
+        for (long start : starts(eras.resolve(TimeName.of(group)), from, to, width)) {
+          buckets.add(new Bucket(start, width));
+        }
+      }
+    }
+    return buckets;
+  }
+
+  private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
+    return freshNames(directory).stream()
+        .map(TimeName::parse)
+        .flatMapToLong(OptionalLong::stream)
+        .filter(s -> Math.floorMod(s, width) == 0 && s < to && s + width > from)
+        .sorted()
+        .boxed()
+        .toList();
+  }
+
+  /**
+   * Names past every cache: whoever has just taken a lease must find all that its last holder wrote
+   * (rules N2, H3).
+   */
+  private List<String> freshNames(Path directory) throws IOException {
+    return log.store().fresh().listAsPermitted(directory, log.store().fileMode());
+  }
+}
