@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
@@ -18,6 +20,7 @@ import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -123,7 +126,11 @@ class SalvageTest {
     private final List<Path> damage = new ArrayList<>();
 
     Haul() throws IOException {
-      long count = Salvage.run(new PosixFs(null), root, JOBS, this);
+      this(new PosixFs(null));
+    }
+
+    Haul(StoreFs fs) throws IOException {
+      long count = Salvage.run(fs, root, JOBS, this);
       assertEquals(messages.size(), count);
     }
 
@@ -194,6 +201,52 @@ class SalvageTest {
     }
     boolean only = file.endsWith("segments/0000000001");
     return only ? all.stream().filter(t -> t.startsWith("retired")).toList() : List.of();
+  }
+
+  /** It reads segments twice: to find the blocks, and to get the messages out. */
+  @Test
+  void p7_aPageThatIsBadTheSecondTimeIsNotTakenForData() throws Exception {
+    Path segment = log.context().layout().segment(1);
+    int[] opened = {0};
+    var fs =
+        new CorruptCacheFs(new PosixFs(null), file -> file.equals(segment) && ++opened[0] > 1, 200);
+    var haul = new Haul(fs);
+    assertTrue(opened[0] > 1);
+    assertEquals(all, haul.texts());
+    assertEquals(List.of(), haul.damage);
+  }
+
+  @Test
+  void p7_aBlockThatDecaysBetweenIsToldAndNotTakenForData() throws Exception {
+    Path segment = log.context().layout().segment(1);
+    byte[] good = Files.readAllBytes(segment);
+    List<String> retired = all.stream().filter(t -> t.startsWith("retired")).toList();
+    int at = new String(good, StandardCharsets.ISO_8859_1).indexOf(retired.get(1));
+    assertTrue(at > 0);
+    byte[] bad = good.clone();
+    bad[at] ^= 1;
+    int[] opened = {0};
+    var fs =
+        new CorruptCacheFs(
+            new PosixFs(null),
+            file -> {
+              if (file.equals(segment) && ++opened[0] == 2) {
+                decay(segment, bad);
+              }
+              return false;
+            },
+            0);
+    var haul = new Haul(fs);
+    assertEquals(retired, haul.lost("after decay"));
+    assertEquals(List.of(segment), haul.damage);
+  }
+
+  private static void decay(Path file, byte[] bad) {
+    try {
+      put(file, bad);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test

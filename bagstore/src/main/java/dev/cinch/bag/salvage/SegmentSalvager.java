@@ -31,8 +31,13 @@ final class SegmentSalvager {
   private final TreeMap<Long, Found> byBucket = new TreeMap<>();
   private boolean damaged;
 
-  /** A block of messages. */
-  private record Block(Path path, long offset, int length, boolean uncached) {}
+  /**
+   * A block of messages.
+   *
+   * @param seed of its checksum
+   * @param uncached whether it is whole past the cache only
+   */
+  private record Block(Path path, long offset, int length, int seed, boolean uncached) {}
 
   /** What segments hold of a bucket. */
   static final class Found {
@@ -127,7 +132,8 @@ final class SegmentSalvager {
       if (kind == SegmentBlock.BUCKET) {
         bucket = bucket(path, offset, block);
       } else if (kind == SegmentBlock.MESSAGES) {
-        bucket = messages(path, offset, block, bucket, width, uncached);
+        var found = new Block(path, offset, block.limit(), seed, uncached);
+        bucket = messages(found, block, bucket, width);
       } else if (kind == SegmentBlock.INDEX) {
         index = true;
       }
@@ -174,13 +180,7 @@ final class SegmentSalvager {
    * whole.
    */
   private @Nullable Found messages(
-      Path path,
-      long offset,
-      ByteBuffer block,
-      @Nullable Found bucket,
-      long width,
-      boolean uncached)
-      throws IOException {
+      Block found, ByteBuffer block, @Nullable Found bucket, long width) throws IOException {
     Found of = bucket;
     if (of == null && block.limit() >= SegmentBlock.HEAD + SegmentBlock.MESSAGE_OVERHEAD) {
       long first = block.getLong(SegmentBlock.HEAD + 12);
@@ -188,10 +188,10 @@ final class SegmentSalvager {
       of = before == null || first - before.getKey() >= width ? null : before.getValue();
     }
     if (of == null) {
-      left(path, offset, block.limit(), "messages whose bucket block is lost");
+      left(found.path(), found.offset(), found.length(), "messages whose bucket block is lost");
       return null;
     }
-    of.blocks.add(new Block(path, offset, block.limit(), uncached));
+    of.blocks.add(found);
     return of;
   }
 
@@ -205,6 +205,31 @@ final class SegmentSalvager {
     ByteBuffer into = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
     int n = in.read(into, offset);
     return n < length ? null : into.flip();
+  }
+
+  /**
+   * Reads a block that was whole once more, and checks it once more: since then a cache may have
+   * taken in a bad page, or the disk gone on decaying.
+   */
+  private @Nullable ByteBuffer again(Block b) throws IOException {
+    String why = "no whole block when it was read again";
+    try {
+      ByteBuffer block = b.uncached() ? null : whole(b, false);
+      block = block == null ? whole(b, true) : block; // rule N5
+      if (block != null) {
+        return block;
+      }
+    } catch (IOException e) {
+      why = e.toString();
+    }
+    left(b.path(), b.offset(), b.length(), why);
+    return null;
+  }
+
+  private @Nullable ByteBuffer whole(Block b, boolean uncached) throws IOException {
+    try (StoreFile in = uncached ? fs.readUncached(b.path()) : fs.read(b.path())) {
+      return whole(in, b.offset(), b.length(), b.offset() + b.length(), b.seed());
+    }
   }
 
   /** The messages of a bucket, in the order of the log. */
@@ -231,10 +256,8 @@ final class SegmentSalvager {
           current = null;
           return null;
         }
-        try (StoreFile in = b.uncached() ? fs.readUncached(b.path()) : fs.read(b.path())) {
-          ByteBuffer read = read(in, b.offset(), b.length());
-          block = read == null ? ByteBuffer.allocate(0) : read.position(SegmentBlock.HEAD);
-        }
+        ByteBuffer read = again(b);
+        block = read == null ? ByteBuffer.allocate(0) : read.position(SegmentBlock.HEAD);
       }
       int at = block.position();
       int n = block.getInt(at);
