@@ -116,6 +116,12 @@ public final class StoreVerifier {
       byte[] bytes = context.fresh().readAll(identity, Envelope.MAX_BYTES);
       tally.logs++;
       tally.read(identity, bytes.length);
+      String named = Envelope.decode("log", bytes, identity).text("name");
+      if (!named.equals(name.value())) {
+        // A directory that was renamed or copied: a second log of one id is taken for the first.
+        tally.found(
+            Finding.damage(identity, 0, "the identity of log " + name, "that of log " + named));
+      }
       new LogVerifier(log.context(), keys, tally).verify();
     } catch (DamagedException e) {
       tally.found(Finding.of(e));

@@ -261,6 +261,29 @@ class StoreVerifierTest {
     assertTrue(verify().intact());
   }
 
+  /** Fences and leases know logs by their ids. */
+  @Test
+  void findsALogThatWasCopied() throws Exception {
+    fill();
+    Path jobs = log.context().layout().root();
+    Path copy = jobs.resolveSibling("copy");
+    for (Path from : walk(jobs)) {
+      Files.copy(from, copy.resolve(jobs.relativize(from)));
+    }
+    VerifySummary summary = verify();
+    assertEquals(2, summary.logs());
+    assertEquals(1, summary.damage(), found::toString);
+    assertEquals(copy.resolve("identity"), found.get(0).path());
+    assertEquals("the identity of log copy", found.get(0).expected());
+    assertEquals("that of log jobs", found.get(0).actual());
+  }
+
+  private static List<Path> walk(Path directory) throws IOException {
+    try (Stream<Path> all = Files.walk(directory)) {
+      return all.toList();
+    }
+  }
+
   @Test
   void tellsHowItGetsOn() throws Exception {
     fill();
