@@ -135,7 +135,7 @@ final class LiveRead {
     found.removeIf(f -> f.bucket().start() < settled);
     if (!done && !found.isEmpty()) {
       // Listed after the files: a key is trusted before anything is written under it.
-      var keys = new WitnessVerifier(TrustedKeyFiles.all(log.store(), trustedKeys));
+      var keys = new WitnessVerifier(TrustedKeyFiles.forOpen(log.store(), trustedKeys));
       for (Found f : found) {
         if (!LogReader.emit(buckets.live(f, keys), delivery)) {
           done = true;

@@ -95,7 +95,7 @@ public final class LogReader {
     if (known != null && known.count() == count) {
       return known.verifier();
     }
-    var verifier = new WitnessVerifier(TrustedKeyFiles.first(log.store(), count));
+    var verifier = new WitnessVerifier(TrustedKeyFiles.forSettled(log.store(), count));
     lastVerifier = new Verifier(count, verifier);
     return verifier;
   }

@@ -51,7 +51,7 @@ public final class SegmentCursor extends Cursor {
   private LeaseTable table(int count) throws IOException {
     WitnessVerifier verifier = keys;
     if (verifier == null || keyCount != count) {
-      verifier = new WitnessVerifier(TrustedKeyFiles.first(segment.log().store(), count));
+      verifier = new WitnessVerifier(TrustedKeyFiles.forSettled(segment.log().store(), count));
       keys = verifier;
       keyCount = count;
     }

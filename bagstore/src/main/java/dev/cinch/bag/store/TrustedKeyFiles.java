@@ -42,6 +42,42 @@ public final class TrustedKeyFiles {
     return new TrustedKeys(keys);
   }
 
+  /**
+   * The keys for who reads what is settled: as {@link #first}. Where no message depends on its
+   * leases a lost key keeps nobody from reading: those before it then.
+   *
+   * @param count as the record says
+   */
+  public static TrustedKeys forSettled(StoreContext store, long count) throws IOException {
+    return messagesDependOn(store) ? first(store, count) : present(store, count);
+  }
+
+  /**
+   * The keys for who reads what is not settled: as {@link #all}, and as in {@link #forSettled}.
+   *
+   * @param least how many a record names
+   */
+  public static TrustedKeys forOpen(StoreContext store, long least) throws IOException {
+    return messagesDependOn(store) ? all(store, least) : present(store, Long.MAX_VALUE);
+  }
+
+  private static boolean messagesDependOn(StoreContext store) {
+    return store.settings().leases() == StoreSettings.Leases.REQUIRED;
+  }
+
+  /** Up to the first one that is missing. */
+  private static TrustedKeys present(StoreContext store, long count) throws IOException {
+    var keys = new ArrayList<PublicKey>();
+    try {
+      for (long n = 1; n <= count; n++) {
+        keys.add(read(store, store.layout().keys().resolve(Numbered.name(n))));
+      }
+    } catch (NoSuchFileException e) {
+      // The end of them, or one was lost.
+    }
+    return new TrustedKeys(keys);
+  }
+
   /** Reads one that a cache says is missing (rule N3). */
   private static PublicKey readListed(StoreContext store, Path path, long count)
       throws IOException {

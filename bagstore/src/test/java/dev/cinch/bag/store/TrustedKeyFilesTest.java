@@ -92,4 +92,36 @@ class TrustedKeyFilesTest {
     assertThrows(DamagedException.class, () -> TrustedKeyFiles.all(store, 0));
     assertEquals(TrustedKeys.NONE, TrustedKeyFiles.first(store, 0));
   }
+
+  @Test
+  void aLostKeyStopsNobodyWhereNoMessageDependsOnLeases() throws Exception {
+    addSecond();
+    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.forOpen(store(disk), 1));
+    disk.unlink(directory.resolve("0000000002"));
+    assertEquals(TrustedKeys.of(ONE), TrustedKeyFiles.forSettled(store(disk), 2));
+    assertEquals(TrustedKeys.of(ONE), TrustedKeyFiles.forOpen(store(disk), 2));
+    StoreSettings d = StoreSettings.DEFAULT;
+    rig =
+        Rig.memory(
+            4,
+            new StoreSettings(
+                d.bucketWidthMs(),
+                d.graceMs(),
+                d.clockAheadMs(),
+                d.clockBehindMs(),
+                d.timestampDistanceMs(),
+                d.slowAppendMs(),
+                d.longestLeaseMs(),
+                d.leaseMarginMs(),
+                d.fileMode(),
+                d.directoryMode(),
+                d.group(),
+                d.messageLimit(),
+                d.confirm(),
+                StoreSettings.Leases.REQUIRED));
+    disk = rig.disk.view(Rig.ALICE);
+    assertEquals(1, TrustedKeyFiles.add(store(disk), ONE));
+    assertThrows(DamagedException.class, () -> TrustedKeyFiles.forSettled(store(disk), 2));
+    assertThrows(DamagedException.class, () -> TrustedKeyFiles.forOpen(store(disk), 2));
+  }
 }
