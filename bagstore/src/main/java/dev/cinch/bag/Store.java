@@ -22,6 +22,7 @@ import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
@@ -127,8 +128,14 @@ public final class Store {
     // the store itself are, when its settings are published.
     fs.forceDirectory(layout.service());
     Path above = root.toAbsolutePath().getParent();
-    if (made && above != null) {
-      fs.forceDirectory(above);
+    if (above != null) {
+      try {
+        fs.forceDirectory(above); // also if it was there: nobody else may have
+      } catch (AccessDeniedException e) {
+        if (made) {
+          throw e;
+        }
+      }
     }
     long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
     var mine = new StoreIdentity(Id.random(environment.random()), now, settings);
@@ -336,6 +343,7 @@ public final class Store {
       context.fs().forceDirectory(layout.horizon());
       context.fs().forceDirectory(layout.root());
       context.fs().forceDirectory(context.layout().logs());
+      context.fs().forceDirectory(context.layout().root()); // init may have stopped before it did
       context.fresh().publish(layout.identity(), identity, context.fileMode());
       return log(name);
     }

@@ -95,6 +95,21 @@ class HorizonRulesTest {
     assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
   }
 
+  /** Or a full disk would get one more with each attempt. */
+  @Test
+  void h1_aRecordThatWasNotAskedForLeavesNoIntent() throws Exception {
+    var full = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(full);
+    ledger.append(alice().writer(Durability.SYNC), "m");
+    full.arm(
+        1,
+        Fault.ERROR_BEFORE,
+        op -> op.kind() == Kind.WRITE && op.path().toString().contains("/records/"));
+    assertThrows(IOException.class, () -> rig.settle(closer));
+    assertTrue(full.fired());
+    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+  }
+
   @Test
   void h1_aBucketMadeWhileACloserListsIsListedOrRejected() throws Exception {
     var slow = new FaultyFs(rig.disk.view(Rig.BOB));

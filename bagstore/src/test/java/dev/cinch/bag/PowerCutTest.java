@@ -12,10 +12,15 @@ import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
@@ -75,6 +80,40 @@ class PowerCutTest {
     var second = new StoreInstances(Store.open(root, environment).context());
     assertEquals(2, second.takeNumber());
     assertTrue(second.highestEarlierCeiling().isPresent());
+  }
+
+  /** Who made the store, or added a key, stopped before the name was forced. */
+  @Test
+  void whoeverReliesOnAStoreOrAKeyForcesItsName() throws Exception {
+    Rig rig = Rig.memory(5);
+    var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
+    StoreContext store = rig.open(rig.disk.view(Rig.BOB)).context().store();
+    PublicKey key = SigningKey.ofSeed(new byte[32]).publicKey();
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
+    assertThrows(
+        FaultyFs.Crash.class, () -> TrustedKeyFiles.add(rig.open(stopped).context().store(), key));
+    assertEquals(1, TrustedKeyFiles.add(store, key));
+    rig.disk.powerCut(() -> false);
+    assertEquals(TrustedKeys.of(key), TrustedKeyFiles.first(store, 1));
+
+    var time = new TestTime();
+    var disk = new MemoryFs(time);
+    var init = new FaultyFs(disk.view(Rig.ALICE));
+    init.arm(1, Fault.CRASH_AFTER, op -> op.is(FaultyFs.Kind.LINK, "store.json"));
+    Path root = Path.of("/store");
+    var random = new Random(1);
+    var name = new MachineName("m");
+    assertThrows(
+        FaultyFs.Crash.class,
+        () ->
+            Store.init(
+                root, StoreSettings.DEFAULT, new Store.Environment(init, name, time, random)));
+    var environment = new Store.Environment(disk.view(Rig.ALICE), name, time, random);
+    LogWriter writer = Store.open(root, environment).createLog(Rig.JOBS).writer(Durability.SYNC);
+    var ledger = new Ledger();
+    ledger.append(writer, "kept");
+    disk.powerCut(() -> false);
+    assertEquals(List.of("kept"), Ledger.live(Store.open(root, environment).log(Rig.JOBS)));
   }
 
   /** What a writer without SYNC made counts for nobody's durability. */

@@ -195,6 +195,8 @@ public final class HorizonAdvance {
   }
 
   private int countKeys() throws IOException {
+    // A record that names a key may not outlive it, whoever added that.
+    log.store().fs().forceDirectory(log.store().layout().keys());
     return (int)
         log.store().fresh().list(log.store().layout().keys(), log.store().fileMode()).stream()
             .filter(name -> Numbered.parse(name).isPresent())
@@ -233,10 +235,21 @@ public final class HorizonAdvance {
     if (newGroup || number % LogLayout.RECORDS_PER_GROUP == 1) {
       log.store().fs().forceDirectory(log.layout().records());
     }
-    intent.linking();
-    log.store()
-        .fresh()
-        .publish(log.layout().record(number), record.encode(), log.store().fileMode());
+    try {
+      log.store()
+          .fresh()
+          .publish(
+              log.layout().record(number),
+              record.encode(),
+              log.store().fileMode(),
+              intent::linking);
+    } catch (NoSuchFileException e) {
+      Optional<Link> passed = chain.freshTip();
+      if (passed.isPresent() && passed.get().record().number() >= number) {
+        return passed.get(); // we slept, and the directory was retired with what stood in it
+      }
+      throw e;
+    }
     Optional<Link> winner = chain.readUnlessRetired(number);
     intent.linked();
     if (winner.isEmpty()) {

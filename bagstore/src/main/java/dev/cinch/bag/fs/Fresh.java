@@ -154,12 +154,23 @@ public final class Fresh {
    * @throws IOException when the temporary file could not be written; nothing was published then
    */
   public void publish(Path name, byte[] content, int mode) throws IOException {
+    publish(name, content, mode, () -> {});
+  }
+
+  /**
+   * As {@link #publish(Path, byte[], int)}.
+   *
+   * @param linking told just before the name is asked for: from then on it may come into existence,
+   *     whatever this says
+   */
+  public void publish(Path name, byte[] content, int mode, Runnable linking) throws IOException {
     Path temporary = temporary(parent(name));
     try {
       try (StoreFile out = fs.create(temporary, mode)) {
         out.write(ByteBuffer.wrap(content));
         out.force();
       }
+      linking.run();
       try {
         fs.link(temporary, name);
       } catch (FileAlreadyExistsException e) {

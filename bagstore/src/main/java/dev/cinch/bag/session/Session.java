@@ -32,6 +32,8 @@ import dev.cinch.lease.witness.WitnessCodec;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -63,6 +65,12 @@ public final class Session implements AutoCloseable {
   private final LeaseKeeper keeper;
   private final boolean ownsKeeper;
   private final List<Holding> holdings = new CopyOnWriteArrayList<>();
+
+  /**
+   * Written to since the last release; what other sessions do to others is no matter of this one.
+   */
+  private final Set<LogWriter> used = ConcurrentHashMap.newKeySet();
+
   private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
   private final Fencing fencing;
   private final Stamps stamps;
@@ -268,6 +276,7 @@ public final class Session implements AutoCloseable {
       throws MessageRefusedException {
     LogWriter writer = writers.writer(log);
     Stamped stamped = permitting(log);
+    boolean unused = used.add(writer);
     PendingReceipt pending = writer.submit(stamped.stamp(), payload, offset, length, needsThread);
     for (Holding h : stamped.holdings()) {
       h.wrote(pending.timestamp());
@@ -348,7 +357,8 @@ public final class Session implements AutoCloseable {
   public boolean release() throws LeaseUnavailableException {
     releasing.lock();
     try {
-      writers.flush();
+      used.forEach(LogWriter::flush);
+      used.clear();
       return releaseAll();
     } finally {
       releasing.unlock();

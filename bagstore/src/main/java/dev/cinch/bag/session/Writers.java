@@ -63,16 +63,19 @@ public final class Writers implements AutoCloseable {
   }
 
   private void forAll(Consumer<LogWriter> action) {
-    RuntimeException failure = null;
+    Throwable failure = null;
     for (LogWriter writer : byLog.values()) {
       try {
         action.accept(writer);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         failure = e;
       }
     }
-    if (failure != null) {
-      throw failure;
+    if (failure instanceof Error e) {
+      throw e;
+    }
+    if (failure instanceof RuntimeException e) {
+      throw e;
     }
   }
 }

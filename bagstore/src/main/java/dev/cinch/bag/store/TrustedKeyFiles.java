@@ -136,6 +136,7 @@ public final class TrustedKeyFiles {
       List<Long> numbers = numbers(store.fs().list(store.layout().keys()));
       for (long n : numbers) {
         if (read(store, store.layout().keys().resolve(Numbered.name(n))).equals(key)) {
+          store.fs().forceDirectory(store.layout().keys()); // whoever added it may have stopped
           return n;
         }
       }

@@ -1,5 +1,7 @@
 package dev.cinch.bag.write;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.close.HorizonAdvance;
@@ -13,6 +15,8 @@ import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Appends messages to one log, from any number of threads (section 2).
@@ -30,6 +34,8 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class LogWriter implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LogWriter.class);
+
   /** Messages wait for room once so many bytes wait to be written. */
   private static final int MAX_QUEUED_BYTES = 8 << 20;
 
@@ -53,9 +59,16 @@ public final class LogWriter implements AutoCloseable {
   private final Condition work = lock.newCondition();
   private final Condition room = lock.newCondition();
   private final ArrayDeque<PendingBatch> queue = new ArrayDeque<>();
+
+  /** Written, maybe, and without a verdict yet. */
+  private final ArrayDeque<PendingBatch> unclear = new ArrayDeque<>();
+
   private final ArrayDeque<ByteBuffer> spare = new ArrayDeque<>();
   private long queuedBytes;
+
+  /** Taken off the queue, and without an outcome. */
   private int unresolved;
+
   private boolean committing;
   private boolean closed;
   private @Nullable Throwable failure;
@@ -139,23 +152,28 @@ public final class LogWriter implements AutoCloseable {
         room.awaitUninterruptibly();
       }
       refuseIfClosed();
+      if (needsThread) {
+        startBackground(); // where no thread can be had, before anything is in the queue
+      }
       long timestamp = timestamp(stamp);
-      refuseIfClosed(); // meanwhile, if the clock was waited for
       PendingBatch last = queue.peekLast();
       boolean joins =
           last != null && last.bucket.contains(timestamp) && last.hasRoom(stamp, length);
       PendingBatch batch = joins ? last : newBatch(timestamp);
-      int before = batch.messages.position();
-      int index = batch.add(timestamp, stamp, payload, offset, length);
-      queuedBytes += batch.messages.position() - before;
+      long before = batch.bytes;
+      var receipt = new PendingReceipt(this, batch, batch.count, timestamp);
+      batch.add(timestamp, stamp, payload, offset, length);
       if (!joins) {
         queue.addLast(batch); // only now that it has a message: readers know no empty batch
       }
+      // From here on nothing can fail: a message that is on its way is one that the caller knows
+      // of.
+      queuedBytes += batch.bytes - before;
       batch.needsThread |= needsThread;
       if (needsThread && !committing && batch.waiters == 0) {
-        wakeBackground();
+        work.signal();
       }
-      return new PendingReceipt(this, batch, index, timestamp);
+      return receipt;
     } finally {
       lock.unlock();
     }
@@ -196,6 +214,7 @@ public final class LogWriter implements AutoCloseable {
         } finally {
           lock.lock();
         }
+        refuseIfClosed();
       }
     } finally {
       if (interrupted) {
@@ -225,18 +244,18 @@ public final class LogWriter implements AutoCloseable {
         Bucket.of(timestamp, log.bucketWidth()), lock.newCondition(), spare.pollFirst());
   }
 
-  private void wakeBackground() {
+  private void startBackground() {
     if (background == null) {
       Thread t = new Thread(this::runBackground, "cinch-commit-" + log.layout().name());
       t.setDaemon(true);
       t.start();
       background = t; // not before: where no thread can be had now, another one may be later
     }
-    work.signal();
   }
 
   /**
-   * Waits until a batch has its outcome, committing it or others before it where nobody else does.
+   * Waits until a batch has its outcome: writes it, and those before it, where nobody else does,
+   * and finds out what became of it where that is unclear.
    */
   void drive(PendingBatch batch) {
     if (batch.outcome != null) {
@@ -244,13 +263,19 @@ public final class LogWriter implements AutoCloseable {
     }
     lock.lock();
     try {
-      batch.waiters++;
       while (batch.outcome == null) {
         if (failure != null) {
           throw failed();
         }
-        if (committing || queue.isEmpty()) {
-          batch.done.awaitUninterruptibly();
+        if (batch.unclear != null && !batch.resolving) {
+          resolve(batch);
+        } else if (committing || queue.isEmpty() || batch.unclear != null) {
+          batch.waiters++;
+          try {
+            batch.done.awaitUninterruptibly();
+          } finally {
+            batch.waiters--;
+          }
         } else {
           commitNext();
         }
@@ -271,10 +296,18 @@ public final class LogWriter implements AutoCloseable {
     lock.lock();
     try {
       while (failure == null && (!closed || !queue.isEmpty())) {
-        if (committing || queue.isEmpty()) {
-          work.awaitUninterruptibly();
-        } else {
+        PendingBatch unclear = unresolvedBatch();
+        if (!committing && !queue.isEmpty()) {
           commitNext();
+        } else if (unclear != null) {
+          background = null; // another one goes on with what comes meanwhile
+          resolve(unclear);
+          if (background != null) {
+            return;
+          }
+          background = Thread.currentThread();
+        } else {
+          work.awaitUninterruptibly();
         }
       }
     } finally {
@@ -282,13 +315,21 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
+  /** One of unclear fate that nobody looks after; null if there is none. */
+  private @Nullable PendingBatch unresolvedBatch() {
+    for (PendingBatch b : unclear) {
+      if (!b.resolving) {
+        return b;
+      }
+    }
+    return null;
+  }
+
   /** Called with the lock, which is released while the batch is written. */
   private void commitNext() {
     PendingBatch batch = queue.removeFirst();
-    int bytes = batch.messages.position();
     committing = true;
     unresolved++;
-    Outcome outcome;
     boolean interrupted = false;
     try {
       lock.unlock();
@@ -300,43 +341,66 @@ public final class LogWriter implements AutoCloseable {
       } finally {
         lock.lock();
         committing = false;
-        wakeNext();
       }
       settle(batch, attempt);
       if (attempt instanceof Attempt.Known known) {
-        outcome = known.outcome();
+        resolved(batch, known.outcome());
       } else {
-        lock.unlock(); // others go on, under a new incarnation, while this one waits for its
-        // verdict
-        try {
-          outcome = verdicts.resolve((Attempt.Unknown) attempt);
-        } finally {
-          lock.lock();
-        }
+        // Others go on, under a new incarnation; who waits for this one looks after its verdict.
+        batch.unclear = (Attempt.Unknown) attempt;
+        unclear.addLast(batch);
+        batch.done.signalAll();
+        room.signalAll();
       }
+      wakeNext();
     } catch (RuntimeException | Error e) {
-      // A fault of ours or the end of the process: nobody may be told anything about this batch.
-      failure = e;
-      closed = true;
-      unresolved--;
-      batch.done.signalAll();
-      queue.forEach(b -> b.done.signalAll());
-      work.signalAll();
-      room.signalAll();
+      fail(e);
       throw e;
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  /** Called with the lock, which is released while the verdict is waited for: append, step 5. */
+  private void resolve(PendingBatch batch) {
+    batch.resolving = true;
+    try {
+      Outcome outcome;
+      lock.unlock();
+      try {
+        outcome = verdicts.resolve(requireNonNull(batch.unclear));
+      } finally {
+        lock.lock();
+      }
+      boolean unused = unclear.remove(batch);
+      resolved(batch, outcome);
+    } catch (RuntimeException | Error e) {
+      fail(e);
+      throw e;
+    }
+  }
+
+  private void resolved(PendingBatch batch, Outcome outcome) {
     batch.outcome = outcome;
     unresolved--;
-    queuedBytes -= bytes;
+    queuedBytes -= batch.bytes;
     if (spare.size() < MAX_SPARE_BUFFERS
         && batch.messages.capacity() <= 2 * PendingBatch.MAX_BYTES) {
       spare.addFirst(batch.messages);
     }
     batch.done.signalAll();
+    room.signalAll();
+  }
+
+  /** A fault of ours or the end of the process: nobody may be told anything any more. */
+  private void fail(Throwable e) {
+    failure = e;
+    closed = true;
+    queue.forEach(b -> b.done.signalAll());
+    unclear.forEach(b -> b.done.signalAll());
+    work.signalAll();
     room.signalAll();
   }
 
@@ -359,8 +423,17 @@ public final class LogWriter implements AutoCloseable {
       }
       needsThread |= b.needsThread;
     }
+    for (PendingBatch b : unclear) {
+      needsThread |= b.needsThread && !b.resolving;
+    }
     if (needsThread) {
-      wakeBackground();
+      try {
+        startBackground();
+      } catch (OutOfMemoryError e) {
+        // Whoever looks after a verdict now goes on with it afterwards, or the next caller does.
+        LOG.warn("no thread can be had to append to {}: {}", log.layout().name(), e.toString());
+      }
+      work.signal();
     }
   }
 
@@ -371,46 +444,50 @@ public final class LogWriter implements AutoCloseable {
    *     nobody knows, so leases that it was written under must not be given back
    */
   public void flush() {
-    while (true) {
-      PendingBatch last;
-      lock.lock();
-      try {
-        last = queue.peekLast();
-        if (last == null) {
-          while (unresolved > 0 && failure == null) {
-            room.awaitUninterruptibly();
-          }
-          if (failure != null) {
-            throw failed();
-          }
-          return;
+    for (PendingBatch next = last(); next != null; next = last()) {
+      drive(next);
+    }
+  }
+
+  /** One whose outcome comes after those of others; null once all have theirs. */
+  private @Nullable PendingBatch last() {
+    lock.lock();
+    try {
+      while (true) {
+        if (failure != null) {
+          throw failed();
         }
-      } finally {
-        lock.unlock();
+        PendingBatch last = queue.isEmpty() ? unresolvedBatch() : queue.peekLast();
+        if (last != null || unresolved == 0) {
+          return last;
+        }
+        room.awaitUninterruptibly();
       }
-      drive(last);
+    } finally {
+      lock.unlock();
     }
   }
 
   /**
-   * Flushes; then every further message is refused, and the data file is left to others where it is
-   * shared.
+   * Refuses every further message, flushes, and leaves the data file to others where it is shared.
    *
    * @throws IllegalStateException as {@link #flush}; it is closed all the same
    */
   @Override
   public void close() {
+    lock.lock();
+    try {
+      closed = true;
+      work.signalAll();
+      room.signalAll();
+    } finally {
+      lock.unlock();
+    }
     try {
       flush();
     } finally {
       lock.lock();
       try {
-        closed = true;
-        work.signalAll();
-        room.signalAll();
-        while (failure == null && (unresolved > 0 || !queue.isEmpty())) {
-          room.awaitUninterruptibly(); // what came in since the flush, by the threads that wait
-        }
         if (!committing) {
           appender.release();
         }

@@ -27,6 +27,8 @@ final class PendingBatch {
   final Bucket bucket;
   final Condition done;
   final List<LeaseStamp> stamps = new ArrayList<>(1);
+
+  /** Threads that stand and can be woken to write it. */
   int waiters;
 
   /** Whether one of its messages was handed over by somebody who does not come back for it. */
@@ -34,11 +36,21 @@ final class PendingBatch {
 
   ByteBuffer messages;
   int count;
+
+  /** What its messages take, with their heads. */
+  long bytes;
+
   long first;
   long last;
   private int lastStamp;
   private long leaseBytes;
   volatile @Nullable Outcome outcome;
+
+  /** What is known of it while only the closed bucket can tell its fate; null before. */
+  BucketAppender.Attempt.@Nullable Unknown unclear;
+
+  /** Whether somebody looks after its verdict. */
+  boolean resolving;
 
   /** What became of the batch. */
   sealed interface Outcome {
@@ -65,11 +77,8 @@ final class PendingBatch {
         && (leaseBytes + stamp.bytes() <= MAX_LEASE_BYTES || stamps.contains(stamp));
   }
 
-  /**
-   * Adds a message and gives its index in the batch. If it fails, for want of memory, the batch is
-   * as it was.
-   */
-  int add(long timestamp, LeaseStamp stamp, byte[] payload, int offset, int length) {
+  /** Adds a message. If it fails, for want of memory, the batch is as it was. */
+  void add(long timestamp, LeaseStamp stamp, byte[] payload, int offset, int length) {
     int needed = messages.position() + Frame.MESSAGE_OVERHEAD + length;
     if (needed > messages.capacity()) {
       int capacity = Math.max(needed, Math.min(messages.capacity() * 4, 2 * MAX_BYTES));
@@ -85,7 +94,8 @@ final class PendingBatch {
       first = timestamp;
     }
     last = timestamp;
-    return count++;
+    bytes += Frame.MESSAGE_OVERHEAD + length;
+    count++;
   }
 
   private int numberOf(LeaseStamp stamp) {

@@ -105,6 +105,29 @@ class SessionThreadsTest extends SessionRig {
     assertEquals(LeaseInfo.State.HELD, service.show(NAME).orElseThrow().state());
   }
 
+  @Test
+  void l2_whatBefallsOtherSessionsOfTheSameWritersStopsNoRelease() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Store store = store(fs, rig.time, "a");
+    Log jobs = store.log(Rig.JOBS);
+    Log other = store.createLog(new LogName("other"));
+    var writers = new Writers(store, Durability.SYNC);
+    LeaseKeeper idle = LeaseKeeper.stepped(rig.time);
+    try (Session session = Session.open(writers, service, "a", idle)) {
+      session.acquire(NAMES, LEASE);
+      committed(session.append(jobs, bytes("m")));
+      fs.before(
+          op -> {
+            if (op.is(Kind.FORCE, ".log")) {
+              throw new OutOfMemoryError("made by a test");
+            }
+          });
+      assertThrows(OutOfMemoryError.class, () -> writers.writer(other).append(bytes("m")));
+      assertTrue(session.end());
+    }
+    assertThrows(IllegalStateException.class, writers::close);
+  }
+
   /** The watermark is of the timestamps of one Store object. */
   @Test
   void l2_logsOfAnotherStoreObjectAreRefused() throws Exception {

@@ -59,7 +59,7 @@ public class EncodeMicro {
   public long encode() {
     var batch = new PendingBatch(bucket, done, recycled);
     for (int i = 0; i < messages; i++) {
-      int unused = batch.add(i, LeaseStamp.NONE, payload, 0, payload.length);
+      batch.add(i, LeaseStamp.NONE, payload, 0, payload.length);
     }
     encoder.encode(batch, file, header);
     recycled = batch.messages;

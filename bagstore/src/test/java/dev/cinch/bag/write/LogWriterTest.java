@@ -42,6 +42,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.BeforeEach;
@@ -110,7 +111,7 @@ class LogWriterTest {
     LeaseStamp second = stampOf(first.witnesses().size());
     var batch = new PendingBatch(bucket(), new ReentrantLock().newCondition(), null);
     assertTrue(batch.hasRoom(first, 1));
-    assertEquals(0, batch.add(1, first, new byte[1], 0, 1));
+    batch.add(1, first, new byte[1], 0, 1);
     assertTrue(batch.hasRoom(first, 1), "its witnesses are there already");
     assertTrue(batch.hasRoom(LeaseStamp.NONE, 1));
     assertFalse(batch.hasRoom(second, 1));
@@ -167,6 +168,64 @@ class LogWriterTest {
     first.join();
     second.join();
     assertInstanceOf(Receipt.Committed.class, later.await());
+  }
+
+  /** The first write fails, and its verdict waits until the test says so. */
+  private CountDownLatch unclear(Semaphore go) {
+    var resolving = new CountDownLatch(1);
+    var written = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log") && written.compareAndSet(false, true)) {
+            throw new IOException("made by a test");
+          }
+          String path = op.path().toString();
+          boolean intent = path.contains("/intents/") && !path.contains("/tmp-");
+          if (op.kind() == Kind.CREATE && intent && resolving.getCount() > 0) {
+            resolving.countDown();
+            go.acquireUninterruptibly();
+          }
+        });
+    return resolving;
+  }
+
+  @Test
+  void aMessageOfUnclearFateHoldsUpNoneThatNobodyWaitsFor() throws Exception {
+    for (boolean waited : new boolean[] {false, true}) {
+      start();
+      var go = new Semaphore(0);
+      CountDownLatch resolving = unclear(go);
+      PendingReceipt first = writer.submit(LeaseStamp.NONE, new byte[1], 0, 1, !waited);
+      var waiter = new Thread(() -> assertInstanceOf(Receipt.Rejected.class, first.await()));
+      if (waited) {
+        waiter.start();
+      }
+      resolving.await();
+      long before = writer.queuedBytes();
+      PendingReceipt second = writer.submit(LeaseStamp.NONE, new byte[1], 0, 1, true);
+      while (writer.queuedBytes() > before) {
+        Thread.onSpinWait();
+      }
+      assertInstanceOf(Receipt.Committed.class, second.await());
+      go.release();
+      assertInstanceOf(Receipt.Rejected.class, first.await());
+      if (waited) {
+        waiter.join();
+      }
+      writer.close();
+    }
+  }
+
+  @Test
+  void whoWaitsForOneMessageDoesNotWaitForTheVerdictOfAnother() throws Exception {
+    CountDownLatch resolving = unclear(new Semaphore(1));
+    PendingReceipt first = submit("first");
+    rig.time.advanceNanos(log.context().bucketWidth()); // another bucket
+    assertInstanceOf(Receipt.Committed.class, writer.append(new byte[1]));
+    assertEquals(1, resolving.getCount());
+    writer.flush();
+    assertEquals(0, resolving.getCount(), "who flushes looks after all of them");
+    assertInstanceOf(Receipt.Rejected.class, first.await());
   }
 
   /** Its caller waits for the clock while somebody closes the writer. */
