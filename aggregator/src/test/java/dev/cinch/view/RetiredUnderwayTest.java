@@ -20,6 +20,7 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,6 +29,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Readers, closers and sleepers whose buckets and records go while they are at work: rules R1 to
@@ -99,8 +102,9 @@ class RetiredUnderwayTest {
   }
 
   /** Who linked a record below a checkpoint has settled nothing by it, and goes on above. */
-  @Test
-  void r2_aSleeperThatLinkedARetiredRecordSettlesWhatIsLeft() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true}) // whether its temporary file was swept, too
+  void r2_aSleeperThatLinkedARetiredRecordSettlesWhatIsLeft(boolean swept) throws Exception {
     Rig rig = rig(15, 2);
     Log log = open(rig);
     long width = log.context().bucketWidth();
@@ -119,6 +123,9 @@ class RetiredUnderwayTest {
             advance(log, tip + 2 * width);
             aggregate(rig);
             assertEquals(3, new Retention(log, Duration.ZERO).run().records());
+            if (swept) {
+              throw new NoSuchFileException(op.path().toString());
+            }
           }
         });
     advance(sleeper, tip + 5 * width);
