@@ -6,11 +6,11 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.OptionalLong;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,9 +37,10 @@ final class InstanceGuard {
   private final long startedAt;
   private final long startedMonotonic;
   private final boolean quarantined;
-  private final ReentrantLock lock = new ReentrantLock();
+  private final SignedClock clock;
+  private final RegistryTurn turn;
 
-  /** What kind of error was logged and has not passed; guarded by the lock. */
+  /** What kind of error was logged and has not passed; of whoever has the turn. */
   private @Nullable Class<?> trouble;
 
   private volatile long published = Long.MIN_VALUE;
@@ -47,6 +48,9 @@ final class InstanceGuard {
   private volatile boolean lookFirst;
   private volatile long lastAlive;
   private volatile long retryAt;
+
+  /** How often the registry failed; written by whoever has the turn. */
+  private volatile long failures;
 
   /**
    * Takes a number and learns what earlier instances may have signed.
@@ -56,6 +60,8 @@ final class InstanceGuard {
    *     be over and fenced
    * @param longestNanos the longest lease
    * @param aheadNanos how far above the longest lease ceilings are published
+   * @param clock the service's time, which is trusted once the registry has compared it
+   * @param start a reading of it, when the instance was started
    * @throws IOException if the registry can't be reached, or the clock is off; in that case no
    *     number was taken
    */
@@ -64,11 +70,14 @@ final class InstanceGuard {
       boolean fresh,
       long longestNanos,
       long aheadNanos,
+      SignedClock clock,
       Reading start)
       throws IOException {
     this.registry = registry;
     this.longestNanos = longestNanos;
     this.aheadNanos = aheadNanos;
+    this.clock = clock;
+    this.turn = new RegistryTurn(() -> clock.read().monotonic());
     this.startedAt = start.now();
     this.startedMonotonic = start.monotonic();
     this.lastAlive = start.monotonic();
@@ -79,6 +88,7 @@ final class InstanceGuard {
       number = registry.takeNumber();
       earlierCeiling = registry.highestEarlierCeiling();
       quarantined = earlierCeiling.isPresent();
+      clock.trust(start);
     } else {
       number = Math.max(1, start.now() / 1_000_000);
       // All that can be known: what an instance with a clock like ours had signed when we started.
@@ -132,7 +142,7 @@ final class InstanceGuard {
     noteAlive(at);
     long wanted = at.now() + durationNanos;
     if (lookFirst || published < wanted) {
-      lock.lock();
+      turn.take();
       try {
         if (lookFirst) {
           look(registry);
@@ -146,7 +156,7 @@ final class InstanceGuard {
             "the lease service can't publish a ceiling in the store; it says: " + e.getMessage(),
             RETRY_AFTER);
       } finally {
-        lock.unlock();
+        turn.end();
       }
     } else if (isDue(at)) {
       publishEarly(registry, at);
@@ -172,7 +182,7 @@ final class InstanceGuard {
   }
 
   private void publishEarly(InstanceRegistry to, Reading at) {
-    if (!lock.tryLock()) {
+    if (!turn.takeIfFree()) {
       return; // Another thread is at it, and the present ceiling still serves.
     }
     try {
@@ -183,7 +193,7 @@ final class InstanceGuard {
       retryAt = at.monotonic() + RETRY_AFTER;
       failed(e);
     } finally {
-      lock.unlock();
+      turn.end();
     }
   }
 
@@ -205,31 +215,49 @@ final class InstanceGuard {
   }
 
   /**
-   * Whether a wall clock that jumped ahead is right all the same: the machine slept, or its clock
-   * was set. Does I/O, at most once in a while when the answer is no.
+   * The time to go by when the wall clock was found to have jumped ahead. That clock may be right
+   * all the same: the machine slept, or its clock was set. Does I/O, at most once in a while when
+   * the clock is wrong.
+   *
+   * <p>While one thread does the I/O the others wait for what it finds: a call that went on with
+   * the old time would be refused a watermark that is right, and be granted an expiry too early.
+   * They wait no longer than {@link RegistryTurn#PATIENCE} though, since a store that hangs must
+   * not make all renewals hang that need nothing from it; then the service's time goes on by the
+   * monotonic clock, as it does when the clock is wrong.
    */
-  boolean approves(Reading jumped) {
+  Reading afterJump(Reading jumped) {
     if (registry == null) {
-      return true;
+      return jumped; // Never so: without a registry no clock is trusted, and all are followed.
     }
-    if (jumped.monotonic() - retryAt < 0 || !lock.tryLock()) {
-      return false; // The service's time goes on without it.
+    long failedBefore = failures; // Before the time of the retry, which is written before it.
+    if (jumped.monotonic() - retryAt < 0) {
+      return jumped;
+    }
+    if (!turn.takeSoon()) {
+      return clock.read();
     }
     try {
-      registry.checkClock(jumped.wall());
+      Reading again = clock.read();
+      if (!again.jumped() || failures != failedBefore) {
+        return again; // Whoever was waited for has looked.
+      }
+      registry.checkClock(again.wall());
+      clock.trust(again);
       succeeded();
-      return true;
+      return clock.read();
     } catch (IOException | UncheckedIOException e) {
-      retryAt = jumped.monotonic() + RETRY_AFTER;
+      Reading after = clock.read(); // The failure may have taken longer than the retry is put off.
+      retryAt = after.monotonic() + RETRY_AFTER;
       failed(e);
-      return false;
+      return after;
     } finally {
-      lock.unlock();
+      turn.end();
     }
   }
 
-  /** Says so once, and again when the reason is another one. Under the lock. */
+  /** Says so once, and again when the reason is another one. With the turn. */
   private void failed(Exception e) {
+    failures++;
     if (!e.getClass().equals(trouble)) {
       trouble = e.getClass();
       log.warn(

@@ -65,10 +65,8 @@ public final class MemoryLeaseService implements LeaseService {
             b.fresh,
             longestLeaseMs * NANOS_PER_MS,
             b.ceilingAheadMs * NANOS_PER_MS,
+            clock,
             start);
-    if (guard.hasCeilings()) {
-      clock.trust(start); // The guard had it compared with the store's.
-    }
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowingAhead(b.registry.timestampsAheadNanos());
     table = new LeaseTable(limits, guard.number(), guard.origin(), b.random);
@@ -223,7 +221,7 @@ public final class MemoryLeaseService implements LeaseService {
   public void release(Id id, LeaseReport report) throws LeaseRefusedException {
     Requests.check(report);
     guard.requireLatest();
-    table.release(id, report, clock.read().now());
+    table.release(id, report, read().now());
   }
 
   @Override
@@ -285,11 +283,7 @@ public final class MemoryLeaseService implements LeaseService {
   /** The clocks, for what may do I/O: a wall clock that jumped ahead is looked at. */
   private Reading read() {
     Reading at = clock.read();
-    if (!at.jumped() || !guard.approves(at)) {
-      return at;
-    }
-    clock.trust(at);
-    return clock.read();
+    return at.jumped() ? guard.afterJump(at) : at;
   }
 
   private void requireGranting(Reading at) throws LeaseRefusedException {

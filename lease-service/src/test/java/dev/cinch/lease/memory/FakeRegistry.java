@@ -22,7 +22,10 @@ final class FakeRegistry implements InstanceRegistry {
 
   final Store store;
   final List<String> calls = new ArrayList<>();
-  boolean broken;
+  volatile boolean broken;
+
+  /** Run by each comparison of clocks, before its answer. */
+  volatile Runnable whileChecking = () -> {};
 
   long aheadNanos;
 
@@ -37,6 +40,7 @@ final class FakeRegistry implements InstanceRegistry {
 
   @Override
   public void checkClock(long wall) throws IOException {
+    whileChecking.run();
     if (broken) {
       throw new IOException("stale file handle");
     }
