@@ -167,7 +167,8 @@ public final class HeldLease {
   }
 
   /**
-   * Renews at once, to add logs or to report that a fence was passed.
+   * Renews at once, to add logs or to report that a fence was passed. If it was to add logs and
+   * failed, and the leases are not lost, they are renewed when they were to be.
    *
    * @return the renewed grant
    * @throws LeaseRefusedException if the service refused; if {@code NOT_HELD} or {@code SUPERSEDED}
@@ -179,12 +180,22 @@ public final class HeldLease {
       try {
         return call(() -> service.renew(id(), settings.durationMs(), addLogs, reports.get()));
       } catch (LeaseRefusedException e) {
-        retryIn(e.retryAfterMs());
+        putOff(addLogs, e.retryAfterMs());
         throw e;
       } catch (LeaseUnavailableException e) {
-        retryIn(0);
+        putOff(addLogs, 0);
         throw e;
       }
+    }
+  }
+
+  /**
+   * After a renewal that failed. One that was to add logs says nothing about those that add none,
+   * which may well succeed; whoever tries it again and again would put them off for ever.
+   */
+  private void putOff(LogSet addLogs, long retryAfterMs) {
+    if (addLogs.isEmpty()) {
+      retryIn(retryAfterMs);
     }
   }
 

@@ -172,6 +172,37 @@ final class HeldLeaseTest {
     staysHeldFor(lease, 30_000);
   }
 
+  @Test
+  void aRenewalThatIsRefusedForItsLogsPutsOffNoOrdinaryOne() throws Exception {
+    HeldLease lease = hold();
+    var tooMany = new ArrayList<Id>();
+    for (int i = 0; i < 1_001; i++) {
+      tooMany.add(new Id(9, i));
+    }
+    for (int i = 0; i < 200; i++) {
+      var refused =
+          assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.of(tooMany)));
+      assertEquals(LeaseRefusedException.Reason.INVALID, refused.reason(), refused.getMessage());
+      long unused = lease.doWork(rig.time.monotonicNanos());
+      rig.time.advanceMs(200);
+    }
+    assertEquals(HeldLease.State.HELD, lease.state());
+  }
+
+  @Test
+  void aRenewalWithLogsThatGetsNoAnswerPutsOffNoOrdinaryOne() throws Exception {
+    HeldLease lease = hold();
+    LogSet logs = LogSet.of(List.of(new Id(5, 5)));
+    for (int i = 0; i < 200; i++) {
+      service.down = true;
+      assertThrows(LeaseUnavailableException.class, () -> lease.renew(logs));
+      service.down = false;
+      long unused = lease.doWork(rig.time.monotonicNanos());
+      rig.time.advanceMs(200);
+    }
+    assertEquals(HeldLease.State.HELD, lease.state());
+  }
+
   private void staysHeldFor(HeldLease lease, long ms) {
     long end = rig.time.monotonicNanos() + ms * MS;
     while (rig.time.monotonicNanos() < end) {
