@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * any thread, {@link #step} from one at a time.
  */
 final class Renewals {
-  /** How soon a lease is looked after again whose report or listener failed, nanoseconds. */
+  /** How soon a lease is looked after again whose renewal was not made, nanoseconds. */
   private static final long RETRY_NANOS = 50_000_000L;
 
   private static final Logger log = LoggerFactory.getLogger(Renewals.class);
@@ -125,15 +125,18 @@ final class Renewals {
   }
 
   private void work(Kept kept) {
+    long now = time.monotonicNanos();
+    kept.next =
+        now + RETRY_NANOS; // Whatever is thrown: a time that has passed is planned for ever.
     try {
-      long next = kept.lease.doWork(time.monotonicNanos());
+      long next = kept.lease.doWork(now);
       if (next == Long.MAX_VALUE) {
         leases.remove(kept.lease);
       }
       kept.next = next;
-    } catch (RuntimeException e) {
-      failed(kept.lease, e);
+    } catch (RuntimeException | VirtualMachineError e) {
       kept.next = time.monotonicNanos() + RETRY_NANOS;
+      failed(kept.lease, e);
     } finally {
       ended(kept);
       wake.run();
@@ -151,16 +154,16 @@ final class Renewals {
   private static void expire(HeldLease lease, long now) {
     try {
       lease.expire(now);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | VirtualMachineError e) {
       failed(lease, e);
     }
   }
 
   /**
-   * A report or a listener failed. The others' leases must not expire for it; this one's deadline
-   * still decides.
+   * A report or a listener failed, or there was no memory or no thread for the request. The others'
+   * leases must not expire for it; this one's deadline still decides.
    */
-  private static void failed(HeldLease lease, RuntimeException e) {
+  private static void failed(HeldLease lease, Throwable e) {
     log.error("renewing {} failed", lease.witnesses().get(0).witness().name(), e);
   }
 }

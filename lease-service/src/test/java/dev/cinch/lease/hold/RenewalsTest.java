@@ -1,6 +1,7 @@
 package dev.cinch.lease.hold;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Grant;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Renewing many leases: which when, with a clock and an executor that the test moves. */
@@ -29,6 +31,10 @@ final class RenewalsTest {
   private final Map<Id, Integer> renewed = new HashMap<>();
   private final List<String> losses = new ArrayList<>();
   private int woken;
+
+  /** What renewals and listeners throw. */
+  private @Nullable Error thrown;
+
   private final Renewals renewals = new Renewals(rig.time, started::add, PARALLEL, () -> woken++);
 
   @Test
@@ -190,6 +196,58 @@ final class RenewalsTest {
   }
 
   @Test
+  void aRenewalForWhichTheMachineLacksSomethingIsTriedAgainSoonButNotAtOnce() throws Exception {
+    HeldLease lease = hold("a");
+    renewals.add(lease);
+    rig.time.advanceMs(5_000);
+    for (Error e : List.of(new OutOfMemoryError("no native thread"), new StackOverflowError())) {
+      thrown = e;
+      for (int i = 0; i < 3; i++) {
+        long unused = renewals.step();
+        runNext();
+        long wait = renewals.step();
+        assertTrue(wait > 0 && wait <= 50 * MS, "" + wait);
+        assertEquals(0, started.size());
+        rig.time.advanceNanos(wait);
+      }
+    }
+    thrown = new AssertionError("not the machine's fault"); // is seen, and planned no sooner
+    long again = renewals.step();
+    assertThrows(AssertionError.class, started.remove()::run);
+    again = renewals.step();
+    assertTrue(again > 0 && again <= 50 * MS, "" + again);
+    rig.time.advanceNanos(again);
+    assertEquals(7, woken);
+    thrown = null;
+    long unused = settle();
+    assertEquals(1, renewed.size());
+    assertEquals(HeldLease.State.HELD, lease.state());
+  }
+
+  @Test
+  void aLossWhoseListenerLacksSomethingEndsNoPlanning() throws Exception {
+    HeldLease first = hold("a");
+    renewals.add(first);
+    renewals.add(hold("b"));
+    thrown = new OutOfMemoryError("no native thread");
+    rig.time.advanceMs(Rig.LEASE_MS);
+    try {
+      assertEquals(Long.MAX_VALUE, renewals.step());
+    } catch (OutOfMemoryError e) {
+      throw new AssertionError("it ends the thread that plans", e); // else JUnit's, too
+    }
+    assertEquals(2, losses.size());
+  }
+
+  private void runNext() {
+    try {
+      started.remove().run();
+    } catch (VirtualMachineError e) {
+      throw new AssertionError("it ends the thread that renews", e); // else JUnit's, too
+    }
+  }
+
+  @Test
   void closedOnesAreForgotten() throws Exception {
     HeldLease lease = hold("a");
     renewals.add(lease);
@@ -220,6 +278,7 @@ final class RenewalsTest {
           public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
               throws dev.cinch.lease.LeaseRefusedException,
                   dev.cinch.lease.LeaseUnavailableException {
+            fail();
             Grant grant = super.renew(id, durationMs, addLogs, report);
             renewed.merge(id, 1, Integer::sum);
             return grant;
@@ -231,7 +290,16 @@ final class RenewalsTest {
         SETTINGS,
         request,
         () -> LeaseReport.NOTHING,
-        (lease, why) -> losses.add(name),
+        (lease, why) -> {
+          losses.add(name);
+          fail();
+        },
         new Random(name.hashCode()));
+  }
+
+  private void fail() {
+    if (thrown != null) {
+      throw thrown;
+    }
   }
 }
