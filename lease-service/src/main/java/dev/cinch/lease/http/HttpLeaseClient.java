@@ -36,7 +36,8 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link LeaseService} at the other end of HTTP (docs/lease-api.md). Thread-safe.
+ * A {@link LeaseService} at the other end of HTTP (docs/lease-api.md). Thread-safe. Make one and
+ * keep it: it has a few daemon threads, which end a while after it is no longer referred to.
  *
  * <p>A call whose answer is lost is sent once more, which its id makes harmless. Witnesses are
  * checked to be well-formed and to say what the answer says, not for their signatures: whoever acts
@@ -57,6 +58,7 @@ public final class HttpLeaseClient implements LeaseService {
                 HttpClient.newBuilder()
                     .version(HttpClient.Version.HTTP_1_1)
                     .followRedirects(HttpClient.Redirect.NEVER)
+                    .executor(ClientThreads.start())
                     .connectTimeout(b.connectTimeout))
             .build();
     base = b.base;
@@ -110,14 +112,17 @@ public final class HttpLeaseClient implements LeaseService {
       return this;
     }
 
-    /** Changes the underlying client, for TLS say. */
+    /**
+     * Changes the underlying client, for TLS say. With an executor that starts threads when it
+     * needs them, one that can't be started may end the client for good.
+     */
     @CanIgnoreReturnValue
     public Builder http(UnaryOperator<HttpClient.Builder> http) {
       this.http = http;
       return this;
     }
 
-    /** Connects to nothing yet. */
+    /** Starts its threads, and connects to nothing yet. */
     @CheckReturnValue
     public HttpLeaseClient build() {
       return new HttpLeaseClient(this);

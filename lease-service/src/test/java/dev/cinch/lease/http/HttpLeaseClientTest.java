@@ -28,12 +28,15 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -130,7 +133,7 @@ final class HttpLeaseClientTest {
 
   @Test
   void aThousandNamesOfTheLongestFit() throws Exception {
-    var names = new java.util.ArrayList<LeaseName>();
+    var names = new ArrayList<LeaseName>();
     for (int i = 0; i < 1_000; i++) {
       names.add(new LeaseName("x".repeat(251) + (1_000 + i)));
     }
@@ -254,6 +257,23 @@ final class HttpLeaseClientTest {
         assertThrows(LeaseUnavailableException.class, () -> asked.acquire(request), bad);
       }
     }
+  }
+
+  @Test
+  void requestsStartNoThreads() throws Exception {
+    var builders = new ArrayList<HttpClient.Builder>();
+    HttpLeaseClient asked =
+        HttpLeaseClient.builder(server.uri())
+            .http(
+                b -> {
+                  builders.add(b);
+                  return b;
+                })
+            .build();
+    assertEquals(rig.service.now(), asked.now());
+    // One made by the same builder, since that says which executor it has.
+    Executor threads = builders.get(0).build().executor().orElseThrow();
+    assertEquals(ClientThreads.class, threads.getClass());
   }
 
   @ParameterizedTest
