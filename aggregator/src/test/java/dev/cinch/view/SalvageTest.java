@@ -277,6 +277,40 @@ class SalvageTest {
     return batches != null && batches.firstEntry().getValue().startsWith("open");
   }
 
+  /** Also where a segment has the bucket, the lock's copy is what counts (rule C3). */
+  @Test
+  void whatOnlyTheLocksCopyHasIsNeitherLostNorDamage() throws Exception {
+    for (Path file : List.copyOf(ends.keySet())) {
+      if (open(file)) {
+        continue;
+      }
+      byte[] good = Files.readAllBytes(file);
+      put(file, Arrays.copyOf(good, good.length - 10));
+      var haul = new Haul();
+      assertEquals(all, haul.texts());
+      assertEquals(List.of(), haul.damage);
+    }
+    Path segment = log.context().layout().segment(2);
+    byte[] bad = Files.readAllBytes(segment);
+    for (int at : occurrences(bad, "both ")) {
+      bad[at] ^= 1;
+    }
+    put(segment, bad);
+    var haul = new Haul();
+    assertEquals(all, haul.texts());
+    assertEquals(List.of(segment), haul.damage);
+  }
+
+  private static List<Integer> occurrences(byte[] bytes, String text) {
+    String all = new String(bytes, StandardCharsets.ISO_8859_1);
+    var found = new ArrayList<Integer>();
+    for (int at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) {
+      found.add(at);
+    }
+    assertFalse(found.isEmpty());
+    return found;
+  }
+
   @Test
   void everyMissingFileCostsWhatOnlyItHeld() throws Exception {
     for (Path file : files()) {

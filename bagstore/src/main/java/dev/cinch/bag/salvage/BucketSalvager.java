@@ -24,7 +24,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.TreeMap;
@@ -88,7 +90,8 @@ final class BucketSalvager {
       sink.left(Kind.VOID, directory, 0, 0, "a bucket made too late: it does not exist");
       return;
     }
-    Evidence evidence = kept != null ? kept(kept.bucket()) : locked(start, directory, fate);
+    Evidence evidence =
+        kept != null ? kept(kept.bucket(), directory) : locked(start, directory, fate);
     var names = new java.util.TreeSet<String>();
     try {
       for (String name : fs.list(directory)) {
@@ -107,34 +110,62 @@ final class BucketSalvager {
     }
   }
 
-  private static Evidence kept(SegmentBucket bucket) {
+  /** What a segment says, with the copies of a lock that says the same of a file. */
+  private Evidence kept(SegmentBucket bucket, Path directory) {
+    Map<String, LockedFile> locked = copies(bucket.start(), directory);
     var files = new TreeMap<String, LockedFile>();
     for (SegmentBucket.DataFile f : bucket.files()) {
+      LockedFile same = locked.get(f.name().toString());
+      byte[] copy =
+          same == null || same.validLength() != f.validLength() ? new byte[0] : same.copy();
       files.put(
           f.name().toString(),
-          new LockedFile(f.name(), f.validLength(), f.messages(), 0, 0, 0, new byte[0]));
+          new LockedFile(f.name(), f.validLength(), f.messages(), 0, 0, 0, copy));
     }
     return new Evidence(files, true);
+  }
+
+  /**
+   * The files of a lock that nothing depends on but what they may lack at their end (rule C3): no
+   * loss if it was retired or can't be read.
+   */
+  private Map<String, LockedFile> copies(long start, Path directory) {
+    var files = new HashMap<String, LockedFile>();
+    try {
+      BucketLock lock = lock(LogLayout.lock(directory)).lock();
+      if (lock.bucket().start() == start) {
+        lock.files().forEach(f -> files.put(f.name().toString(), f));
+      }
+    } catch (IOException e) {
+      return Map.of();
+    }
+    return files;
+  }
+
+  private record Lock(BucketLock lock, String digest) {}
+
+  private Lock lock(Path path) throws IOException {
+    byte[] bytes = fresh.readAll(path, Envelope.MAX_BYTES);
+    try {
+      return new Lock(BucketLock.decode(bytes, path), Envelope.sha256(bytes));
+    } catch (DamagedException e) {
+      bytes = fresh.readAllUncached(path, Envelope.MAX_BYTES); // rule N5
+      return new Lock(BucketLock.decode(bytes, path), Envelope.sha256(bytes));
+    }
   }
 
   /** What the lock says; null if there is none to go by. */
   private @Nullable Evidence locked(long start, Path directory, Fate fate) throws IOException {
     Path path = LogLayout.lock(directory);
     try {
-      byte[] bytes = fresh.readAll(path, Envelope.MAX_BYTES);
-      BucketLock lock;
-      try {
-        lock = BucketLock.decode(bytes, path);
-      } catch (DamagedException e) {
-        bytes = fresh.readAllUncached(path, Envelope.MAX_BYTES);
-        lock = BucketLock.decode(bytes, path);
-      }
+      Lock read = lock(path);
+      BucketLock lock = read.lock();
       if (lock.bucket().start() != start) {
         sink.left(Kind.DAMAGE, path, 0, 0, "the lock of another bucket");
         return null;
       }
       Optional<String> digest = chain.lockDigest(start);
-      if (digest.isPresent() && !digest.get().equals(Envelope.sha256(bytes))) {
+      if (digest.isPresent() && !digest.get().equals(read.digest())) {
         sink.left(Kind.DAMAGE, path, 0, 0, "not the lock that the record names");
         return null;
       }
