@@ -32,6 +32,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -309,6 +310,102 @@ class SalvageTest {
     }
     assertFalse(found.isEmpty());
     return found;
+  }
+
+  private Path bucketOf(String texts) {
+    return ends.entrySet().stream()
+        .filter(e -> e.getValue().firstEntry().getValue().startsWith(texts))
+        .map(e -> java.util.Objects.requireNonNull(e.getKey().getParent()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    try (Stream<Path> walk = Files.walk(from)) {
+      for (Path file : walk.toList()) {
+        Path copy = to.resolve(from.relativize(file).toString());
+        if (!Files.isDirectory(copy)) {
+          Files.copy(file, copy);
+        }
+      }
+    }
+  }
+
+  /** Settles all without the bucket that is open, and retires all; that writer sleeps. */
+  private void retireWithoutOpen(Path aside) throws Exception {
+    Path late = bucketOf("open");
+    Files.move(late, aside);
+    all.removeIf(text -> text.startsWith("open"));
+    for (int i = 0; i < 2; i++) {
+      s.clock.sleepNanos(10_000_000_000L);
+      s.settle(log, s.clock.wallNanos());
+    }
+    var aggregator = new Aggregator(log, new Aggregator.Limits(1, Long.MAX_VALUE));
+    assertEquals(3, aggregator.run().published());
+    s.clock.sleepNanos(7_200_000_000_000L);
+    assertEquals(2, new Retention(log, Duration.ofHours(1)).run().buckets());
+    assertEquals(all, new Haul().texts());
+    Files.createDirectories(java.util.Objects.requireNonNull(late.getParent()));
+  }
+
+  @Test
+  void r2_aBucketMadeAfterItsTimeWasRetiredDoesNotExist() throws Exception {
+    Path late = bucketOf("open");
+    retireWithoutOpen(temp.resolve("aside"));
+    copy(temp.resolve("aside"), late);
+    assertLateDoesNotExistUnlessSegmentsAreDamaged();
+  }
+
+  /** The closer's view is that of the store before: a copy, in which it closes the bucket. */
+  @Test
+  void r2_norIfACloserThatSleptLinksARetiredRecordAgain() throws Exception {
+    Path late = bucketOf("open");
+    Path before = temp.resolve("before");
+    copy(root, before);
+    Log asleep = Store.open(before, s.environment).log(JOBS);
+    retireWithoutOpen(temp.resolve("aside"));
+    asleep
+        .horizon()
+        .advance(
+            s.clock.wallNanos() - 3_600_000_000_000L, OptionalLong.of(s.clock.wallNanos()));
+    copy(before.resolve(root.relativize(late)), late);
+    Path record = asleep.context().layout().record(4);
+    Path again = log.context().layout().record(4);
+    assertFalse(Files.exists(again));
+    Files.copy(record, again);
+    assertLateDoesNotExistUnlessSegmentsAreDamaged();
+  }
+
+  private void assertLateDoesNotExistUnlessSegmentsAreDamaged() throws Exception {
+    var haul = new Haul();
+    assertEquals(all, haul.texts());
+    assertEquals(List.of(), haul.damage);
+    readersAreRightOrSilent("a late bucket");
+    var layout = log.context().layout();
+    for (Path file : List.of(layout.checkpoint(5), layout.segment(4), layout.segment(1))) {
+      byte[] good = Files.readAllBytes(file);
+      byte[] bad = good.clone();
+      bad[bad.length - 60] ^= 1;
+      put(file, bad);
+      assertLateIsUnproven();
+      put(file, good);
+      Files.move(file, temp.resolve("moved"));
+      assertLateIsUnproven();
+      Files.move(temp.resolve("moved"), file);
+    }
+    assertEquals(all, new Haul().texts());
+  }
+
+  private void assertLateIsUnproven() throws IOException {
+    List<Salvaged> late =
+        new Haul()
+            .messages.stream()
+                .filter(m -> new String(m.payload(), StandardCharsets.UTF_8).startsWith("open"))
+                .toList();
+    assertEquals(4, late.size());
+    for (Salvaged m : late) {
+      assertEquals(State.UNPROVEN, m.state());
+    }
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.cinch.bag.salvage;
 
 import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.FileHeader;
@@ -44,6 +45,10 @@ final class BucketSalvager {
   private final KnownChain chain;
   private final SegmentSalvager segments;
   private final SalvageSink sink;
+
+  /** Before it a bucket that no segment has does not exist. */
+  private final long retiredTo;
+
   private long messages;
 
   /** What says which files a bucket has, and how long they are. */
@@ -55,6 +60,12 @@ final class BucketSalvager {
     this.chain = chain;
     this.segments = segments;
     this.sink = sink;
+    this.retiredTo =
+        chain
+            .checkpoint()
+            .filter(segments::hasAllBehind)
+            .map(Checkpoint::to)
+            .orElse(Long.MIN_VALUE);
   }
 
   /** Messages so far. */
@@ -86,7 +97,8 @@ final class BucketSalvager {
   private void addFiles(long start, Path directory, @Nullable Found kept, List<Source> sources)
       throws IOException {
     Fate fate = chain.fate(start);
-    if (fate == Fate.ABSENT && kept == null) {
+    boolean retired = fate == Fate.UNKNOWN && start < retiredTo;
+    if ((fate == Fate.ABSENT || retired) && kept == null) {
       sink.left(Kind.VOID, directory, 0, 0, "a bucket made too late: it does not exist");
       return;
     }

@@ -1,5 +1,6 @@
 package dev.cinch.bag.salvage;
 
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
@@ -17,18 +18,33 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
-/** What the records that can be read say, whether or not they make a chain. Not thread-safe. */
+/**
+ * What the records that can be read say, whether or not they make a chain. One below the last
+ * checkpoint may be a sleeper's, linked again after the true one was retired (rule R2): there only
+ * those count whose digests lead down from the checkpoint. Not thread-safe.
+ */
 final class KnownChain {
   private final StoreFs fs;
   private final Fresh fresh;
   private final LogLayout log;
   private final SalvageSink sink;
 
-  /** By where their range begins. */
+  /** Those that count, by where their range begins. */
   private final TreeMap<Long, HorizonRecord> records = new TreeMap<>();
 
-  private long highest;
+  /** All that can be read, by number. */
+  private final TreeMap<Long, Read<HorizonRecord>> found = new TreeMap<>();
+
+  /** The highest number of a checkpoint, 0 if there is none, and what that one says. */
+  private long line;
+
+  private @Nullable Checkpoint checkpoint;
+
+  /** The number that the next record must have, 0 for any. */
+  private long next;
+
   private boolean gap;
 
   KnownChain(StoreFs fs, LogLayout log, SalvageSink sink) {
@@ -39,6 +55,8 @@ final class KnownChain {
   }
 
   void read() throws IOException {
+    readCheckpoint();
+    next = line; // the record at the line stays
     for (String group : names(log.records())) {
       for (String name : names(log.records().resolve(group))) {
         OptionalLong number = Numbered.parse(name);
@@ -47,28 +65,86 @@ final class KnownChain {
         }
       }
     }
+    gap |= line > 0 && next == line;
+    count();
   }
 
-  private void read(long number, Path path) throws IOException {
-    gap |= highest > 0 && number != highest + 1;
-    highest = number;
+  /** From the last one down: each names the one before it, and a checkpoint that at the line. */
+  private void count() throws IOException {
+    long above = 0;
+    String previous = "";
+    for (Map.Entry<Long, Read<HorizonRecord>> e : found.descendingMap().entrySet()) {
+      long n = e.getKey();
+      HorizonRecord r = e.getValue().value();
+      boolean counts = n >= line;
+      if (n == line && checkpoint != null) {
+        counts = checkpoint.digest().equals(e.getValue().digest());
+      } else if (above == n + 1) {
+        counts = previous.equals(e.getValue().digest());
+      }
+      if (counts) {
+        records.put(r.from(), r);
+      } else if (n >= line) {
+        sink.left(SalvageSink.Kind.DAMAGE, log.record(n), 0, 0, "not what the next one follows");
+      }
+      above = n;
+      previous = counts ? r.previous() : ""; // nor those that only this one names
+    }
+  }
+
+  private void readCheckpoint() throws IOException {
+    for (String name : names(log.checkpoints())) {
+      line = Math.max(line, Numbered.parse(name).orElse(0));
+    }
+    if (line == 0) {
+      return;
+    }
+    Path path = log.checkpoint(line);
     try {
-      HorizonRecord r = decode(path);
-      records.put(r.from(), r);
+      Checkpoint read = decode(path, Checkpoint::decode).value();
+      if (read.number() == line) {
+        checkpoint = read;
+      } else {
+        sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "the checkpoint of another record");
+      }
     } catch (DamagedException e) {
-      gap = true;
       sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
     } catch (IOException e) {
-      gap = true;
       sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
     }
   }
 
-  private HorizonRecord decode(Path path) throws IOException {
+  private void read(long number, Path path) throws IOException {
+    boolean counts = number >= line; // what is missing or damaged below was to go
+    if (counts) {
+      gap |= next > 0 && number != next;
+      next = number + 1;
+    }
     try {
-      return HorizonRecord.decode(fresh.readAll(path, Envelope.MAX_BYTES), path);
+      Read<HorizonRecord> r = decode(path, HorizonRecord::decode);
+      found.put(number, r);
     } catch (DamagedException e) {
-      return HorizonRecord.decode(fresh.readAllUncached(path, Envelope.MAX_BYTES), path);
+      gap |= counts;
+      sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
+    } catch (IOException e) {
+      gap |= counts;
+      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
+    }
+  }
+
+  private interface Decoding<T> {
+    T decode(byte[] bytes, Path path) throws DamagedException;
+  }
+
+  private record Read<T>(T value, String digest) {}
+
+  private <T> Read<T> decode(Path path, Decoding<T> as) throws IOException {
+    byte[] bytes = fresh.readAll(path, Envelope.MAX_BYTES);
+    try {
+      return new Read<>(as.decode(bytes, path), Envelope.sha256(bytes));
+    } catch (DamagedException e) {
+      bytes = fresh.readAllUncached(path, Envelope.MAX_BYTES); // rule N5
+      return new Read<>(as.decode(bytes, path), Envelope.sha256(bytes));
     }
   }
 
@@ -97,8 +173,16 @@ final class KnownChain {
     if (before != null && before.getValue().settles(start)) {
       return before.getValue().bucket(start).isPresent() ? Fate.LISTED : Fate.ABSENT;
     }
+    if (checkpoint != null && start < checkpoint.to()) {
+      return Fate.UNKNOWN; // segments may tell
+    }
     boolean last = records.higherKey(start) == null;
     return last && !gap ? Fate.OPEN : Fate.UNKNOWN;
+  }
+
+  /** What the last checkpoint says, if it can be read. */
+  Optional<Checkpoint> checkpoint() {
+    return Optional.ofNullable(checkpoint);
   }
 
   /** The digest that a listed bucket's lock must have. */

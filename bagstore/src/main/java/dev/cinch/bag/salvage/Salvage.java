@@ -23,7 +23,8 @@ import java.util.TreeSet;
  * records may be damaged or gone. It writes nothing, and reads past caches where it can.
  *
  * <p>What can be told apart from damage is not salvaged: bytes past a valid length, and buckets
- * that no record lists though their time is settled, do not exist (rules C2, H1). Whether leases
+ * that no record lists though their time is settled, do not exist (rules C2, H1). Behind a
+ * checkpoint the segments say which there are, if all of them are whole (rule R2). Whether leases
  * permit a message (rule F3) is not judged.
  *
  * <p>Memory is bounded by the longest batch for each data file of a bucket, and by the number of
@@ -60,8 +61,9 @@ public final class Salvage {
     chain.read();
     var segments = new SegmentSalvager(fs, sink);
     for (String name : names(log.segments())) {
-      if (Numbered.parse(name).isPresent()) {
-        segments.scan(log.segments().resolve(name));
+      OptionalLong number = Numbered.parse(name);
+      if (number.isPresent()) {
+        segments.scan(number.getAsLong(), log.segments().resolve(name));
       }
     }
     TreeMap<Long, Path> directories = directories();

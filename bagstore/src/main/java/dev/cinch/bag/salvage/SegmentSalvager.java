@@ -1,5 +1,6 @@
 package dev.cinch.bag.salvage;
 
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
@@ -15,6 +16,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -29,6 +31,7 @@ final class SegmentSalvager {
   private final StoreFs fs;
   private final SalvageSink sink;
   private final TreeMap<Long, Found> byBucket = new TreeMap<>();
+  private final Map<Long, SegmentHeader> headers = new HashMap<>();
   private boolean damaged;
 
   /**
@@ -63,13 +66,31 @@ final class SegmentSalvager {
     return byBucket;
   }
 
-  /** Whether anything of the segments is damaged, so that a bucket may have been lost in it. */
-  boolean damaged() {
-    return damaged;
+  /**
+   * Whether all that lies behind a checkpoint is here and whole. Then a bucket behind it that no
+   * segment has does not exist (rule R2).
+   */
+  boolean hasAllBehind(Checkpoint c) {
+    long record = 0;
+    long to = Long.MIN_VALUE;
+    String digest = "";
+    for (long n = 1; n <= c.segment(); n++) {
+      SegmentHeader h = headers.get(n);
+      if (h == null
+          || !h.log().equals(c.log())
+          || h.firstRecord() != record + 1
+          || h.from() != to) {
+        return false;
+      }
+      record = h.lastRecord();
+      to = h.to();
+      digest = h.lastDigest();
+    }
+    return !damaged && record == c.number() && to == c.to() && digest.equals(c.digest());
   }
 
   /** Looks through one segment. */
-  void scan(Path path) throws IOException {
+  void scan(long number, Path path) throws IOException {
     try (StoreFile in = fs.read(path)) {
       long size = in.size();
       ByteBuffer header = read(in, 0, SegmentHeader.BYTES);
@@ -78,7 +99,10 @@ final class SegmentSalvager {
         return;
       }
       try {
-        SegmentHeader unused = SegmentHeader.decode(header, path);
+        SegmentHeader decoded = SegmentHeader.decode(header, path);
+        if (decoded.number() == number) {
+          headers.put(number, decoded);
+        }
       } catch (DamagedException e) {
         // The checksum may still be right; the blocks will tell.
         left(path, 0, SegmentHeader.BYTES, "expected " + e.expected());
