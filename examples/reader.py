@@ -44,9 +44,19 @@ def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
+def document(data, path, offset):
+    """A JSON object in which no field stands twice."""
+
+    def fields(pairs):
+        check(len(dict(pairs)) == len(pairs), path, offset, "every field once")
+        return dict(pairs)
+
+    return json.loads(data, object_pairs_hook=fields)
+
+
 def settings(store):
     path = os.path.join(store, "store.json")
-    fields = json.loads(read(path))
+    fields = document(read(path), path, 0)
     check(fields.get("format") == 1, path, 0, "store format 1")
     text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
     check(sha256(text.encode()) == fields["sha256"], path, 0, "sha256 of the other fields")
@@ -61,7 +71,7 @@ def envelope(path, kind):
     check(end > 0 and len(words) == 5 and words[:3] == ["cinch", kind, "1"], path, 0, f"a {kind}")
     body = data[end + 1 :]
     check(words[3] == str(len(body)) and words[4] == sha256(body), path, end + 1, words[3] + " bytes of that digest")
-    return json.loads(body), sha256(data)
+    return document(body, path, end + 1), sha256(data)
 
 
 def time_name(nanos):
@@ -141,6 +151,7 @@ class Bytes:
 def data_file(path, locked, expected):
     """Yields (timestamp, position, payload, witnesses) of every message of a file."""
     _, incarnation = DATA_FILE.fullmatch(locked["name"]).groups()
+    *_, start, width = expected
     seed = bytes.fromhex(incarnation)
     limit = locked["validLength"]
     source = Bytes(path, limit, base64.b64decode(locked["copy"]))
@@ -172,6 +183,7 @@ def data_file(path, locked, expected):
                 number, timestamp, payload = value
                 check(number <= len(sets), path, offset, "a lease set that stands before")
                 check(last is None or timestamp >= last, path, offset, "timestamps that do not decrease")
+                check(start <= timestamp < start + width, path, offset, "a timestamp in the bucket")
                 first = timestamp if first is None else first
                 last = timestamp
                 yield timestamp, count, payload, sets[number - 1] if number else None
@@ -240,6 +252,7 @@ class Segment:
         store, log, n, self.first, self.last, self.start, self.to, digest, width = fields
         check((store.hex(), log.hex(), width, n) == (*place, number), path, 16, "the header of this segment")
         self.digest = digest.hex()
+        self.width = width
         end = os.fstat(self.file.fileno()).st_size - 44
         check(end >= 128, path, 128, "a trailer")
         trailer = self.at(end, 44)
@@ -276,6 +289,7 @@ class Segment:
             if kind == b"SEGB":
                 check(not any(left), self.path, offset, "all messages of the bucket before")
                 keys, names, left = self.bucket(body, offset, time_)
+                start = time_
                 positions, witnesses, sets, key = [0] * len(names), [], [], None
                 buckets += 1
             elif kind == b"SEGL":
@@ -292,6 +306,7 @@ class Segment:
                     known = file < len(names) and number <= len(sets)
                     check(known and position == positions[file], self.path, offset, "the next message of a file")
                     check(key is None or key < (timestamp, file, position), self.path, offset, "the total order")
+                    check(start <= timestamp < start + self.width, self.path, offset, "a timestamp in the bucket")
                     key = timestamp, file, position
                     positions[file] += 1
                     left[file] -= 1
@@ -366,10 +381,15 @@ class Witness:
         )
 
 
-def trusted_keys(store):
-    root = os.path.join(store, "keys")
-    names = sorted(n for n in os.listdir(root) if NUMBERED.fullmatch(n)) if os.path.isdir(root) else []
-    return [bytes.fromhex(read(os.path.join(root, n)).decode("ascii").strip()) for n in names]
+def trusted_key(store, number):
+    """One that a record names, and that is never removed: without it messages would be left out."""
+    path = numbered(os.path.join(store, "keys"), number)
+    try:
+        text = read(path).decode("ascii", "replace").strip()
+    except FileNotFoundError:
+        raise Damaged(f"{path}: there is no key {number}, and a record names it") from None
+    check(re.fullmatch(r"[0-9a-fA-F]{64}", text), path, 0, "a public key in hexadecimal")
+    return bytes.fromhex(text)
 
 
 P = 2**255 - 19
@@ -433,7 +453,8 @@ class Log:
         self.directory = os.path.join(store, "logs", name)
         self.id = envelope(os.path.join(self.directory, "identity"), "log")[0]["log"]
         self.width = self.settings["bucketWidthMs"] * 1_000_000
-        self.keys = trusted_keys(store)
+        self.store = store
+        self.keys = []
         self.known = {}
 
     def messages(self):
@@ -521,8 +542,14 @@ class Log:
         return self.known[signed]
 
     def permitted(self, count, leases, timestamp):
-        keys = tuple(self.keys[:count])
+        keys = self.trusted(count)
         return bool(leases) and all(w and self.permits(w, keys, timestamp) for w in leases)
+
+    def trusted(self, count):
+        """The first keys, as many as a record names."""
+        while len(self.keys) < count:
+            self.keys.append(trusted_key(self.store, len(self.keys) + 1))
+        return tuple(self.keys[:count])
 
     def permits(self, witness, keys, timestamp):
         if (witness, keys) not in self.known:

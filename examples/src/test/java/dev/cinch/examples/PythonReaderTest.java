@@ -1,28 +1,48 @@
 package dev.cinch.examples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Frame;
+import dev.cinch.bag.format.FrameCodec;
+import dev.cinch.bag.format.FrameHead;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.format.Trailer;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.Witness;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Retention;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -210,5 +230,116 @@ class PythonReaderTest {
     Run run = python();
     assertEquals(1, run.exit());
     assertTrue(run.err().contains(segment.toString()), run.err());
+  }
+
+  private void tells(Path file, String expected) throws Exception {
+    Log fresh = Store.open(store, s.environment).log(new LogName("jobs"));
+    assertThrows(
+        DamagedException.class,
+        () -> fresh.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, false, m -> true, (m, f, why) -> {}));
+    Run run = python();
+    assertEquals(1, run.exit(), run.err());
+    assertTrue(run.err().contains(file.toString()), run.err());
+    assertTrue(run.err().contains(expected), run.err());
+  }
+
+  /** Not just left out: with fewer keys no message would have a valid witness. */
+  @Test
+  void f3_tellsThatATrustedKeyIsMissing() throws Exception {
+    generate();
+    Path key = store.resolve("keys").resolve("0000000001");
+    Files.delete(key);
+    tells(store.resolve("keys"), "key");
+  }
+
+  @Test
+  void f3_tellsItInSegmentsToo() throws Exception {
+    retireHalf();
+    Files.delete(store.resolve("keys").resolve("0000000001"));
+    tells(store.resolve("keys"), "key");
+  }
+
+  @Test
+  void tellsAFieldThatStandsTwice() throws Exception {
+    generate();
+    Path identity = log.context().layout().identity();
+    String text = Files.readString(identity);
+    String body = text.substring(text.indexOf('\n') + 1);
+    body = body.replaceFirst("\\{", "{\"name\": \"other\",");
+    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
+    String head = "cinch log 1 " + bytes.length + " " + Envelope.sha256(bytes) + "\n";
+    put(identity, (head + body).getBytes(StandardCharsets.UTF_8));
+    assertThrows(
+        DamagedException.class,
+        () -> Store.open(store, s.environment).log(new LogName("jobs")));
+    Run run = python();
+    assertEquals(1, run.exit(), run.err());
+    assertTrue(run.err().contains(identity.toString()), run.err());
+  }
+
+  private static void put(Path file, byte[] bytes) throws IOException {
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-r--"));
+    Files.write(file, bytes);
+  }
+
+  /** All digests are right, also those in the lock and in the record: a writer that is wrong. */
+  @Test
+  void tellsATimestampThatIsNotInItsBucket() throws Exception {
+    LeaseStamp stamp =
+        AuditStore.stamp(s.sign(s.first("unit/1", s.clock.wallNanos() + 60 * SECOND)));
+    s.settle(log, AuditStore.append(s.writer(log), stamp, "one"));
+    Path recordPath = log.context().layout().record(1);
+    var record = HorizonRecord.decode(Files.readAllBytes(recordPath), recordPath);
+    long start = record.buckets().get(0).start();
+    long width = log.context().store().settings().bucketWidthNanos();
+    Path directory = log.context().layout().bucket(new Bucket(start, width));
+    Path lockPath = LogLayout.lock(directory);
+    var lock = BucketLock.decode(Files.readAllBytes(lockPath), lockPath);
+    LockedFile f = lock.files().get(0);
+    Path file = LogLayout.dataFile(directory, f.name());
+    byte[] bytes = Files.readAllBytes(file);
+    int digest = postdate(bytes, f.name().incarnation(), start + width);
+    put(file, bytes);
+    byte[] copy = Arrays.copyOfRange(bytes, (int) f.copyOffset(), bytes.length);
+    long t = start + width;
+    var other =
+        new LockedFile(f.name(), f.validLength(), f.messages(), t, t, digest, copy);
+    put(lockPath, new BucketLock(lock.store(), lock.log(), lock.bucket(), List.of(other)).encode());
+    String sha = Envelope.sha256(Files.readAllBytes(lockPath));
+    put(
+        recordPath,
+        new HorizonRecord(
+                record.log(),
+                record.number(),
+                record.from(),
+                record.to(),
+                record.previous(),
+                record.trustedKeys(),
+                List.of(new ClosedBucket(start, sha)),
+                record.closer(),
+                record.settledAt())
+            .encode());
+    tells(file, "in the bucket");
+  }
+
+  /** Gives a file's only message another timestamp; its digest then. */
+  private static int postdate(byte[] file, Id incarnation, long timestamp) {
+    ByteBuffer b = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
+    var codec = new FrameCodec(incarnation);
+    int at = b.getShort(10);
+    FrameHead head = Objects.requireNonNull(codec.head(b, at, at));
+    int entry = at + Frame.HEAD;
+    while (Frame.kind(b.getInt(entry)) != Frame.KIND_MESSAGE) {
+      entry += 4 + Frame.length(b.getInt(entry));
+    }
+    b.putLong(entry + 8, timestamp);
+    int digest =
+        codec
+            .beginDigest(head.digestBefore(), b, at)
+            .digestBody(b, at + Frame.HEAD, head.bodyLength())
+            .digest();
+    int end = file.length - Frame.TRAILER;
+    codec.putTrailer(b.position(end), new Trailer(at, digest, false, 1, timestamp, timestamp), end);
+    return digest;
   }
 }
