@@ -366,8 +366,7 @@ class SalvageTest {
     retireWithoutOpen(temp.resolve("aside"));
     asleep
         .horizon()
-        .advance(
-            s.clock.wallNanos() - 3_600_000_000_000L, OptionalLong.of(s.clock.wallNanos()));
+        .advance(s.clock.wallNanos() - 3_600_000_000_000L, OptionalLong.of(s.clock.wallNanos()));
     copy(before.resolve(root.relativize(late)), late);
     Path record = asleep.context().layout().record(4);
     Path again = log.context().layout().record(4);
