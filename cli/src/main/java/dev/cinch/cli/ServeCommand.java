@@ -100,7 +100,12 @@ final class ServeCommand implements Callable<Integer> {
     if (port < 0 || port > 65_535) {
       throw new ParameterException(spec.commandLine(), "a port is 0 to 65535, not " + port);
     }
-    MemoryLeaseService service = service();
+    var time = new SystemTime(clockOffset.toNanos());
+    Store opened =
+        store == null ? null : Store.open(store, Store.Environment.of(MachineNames.ofHost(), time));
+    SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
+    MemoryLeaseService.Builder builder = builder(opened, signing, time);
+    var service = new LateService();
     try (Output out = io.output();
         LeaseServer server =
             LeaseServer.builder(service, service::info)
@@ -108,6 +113,11 @@ final class ServeCommand implements Callable<Integer> {
                 .port(port)
                 .maintenance(service::maintain)
                 .start()) {
+      // Only now what can't be undone: a server that can't listen must not stop the one before it.
+      if (opened != null) {
+        long unused = TrustedKeyFiles.add(opened.context(), signing.publicKey());
+      }
+      service.start(builder);
       var stopped = new CountDownLatch(1);
       var hook = new Thread(() -> stop(server, stopped), "cinch-stop");
       Runtime.getRuntime().addShutdownHook(hook);
@@ -130,23 +140,18 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  private MemoryLeaseService service() throws IOException {
-    var time = new SystemTime(clockOffset.toNanos());
-    Store opened =
-        store == null ? null : Store.open(store, Store.Environment.of(MachineNames.ofHost(), time));
-    SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
+  private MemoryLeaseService.Builder builder(
+      @Nullable Store opened, SigningKey signing, SystemTime time) {
     var builder = MemoryLeaseService.builder(new WitnessSigner(signing), time).fresh(first);
     long longest = MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS;
     if (opened != null) {
-      long unused = TrustedKeyFiles.add(opened.context(), signing.publicKey());
       builder.registry(new StoreInstances(opened.context()));
       longest = opened.settings().longestLeaseMs();
     }
     try {
-      builder.longestLeaseMs(longestLease == null ? longest : longestLease.toMillis());
+      return builder.longestLeaseMs(longestLease == null ? longest : longestLease.toMillis());
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
     }
-    return builder.start();
   }
 }

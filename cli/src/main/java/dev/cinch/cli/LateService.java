@@ -1,0 +1,95 @@
+package dev.cinch.cli;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A lease service that starts after its server listens: starting it takes a number, which stops the
+ * one before it for good, so nothing may go wrong after that. Until it is there it answers that it
+ * is not. Thread-safe.
+ */
+final class LateService implements LeaseService {
+  private final CompletableFuture<MemoryLeaseService> started = new CompletableFuture<>();
+
+  /** Starts the service; once. */
+  void start(MemoryLeaseService.Builder builder) throws IOException {
+    try {
+      boolean unused = started.complete(builder.start());
+    } finally {
+      started.cancel(false); // who waits for a service that did not start is let go
+    }
+  }
+
+  private LeaseService service() throws LeaseUnavailableException {
+    if (!started.isDone() || started.isCompletedExceptionally()) {
+      throw new LeaseUnavailableException("the lease service is starting", null);
+    }
+    return started.join();
+  }
+
+  /** What the service says about itself; waited for, since there is no answer without it. */
+  ServiceInfo info() {
+    return started.join().info();
+  }
+
+  /** The service's maintenance, if it is there. */
+  void maintain() {
+    if (started.isDone() && !started.isCompletedExceptionally()) {
+      started.join().maintain();
+    }
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().acquire(request);
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().renew(id, durationMs, addLogs, report);
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().upgrade(id, durationMs);
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    service().release(id, report);
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    return service().show(name);
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    return service().list(prefix, after, limit);
+  }
+
+  @Override
+  public long now() throws LeaseUnavailableException {
+    return service().now();
+  }
+}

@@ -1,0 +1,58 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A lease server that can't start leaves the one that runs alone. */
+@Timeout(60) // one that starts all the same does not end
+class ServeCommandTest {
+  @TempDir Path temp;
+
+  private void changesNothing(int code, String said, String... options) {
+    Path store = temp.resolve("store");
+    var args = new java.util.ArrayList<>(List.of("serve", "--key=" + temp.resolve("key")));
+    args.addAll(List.of(options));
+    Cinch.on(store).run(args.toArray(String[]::new)).failed(code, said);
+    for (String place : List.of("service/instances", "service/ceilings", "keys")) {
+      String[] names = store.resolve(place).toFile().list();
+      assertEquals(List.of(), names == null ? null : List.of(names), place);
+    }
+  }
+
+  @Test
+  void aPortOrAnAddressThatCanNotBeHadTakesNoNumber() throws Exception {
+    Path unused = Cinch.store(temp);
+    try (var taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      int port = taken.getLocalPort();
+      changesNothing(4, "can't serve on 127.0.0.1:" + port, "--port=" + port);
+    }
+    changesNothing(
+        4, "can't serve on no-such-host.invalid:0", "--port=0", "--host=no-such-host.invalid");
+    changesNothing(2, "the longest lease is ", "--port=0", "--longest-lease=0s");
+  }
+
+  @Test
+  void untilItHasStartedItSaysSo() throws Exception {
+    var late = new LateService();
+    late.maintain();
+    var e = assertThrows(LeaseUnavailableException.class, late::now);
+    assertEquals("the lease service is starting", e.getMessage());
+    var signer = new WitnessSigner(SigningKey.generate());
+    late.start(MemoryLeaseService.builder(signer, SystemTime.INSTANCE));
+    late.maintain();
+    assertEquals(signer.publicKey().toString(), late.info().publicKey());
+  }
+}
