@@ -5,19 +5,20 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.OpinionNeededException;
-import dev.cinch.bag.format.DamagedException;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** Advances horizons (section 4): what cron runs. */
 @Command(
@@ -33,6 +34,7 @@ import picocli.CommandLine.Option;
 final class CloseCommand implements Callable<Integer> {
   private final Io io;
 
+  @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin ServerOptions server;
 
@@ -63,53 +65,41 @@ final class CloseCommand implements Callable<Integer> {
   }
 
   @Override
-  public Integer call() throws IOException, InterruptedException, LeaseUnavailableException {
+  public Integer call() throws IOException, InterruptedException {
+    @Nullable HttpLeaseClient client = server.isGiven() ? server.client() : null;
     Store opened = store.open();
-    List<Log> unused = logs.open(opened); // a wrong name is told at once, also with --every
+    logs.check(opened); // a wrong name is told at once, also with --every
     try (Output out = io.output()) {
       while (true) {
-        try {
-          closeAll(opened, out);
-        } catch (Output.ClosedException | DamagedException e) {
-          throw e;
-        } catch (IOException | LeaseUnavailableException e) {
-          if (every == null) {
-            throw e;
-          }
-          Commands.say(io, "cinch close", Failure.of(e).line());
-        }
+        int code = every == null ? closeAll(opened, client, out) : tryAll(opened, client, out);
         out.flush();
         if (every == null) {
-          return ExitCode.GOOD;
+          return code;
         }
         opened.context().time().sleepNanos(every.toNanos());
       }
     }
   }
 
-  private void closeAll(Store opened, Output out)
-      throws IOException, InterruptedException, LeaseUnavailableException {
-    long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
-    IOException failed = null;
-    for (Log log : logs.open(opened)) { // anew each time: there may be new ones
-      try {
-        close(log, out);
-      } catch (Output.ClosedException e) {
-        throw e;
-      } catch (IOException e) {
-        if (failed == null) {
-          failed = e;
-        } else {
-          Commands.say(io, "cinch close", Failure.of(e).line());
-        }
-      }
-    }
-    if (failed != null) {
-      throw failed;
+  /** As {@link #closeAll}, for who tries again: also what concerns the whole store is told. */
+  private int tryAll(Store opened, @Nullable HttpLeaseClient client, Output out)
+      throws IOException, InterruptedException {
+    try {
+      return closeAll(opened, client, out);
+    } catch (Output.ClosedException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      return Commands.told(io, spec, e);
     }
   }
 
-  private void close(Log opened, Output out)
+  private int closeAll(Store opened, @Nullable HttpLeaseClient client, Output out)
+      throws IOException, InterruptedException {
+    long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
+    return logs.each(opened, io, log -> close(log, client, out)); // there may be new ones
+  }
+
+  private void close(Log opened, @Nullable HttpLeaseClient client, Output out)
       throws IOException, InterruptedException, LeaseUnavailableException {
     var progress = new Progress(io);
     var horizon =
@@ -121,7 +111,7 @@ final class CloseCommand implements Callable<Integer> {
     }
     Link last;
     try {
-      last = advance(opened, horizon, to);
+      last = advance(opened, client, horizon, to);
     } finally {
       progress.end();
     }
@@ -140,14 +130,15 @@ final class CloseCommand implements Callable<Integer> {
                 buckets == 1 ? "" : "s"));
   }
 
-  private Link advance(Log opened, HorizonAdvance horizon, long to)
+  private Link advance(
+      Log opened, @Nullable HttpLeaseClient client, HorizonAdvance horizon, long to)
       throws IOException, InterruptedException, LeaseUnavailableException {
     try {
       return horizon.advance(to, OptionalLong.empty());
     } catch (OpinionNeededException e) {
       // Asked for only when it is needed, so that a lease service that is down stops nobody.
-      if (server.isGiven()) {
-        return horizon.advance(to, OptionalLong.of(server.client().now()));
+      if (client != null) {
+        return horizon.advance(to, OptionalLong.of(client.now()));
       }
       if (trustClock) {
         return horizon.advance(to, OptionalLong.of(opened.context().store().time().wallNanos()));

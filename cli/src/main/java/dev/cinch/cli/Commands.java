@@ -181,15 +181,21 @@ final class Commands implements Callable<Integer> {
     if (e instanceof ParameterException misuse) {
       return misuse(root, io, misuse);
     }
-    Failure failure = Failure.of(e);
-    if (!failure.line().isEmpty()) {
-      say(io, command.getCommandSpec().qualifiedName(), failure.line());
-    }
-    if (root.debug) {
-      e.printStackTrace(io.err());
-    }
+    int code = told(io, command.getCommandSpec(), e);
     if (e instanceof InterruptedException) {
       Thread.currentThread().interrupt();
+    }
+    return code;
+  }
+
+  /** Tells of a failure in one line, with {@code --debug} also where; gives its exit code. */
+  static int told(Io io, CommandSpec command, Throwable e) {
+    Failure failure = Failure.of(e);
+    if (!failure.line().isEmpty()) {
+      say(io, command.qualifiedName(), failure.line());
+    }
+    if (command.root().userObject() instanceof Commands root && root.debug) {
+      e.printStackTrace(io.err());
     }
     return failure.code();
   }

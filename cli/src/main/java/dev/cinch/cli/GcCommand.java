@@ -23,7 +23,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Delete buckets and records that a segment covers and whose retention time is over.",
-      "Messages stay: cat reads them from the segments. See cinch view build."
+      "Messages stay: cat reads them from the segments. See cinch view build. A log that is damaged",
+      "or can't be read keeps no other log from it."
     },
     footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 30d --dry-run"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -50,31 +51,15 @@ final class GcCommand implements Callable<Integer> {
   }
 
   @Override
-  public Integer call() throws IOException {
+  public Integer call() throws IOException, InterruptedException {
     if (retention.isNegative()) {
       throw new ParameterException(spec.commandLine(), "a retention time is not negative");
     }
     Store opened = store.open();
     long unused = opened.context().checkedNow();
-    RetireBlockedException blocked = null;
     try (Output out = io.output()) {
-      for (Log log : logs.open(opened)) {
-        try {
-          retire(log, out);
-        } catch (RetireBlockedException e) {
-          print(log, e.done(), out);
-          if (blocked == null) {
-            blocked = e;
-          } else {
-            Commands.say(io, "cinch gc", Failure.of(e).line());
-          }
-        }
-      }
+      return logs.each(opened, io, log -> retire(log, out));
     }
-    if (blocked != null) {
-      throw blocked;
-    }
-    return ExitCode.GOOD;
   }
 
   private void retire(Log log, Output out) throws IOException {
@@ -90,6 +75,9 @@ final class GcCommand implements Callable<Integer> {
       var progress = new Progress(io);
       try {
         plan = keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
+      } catch (RetireBlockedException e) {
+        print(log, e.done(), out);
+        throw e;
       } finally {
         progress.end();
       }

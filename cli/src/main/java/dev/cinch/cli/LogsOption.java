@@ -1,20 +1,64 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import java.io.IOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** One log, or all of a store. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LogsOption {
+  @Spec(Spec.Target.MIXEE)
+  CommandSpec command;
+
   @Option(names = "--log", paramLabel = "NAME", description = "This log; all unless set.")
   @Nullable LogName log;
 
-  /** Opens it, or them, in the order of names. */
-  List<Log> open(Store store) throws IOException {
-    return log != null ? List.of(store.log(log)) : store.whole(store.freshLogs());
+  /** Refuses a name that no log has; one that is damaged has it. */
+  void check(Store store) throws IOException {
+    if (log != null) {
+      try {
+        Log unused = store.log(log);
+      } catch (NotAStoreException e) {
+        throw e;
+      } catch (IOException e) {
+        // Told when it is worked on.
+      }
+    }
+  }
+
+  /** What is done with a log. */
+  @FunctionalInterface
+  interface Work {
+    void on(Log log) throws Exception;
+  }
+
+  /**
+   * Works on it, or on them in the order of names, each opened when it is its turn: one that is
+   * damaged or can't be read is told of, and keeps no other from its turn.
+   *
+   * @return the exit code: {@link ExitCode#DAMAGE} if there was any, else what came first
+   */
+  int each(Store store, Io io, Work work) throws IOException, InterruptedException {
+    int code = ExitCode.GOOD;
+    for (LogName name : log != null ? List.of(log) : store.freshLogs()) {
+      try {
+        for (Log opened : log != null ? List.of(store.log(name)) : store.whole(List.of(name))) {
+          work.on(opened);
+        }
+      } catch (Output.ClosedException | InterruptedException e) {
+        throw e;
+      } catch (Exception e) {
+        int found = Commands.told(io, command, e);
+        code = code == ExitCode.GOOD || found == ExitCode.DAMAGE ? found : code;
+      }
+    }
+    return code;
   }
 }

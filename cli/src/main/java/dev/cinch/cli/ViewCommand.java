@@ -53,7 +53,8 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       description = {
         "Build segments of what is settled. Any number may run at once. A segment is built once the",
         "oldest that it will hold is --wait old, so that often runs do not make many small ones.",
-        "Exit code 1 if a published segment differs from what its records give."
+        "Exit code 1 if a published segment differs from what its records give. A log that is",
+        "damaged or can't be read keeps no other log from it."
       },
       footer = {"", "Example:", "  cinch view build --log jobs"})
   @SuppressWarnings("NullAway.Init")
@@ -76,36 +77,41 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, InterruptedException {
       if (wait.isNegative()) {
         throw new ParameterException(spec.commandLine(), "a time to wait is not negative");
       }
       Store opened = store.open();
       try (Output out = io.output()) {
-        for (Log log : logs.open(opened)) {
-          var progress = new Progress(io);
-          Aggregator.Result r =
-              new Aggregator(
-                      log,
-                      Aggregator.Limits.DEFAULT,
-                      n -> progress.show(n, " messages of " + log.name()))
-                  .run(wait);
-          progress.end();
-          if (r.published() > 0) {
-            out.line(
-                "%s: %d segment%s up to number %d through %s (%d messages, %d bytes)"
-                    .formatted(
-                        log.name(),
-                        r.published(),
-                        r.published() == 1 ? "" : "s",
-                        r.lastSegment(),
-                        Moment.text(r.to()),
-                        r.messages(),
-                        r.bytes()));
-          }
-        }
+        return logs.each(opened, io, log -> build(log, out));
       }
-      return ExitCode.GOOD;
+    }
+
+    private void build(Log log, Output out) throws IOException {
+      var progress = new Progress(io);
+      Aggregator.Result r;
+      try {
+        r =
+            new Aggregator(
+                    log,
+                    Aggregator.Limits.DEFAULT,
+                    n -> progress.show(n, " messages of " + log.name()))
+                .run(wait);
+      } finally {
+        progress.end();
+      }
+      if (r.published() > 0) {
+        out.line(
+            "%s: %d segment%s up to number %d through %s (%d messages, %d bytes)"
+                .formatted(
+                    log.name(),
+                    r.published(),
+                    r.published() == 1 ? "" : "s",
+                    r.lastSegment(),
+                    Moment.text(r.to()),
+                    r.messages(),
+                    r.bytes()));
+      }
     }
   }
 
