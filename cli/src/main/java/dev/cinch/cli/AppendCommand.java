@@ -40,7 +40,7 @@ import picocli.CommandLine.Spec;
       "if that is because the lease service does not answer); these are not in the log and never",
       "will be.",
       "SIGTERM and SIGINT stop the reading: what was taken is finished, leases are given back, and",
-      "it ends with 143 or 130. A second signal ends it at once."
+      "it ends with 143 or 130. Another signal, half a second later or more, ends it at once."
     },
     footer = {
       "",

@@ -6,12 +6,17 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
+import java.util.function.LongSupplier;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
 /**
- * SIGTERM and SIGINT as a wish: the first one is passed to whoever works, the second one ends the
+ * SIGTERM and SIGINT as a wish: the first one is passed to whoever works, a later one ends the
  * process at once. Thread-safe.
+ *
+ * <p>One that comes within half a second of the first is the same wish: {@code timeout} signals its
+ * child and then its own group, so that the child hears it twice within microseconds.
  *
  * <p>Signals do what they always do until a command calls {@link #listen}: most commands may be
  * ended anywhere. A shutdown hook would not do, since while it runs a second signal is not heard.
@@ -23,24 +28,42 @@ final class Stop {
   /** What a shell adds to a signal's number to make an exit code. */
   private static final int SIGNALLED = 128;
 
+  private static final long SAME_WISH_NANOS = 500_000_000;
+
   private final boolean ofProcess;
+  private final LongSupplier nanos;
+  private final IntConsumer halt;
   private final AtomicBoolean listening = new AtomicBoolean();
   private final AtomicInteger signal = new AtomicInteger();
   private final CountDownLatch requested = new CountDownLatch(1);
   private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
-  private Stop(boolean ofProcess) {
+  private long firstNanos;
+
+  private Stop(boolean ofProcess, LongSupplier nanos, IntConsumer halt) {
     this.ofProcess = ofProcess;
+    this.nanos = nanos;
+    this.halt = halt;
   }
 
   /** Hears the process's signals. */
   static Stop ofProcess() {
-    return new Stop(true);
+    return new Stop(true, System::nanoTime, Runtime.getRuntime()::halt);
   }
 
   /** Hears only {@link #arrived}. */
   static Stop byHand() {
-    return new Stop(false);
+    return byHand(System::nanoTime, Runtime.getRuntime()::halt);
+  }
+
+  /**
+   * The same by another clock.
+   *
+   * @param nanos a clock that never steps back
+   * @param halt ends the process with an exit code
+   */
+  static Stop byHand(LongSupplier nanos, IntConsumer halt) {
+    return new Stop(false, nanos, halt);
   }
 
   /** From now on signals are wishes; one that the process was started to ignore stays ignored. */
@@ -65,8 +88,15 @@ final class Stop {
 
   /** A signal came. */
   void arrived(int number) {
-    if (!signal.compareAndSet(0, number)) {
-      Runtime.getRuntime().halt(SIGNALLED + number);
+    synchronized (signal) {
+      long now = nanos.getAsLong();
+      if (!signal.compareAndSet(0, number)) {
+        if (now - firstNanos >= SAME_WISH_NANOS) {
+          halt.accept(SIGNALLED + number);
+        }
+        return;
+      }
+      firstNanos = now;
     }
     requested.countDown();
     listeners.forEach(Runnable::run);

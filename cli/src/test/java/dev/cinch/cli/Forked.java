@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /** The command line in a process of its own, with the signals that it would have on a terminal. */
@@ -88,6 +89,14 @@ final class Forked implements AutoCloseable {
   void signal(String name) throws IOException, InterruptedException {
     assertEquals(
         0, new ProcessBuilder("kill", "-" + name, "" + process.pid()).start().waitFor(), "kill");
+  }
+
+  /** Sends a signal again and again. */
+  void signalUntilItEnds(String name) throws IOException, InterruptedException {
+    while (!process.waitFor(10, TimeUnit.MILLISECONDS)) {
+      // It may end in between: then nobody hears it.
+      int unused = new ProcessBuilder("kill", "-" + name, "" + process.pid()).start().waitFor();
+    }
   }
 
   /** Waits for its end; its exit code, 128 and the signal's number if one ended it. */

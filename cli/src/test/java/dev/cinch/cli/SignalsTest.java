@@ -67,16 +67,16 @@ class SignalsTest {
   }
 
   @Test
-  void aSecondSignalEndsItAtOnce() throws Exception {
+  void aLaterSignalEndsItAtOnce() throws Exception {
     Path store = Cinch.quickStore(temp);
     try (Forked append = append(store, "--json")) {
       append.type("x\n");
       append.line();
       append.type("x\n".repeat(5_000)); // more receipts than the pipe holds, and nobody reads them
       append.signal("TERM");
-      append.signal("INT");
+      append.signalUntilItEnds("INT"); // those that come too soon are the same wish
       int code = append.await();
-      assertTrue(code == 143 || code == 130, "ended " + code); // whichever came second
+      assertEquals(130, code);
       assertEquals("", append.err());
     }
   }
