@@ -74,6 +74,8 @@ final class AppendJob {
   /**
    * Appends everything there is, or until it is stopped; every line taken has its fate when it
    * returns.
+   *
+   * @throws IOException if the input can't be read; the message says what became of what was read
    */
   void run(InputStream in) throws IOException, InterruptedException {
     Thread harvester = start("cinch-receipts", this::harvest);
@@ -86,6 +88,14 @@ final class AppendJob {
       }
       queue.put(Sent.END);
       harvester.join();
+    }
+    if (failure == null && inputFailure instanceof IOException e) {
+      throw new IOException(
+          "the input could not be read (%s); %s"
+              .formatted(
+                  Failure.of(e).line(),
+                  failed > 0 ? failures() : committed + " messages were committed"),
+          e);
     }
     Throwable t = failure != null ? failure : inputFailure;
     if (t instanceof IOException e) {

@@ -15,6 +15,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.SequenceInputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -242,5 +243,35 @@ class AppendJobTest {
     stopped.stop();
     stopped.run(lines("b"));
     assertEquals(0, stopped.committed());
+  }
+
+  /** Gives these lines and then fails, as a disk does. */
+  private static InputStream failing(String... lines) {
+    return new SequenceInputStream(
+        lines(lines),
+        new InputStream() {
+          @Override
+          public int read() throws IOException {
+            throw new IOException("Input/output error");
+          }
+        });
+  }
+
+  @Test
+  void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
+    rejections.put("c", AppendJob.RESENDS + 1);
+    var job = new AppendJob(this::submit, 100, null);
+    var e = assertThrows(IOException.class, () -> job.run(failing("a", "b")));
+    assertEquals(
+        new Failure(
+            ExitCode.UNAVAILABLE,
+            "the input could not be read (Input/output error); 2 messages were committed"),
+        Failure.of(e));
+    var other = new AppendJob(this::submit, 100, null);
+    e = assertThrows(IOException.class, () -> other.run(failing("a", "b", "c")));
+    assertEquals(
+        "the input could not be read (Input/output error);"
+            + " 1 of 3 messages not appended (line 3): the bucket was closed",
+        e.getMessage());
   }
 }
