@@ -33,6 +33,7 @@ final class AuditCommand implements Callable<Integer> {
     AuditReport r = LeaseAuditor.audit(store.open(), n -> progress.show(n, " messages audited"));
     progress.end();
     try (Output out = io.output()) {
+      out.ifClosed(r.passed() ? ExitCode.UNAVAILABLE : ExitCode.DAMAGE);
       for (Violation v : r.violations()) {
         out.line("violation: " + Failure.oneLine(v.toString()));
       }

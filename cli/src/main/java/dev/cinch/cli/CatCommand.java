@@ -104,6 +104,7 @@ final class CatCommand implements Callable<Integer> {
     var ignored = new IgnoredMessages(io, "cinch cat");
     var progress = new Progress(io);
     try (Output out = io.output()) {
+      out.ifClosed(ExitCode.GOOD);
       MessageSink sink = watched(progress, sink(out, target.context().bucketWidth()));
       if (live) {
         reader.live(start, end, sink, ignored);

@@ -96,7 +96,7 @@ final class CloseCommand implements Callable<Integer> {
   private int closeAll(Store opened, @Nullable HttpLeaseClient client, Output out)
       throws IOException, InterruptedException {
     long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
-    return logs.each(opened, io, log -> close(log, client, out)); // there may be new ones
+    return logs.each(opened, io, out, log -> close(log, client, out)); // there may be new ones
   }
 
   private void close(Log opened, @Nullable HttpLeaseClient client, Output out)

@@ -27,6 +27,7 @@ final class Diagnosis {
 
   void fail(String what, String meaning) throws IOException {
     failed = true;
+    out.ifClosed(ExitCode.DAMAGE);
     print("FAIL", what, meaning);
   }
 

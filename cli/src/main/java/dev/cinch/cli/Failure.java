@@ -41,8 +41,8 @@ record Failure(int code, String line) {
   }
 
   static Failure of(Throwable t) {
-    if (t instanceof Output.ClosedException e && e.brokenPipe()) {
-      return new Failure(ExitCode.GOOD, "");
+    if (t instanceof Output.ClosedException e) {
+      return new Failure(e.code(), e.code() == ExitCode.GOOD ? "" : oneLine(message(e)));
     }
     return new Failure(code(t), oneLine(text(t)));
   }

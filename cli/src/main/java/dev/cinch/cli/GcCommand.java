@@ -58,7 +58,7 @@ final class GcCommand implements Callable<Integer> {
     Store opened = store.open();
     long unused = opened.context().checkedNow();
     try (Output out = io.output()) {
-      return logs.each(opened, io, log -> retire(log, out));
+      return logs.each(opened, io, out, log -> retire(log, out));
     }
   }
 

@@ -45,8 +45,9 @@ final class LogsOption {
    *
    * @return the exit code: {@link ExitCode#DAMAGE} if there was any, else what came first
    */
-  int each(Store store, Io io, Work work) throws IOException, InterruptedException {
+  int each(Store store, Io io, Output out, Work work) throws IOException, InterruptedException {
     int code = ExitCode.GOOD;
+    out.ifClosed(ExitCode.UNAVAILABLE);
     for (LogName name : log != null ? List.of(log) : store.freshLogs()) {
       try {
         for (Log opened : log != null ? List.of(store.log(name)) : store.whole(List.of(name))) {
@@ -57,6 +58,7 @@ final class LogsOption {
       } catch (Exception e) {
         int found = Commands.told(io, command, e);
         code = code == ExitCode.GOOD || found == ExitCode.DAMAGE ? found : code;
+        out.ifClosed(code);
       }
     }
     return code;

@@ -23,10 +23,11 @@ public final class Main {
 
   private static int version(Io io) {
     try (Output out = io.output()) {
+      out.ifClosed(ExitCode.GOOD);
       out.line(versionLine());
       return ExitCode.GOOD;
     } catch (IOException e) {
-      return ExitCode.UNAVAILABLE;
+      return Failure.of(e).code();
     }
   }
 

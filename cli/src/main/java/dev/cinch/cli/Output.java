@@ -14,6 +14,7 @@ final class Output extends OutputStream {
   private final OutputStream out;
   private final byte[] buffer = new byte[CAPACITY];
   private int filled;
+  private int ifClosed = ExitCode.UNAVAILABLE;
 
   Output(OutputStream out) {
     this.out = out;
@@ -23,14 +24,31 @@ final class Output extends OutputStream {
   static final class ClosedException extends IOException {
     private static final long serialVersionUID = 1;
 
-    ClosedException(IOException cause) {
+    private final int code;
+
+    ClosedException(IOException cause, int code) {
       super("standard output: " + cause.getMessage(), cause);
+      this.code = code;
     }
 
-    /** Whether the reader at the other end left, as {@code head} does: no error at all. */
+    /** What the command is to end with: what it found counts for more than that nobody reads it. */
+    int code() {
+      return code == ExitCode.GOOD && !brokenPipe() ? ExitCode.UNAVAILABLE : code;
+    }
+
+    /** Whether the reader at the other end left, as {@code head} does. */
     boolean brokenPipe() {
       return String.valueOf(getMessage()).contains("Broken pipe");
     }
+  }
+
+  /**
+   * What the command is to end with if from now on this can't be written; {@link
+   * ExitCode#UNAVAILABLE} unless told otherwise. With {@link ExitCode#GOOD} a reader that leaves
+   * has had enough, as {@code head}; that is so where the output is all that the command is for.
+   */
+  void ifClosed(int code) {
+    ifClosed = code;
   }
 
   @Override
@@ -76,7 +94,7 @@ final class Output extends OutputStream {
     try {
       out.write(bytes, offset, length);
     } catch (IOException e) {
-      throw new ClosedException(e);
+      throw new ClosedException(e, ifClosed);
     }
   }
 
@@ -86,7 +104,7 @@ final class Output extends OutputStream {
     try {
       out.flush();
     } catch (IOException e) {
-      throw new ClosedException(e);
+      throw new ClosedException(e, ifClosed);
     }
   }
 

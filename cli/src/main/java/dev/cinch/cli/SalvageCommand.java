@@ -101,7 +101,10 @@ final class SalvageCommand implements Callable<Integer> {
 
     @Override
     public void left(Kind kind, Path path, long offset, long length, String why) {
-      damaged += kind == Kind.DAMAGE ? 1 : 0;
+      if (kind == Kind.DAMAGE) {
+        damaged++;
+        out.ifClosed(ExitCode.DAMAGE);
+      }
       Commands.say(
           io,
           "cinch salvage",

@@ -71,6 +71,9 @@ final class VerifyCommand implements Callable<Integer> {
 
     @Override
     public void found(Finding finding) {
+      if (finding.severity() == Finding.Severity.DAMAGE) {
+        out.ifClosed(ExitCode.DAMAGE);
+      }
       if (notes || finding.severity() != Finding.Severity.NOTE) {
         print(finding.toString());
       }

@@ -83,7 +83,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       }
       Store opened = store.open();
       try (Output out = io.output()) {
-        return logs.each(opened, io, log -> build(log, out));
+        return logs.each(opened, io, out, log -> build(log, out));
       }
     }
 
@@ -154,6 +154,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       Log opened = store.open().log(log);
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
+        out.ifClosed(ExitCode.GOOD);
         new ViewReader(opened)
             .read(
                 from == null ? Long.MIN_VALUE : from.nanos(),

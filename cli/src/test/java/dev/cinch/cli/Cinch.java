@@ -15,6 +15,7 @@ import dev.cinch.lease.time.SystemTime;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** Runs the command line within the test's process and keeps what it says. */
 final class Cinch {
@@ -33,6 +35,7 @@ final class Cinch {
 
   private final Map<String, String> env = new HashMap<>();
   private boolean terminal;
+  private @Nullable String unwritable;
   private Runnable onNotice = () -> {};
 
   /** What a command said and how it ended. */
@@ -76,6 +79,29 @@ final class Cinch {
     return this;
   }
 
+  /** From now on writing to standard output fails so. */
+  @CanIgnoreReturnValue
+  Cinch unwritable(String reason) {
+    unwritable = reason;
+    return this;
+  }
+
+  private static OutputStream failing(String reason) {
+    return new OutputStream() {
+      @Override
+      public void write(int b) throws IOException {
+        throw new IOException(reason);
+      }
+
+      @Override
+      public void write(byte[] b, int offset, int length) throws IOException {
+        if (length > 0) {
+          throw new IOException(reason);
+        }
+      }
+    };
+  }
+
   /** From now on, whenever a command says something on standard error, this is done. */
   @CanIgnoreReturnValue
   Cinch onNotice(Runnable what) {
@@ -103,7 +129,7 @@ final class Cinch {
     var io =
         new Io(
             new ByteArrayInputStream(input),
-            out,
+            unwritable == null ? out : failing(unwritable),
             new PrintStream(err, true, StandardCharsets.UTF_8),
             env::get,
             terminal,

@@ -136,10 +136,11 @@ class OneBadLogTest {
       if (!log.isEmpty()) {
         args.add(log);
       }
-      int unused = Main.run(args.toArray(String[]::new), io);
+      int code = Main.run(args.toArray(String[]::new), io);
       String said = err.toString(StandardCharsets.UTF_8);
       long told = said.lines().filter(line -> line.contains(bad + ": damaged at byte 0")).count();
       assertTrue(told >= 3, said);
+      assertEquals(1, code, said); // what the last round found
       assertFalse(said.contains("unexpected"), said);
     }
   }

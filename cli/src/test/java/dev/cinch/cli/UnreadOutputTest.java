@@ -1,0 +1,88 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Standard output that nobody reads, or that can't be written: what commands end with. */
+@SuppressWarnings("NullAway.Init")
+@Timeout(60)
+class UnreadOutputTest {
+  private static final String LEFT = "standard output: Broken pipe";
+
+  @TempDir Path temp;
+
+  private Path store;
+
+  @BeforeEach
+  void settle() throws Exception {
+    store = Cinch.quickStore(temp);
+    Cinch.on(store).settled("jobs", "text\n".repeat(1_000));
+  }
+
+  private Cinch unread() {
+    return Cinch.on(store).unwritable("Broken pipe");
+  }
+
+  private void damage() throws Exception {
+    try (var all = Files.walk(store.resolve("logs/jobs/buckets"))) {
+      Path data =
+          all.filter(p -> p.toString().endsWith(".log"))
+              .max(Comparator.comparingLong(p -> p.toFile().length()))
+              .orElseThrow();
+      byte[] bytes = Files.readAllBytes(data);
+      bytes[bytes.length / 2] ^= 4;
+      Files.delete(data);
+      Files.write(data, bytes);
+    }
+  }
+
+  @Test
+  void whoHadEnoughOfAnAnswerIsNoError() {
+    for (String[] command :
+        List.of(
+            new String[] {"cat", "--log=jobs"},
+            new String[] {"cat", "--log=jobs", "--live"},
+            new String[] {"view", "cat", "--log=jobs"},
+            new String[] {"--help"},
+            new String[] {"cat", "--help"},
+            new String[] {"--version"})) {
+      assertEquals("", unread().run(command).ended(0).err());
+    }
+    Cinch.on(store)
+        .unwritable("No space left on device")
+        .run("cat", "--log=jobs")
+        .failed(4, "standard output: No space left on device");
+  }
+
+  @Test
+  void elsewhereAnAnswerThatIsLostIsAnError() throws Exception {
+    unread().run("verify").failed(4, LEFT);
+    unread().run("audit").failed(4, LEFT);
+    unread().run("doctor").failed(4, LEFT);
+    unread().run("view", "build", "--wait=0s").failed(4, LEFT);
+    unread().run("keygen", "--key=" + temp.resolve("key")).failed(4, LEFT);
+    assertEquals(4, unread().run("salvage", "--log=jobs").code());
+    unread().run("close", "--every=1ms").failed(4, LEFT);
+    try (var served = new Served(Files.createDirectory(temp.resolve("other")))) {
+      unread().with("CINCH_SERVER", served.uri()).run("lease", "acquire", "a").failed(4, LEFT);
+    }
+  }
+
+  @Test
+  void damageThatWasFoundIsToldAllTheSame() throws Exception {
+    damage();
+    unread().run("verify").failed(1, LEFT);
+    unread().run("audit").failed(1, LEFT);
+    unread().run("cat", "--log=jobs").failed(1, ": damaged at byte ");
+    assertEquals(1, unread().run("salvage", "--log=jobs").code());
+    unread().run("doctor", "--clock-offset=-10m").failed(1, LEFT);
+  }
+}
