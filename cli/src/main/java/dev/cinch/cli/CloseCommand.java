@@ -18,6 +18,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Advances horizons (section 4): what cron runs. */
@@ -66,6 +67,9 @@ final class CloseCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    if (every != null && (every.isNegative() || every.isZero())) {
+      throw new ParameterException(spec.commandLine(), "--every is longer than 0s");
+    }
     @Nullable HttpLeaseClient client = server.isGiven() ? server.client() : null;
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every

@@ -6,6 +6,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -31,6 +32,7 @@ final class Converters {
     line.registerConverter(Id.class, of(Id::parse));
     line.registerConverter(Duration.class, of(Converters::duration));
     line.registerConverter(Moment.class, of(Moment::parse));
+    line.registerConverter(Path.class, of(Converters::path));
     line.registerConverter(URI.class, of(Converters::address));
   }
 
@@ -84,6 +86,14 @@ final class Converters {
     }
     throw new IllegalArgumentException(
         "not a duration: \"" + shown(text) + "\"; like 500ms, 10s, 5m, 1h, 30d");
+  }
+
+  /** An empty one would be the current directory, which nobody means: a variable was not set. */
+  private static Path path(String text) {
+    if (text.isEmpty()) {
+      throw new IllegalArgumentException("the path is empty");
+    }
+    return Path.of(text);
   }
 
   private static URI address(String text) {

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.Comparator;
 import java.util.List;
@@ -343,6 +344,41 @@ class RefusalsTest {
     cinch.run("append", "--log=jobs", temp.resolve("missing").toString()).failed(4, "no such file");
     cinch.run("append", "--log=jobs", temp.toString()).failed(4, "irectory");
     cinch.run("keygen", "--key", store.resolve("store.json").toString()).failed(4, "signing key");
+  }
+
+  /** An empty path would be the current directory. */
+  @Test
+  void aStoreWithoutAName() {
+    List<String[]> commands =
+        List.of(
+            new String[] {"init"},
+            new String[] {"cat", "--log=jobs"},
+            new String[] {"append", "--log=jobs"},
+            new String[] {"close"},
+            new String[] {"verify"},
+            new String[] {"salvage", "--log=jobs"},
+            new String[] {"doctor"},
+            new String[] {"serve", "--port=0", "--key=" + temp.resolve("key")},
+            new String[] {"keygen", "--key=" + temp.resolve("key")},
+            new String[] {"lease", "acquire", "a", "--server=http://127.0.0.1:1"});
+    for (String[] command : commands) {
+      new Cinch().with("CINCH_STORE", "").run(command).failed(2, "the path is empty");
+      String[] given = Arrays.copyOf(command, command.length + 1);
+      given[command.length] = "--store=";
+      new Cinch().run(given).failed(2, "the path is empty");
+    }
+    new Cinch().run("init", "").failed(2, "the path is empty");
+    assertFalse(Files.exists(Path.of("logs")));
+    assertFalse(Files.exists(temp.resolve("key")));
+  }
+
+  @Test
+  @Timeout(60) // a closer that starts all the same does not end
+  void aPauseThatIsNone() {
+    Cinch cinch = Cinch.on(Cinch.store(temp));
+    for (String pause : List.of("0s", "-1s")) {
+      cinch.run("close", "--every", pause).failed(2, "--every is longer than 0s");
+    }
   }
 
   @Test
