@@ -236,7 +236,10 @@ class PythonReaderTest {
     Log fresh = Store.open(store, s.environment).log(new LogName("jobs"));
     assertThrows(
         DamagedException.class,
-        () -> fresh.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, false, m -> true, (m, f, why) -> {}));
+        () ->
+            fresh
+                .reader()
+                .settled(Long.MIN_VALUE, Long.MAX_VALUE, false, m -> true, (m, f, why) -> {}));
     Run run = python();
     assertEquals(1, run.exit(), run.err());
     assertTrue(run.err().contains(file.toString()), run.err());
@@ -270,8 +273,7 @@ class PythonReaderTest {
     String head = "cinch log 1 " + bytes.length + " " + Envelope.sha256(bytes) + "\n";
     put(identity, (head + body).getBytes(StandardCharsets.UTF_8));
     assertThrows(
-        DamagedException.class,
-        () -> Store.open(store, s.environment).log(new LogName("jobs")));
+        DamagedException.class, () -> Store.open(store, s.environment).log(new LogName("jobs")));
     Run run = python();
     assertEquals(1, run.exit(), run.err());
     assertTrue(run.err().contains(identity.toString()), run.err());
@@ -302,8 +304,7 @@ class PythonReaderTest {
     put(file, bytes);
     byte[] copy = Arrays.copyOfRange(bytes, (int) f.copyOffset(), bytes.length);
     long t = start + width;
-    var other =
-        new LockedFile(f.name(), f.validLength(), f.messages(), t, t, digest, copy);
+    var other = new LockedFile(f.name(), f.validLength(), f.messages(), t, t, digest, copy);
     put(lockPath, new BucketLock(lock.store(), lock.log(), lock.bucket(), List.of(other)).encode());
     String sha = Envelope.sha256(Files.readAllBytes(lockPath));
     put(
