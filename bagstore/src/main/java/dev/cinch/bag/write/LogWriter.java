@@ -354,7 +354,7 @@ public final class LogWriter implements AutoCloseable {
       }
       wakeNext();
     } catch (RuntimeException | Error e) {
-      fail(e);
+      fail(batch, e);
       throw e;
     } finally {
       if (interrupted) {
@@ -377,7 +377,7 @@ public final class LogWriter implements AutoCloseable {
       boolean unused = unclear.remove(batch);
       resolved(batch, outcome);
     } catch (RuntimeException | Error e) {
-      fail(e);
+      fail(batch, e);
       throw e;
     }
   }
@@ -395,9 +395,10 @@ public final class LogWriter implements AutoCloseable {
   }
 
   /** A fault of ours or the end of the process: nobody may be told anything any more. */
-  private void fail(Throwable e) {
+  private void fail(PendingBatch batch, Throwable e) {
     failure = e;
     closed = true;
+    batch.done.signalAll();
     queue.forEach(b -> b.done.signalAll());
     unclear.forEach(b -> b.done.signalAll());
     work.signalAll();

@@ -147,6 +147,39 @@ class LogWriterTest {
   }
 
   @Test
+  void allWhoWaitForABatchAreToldThatItsFateIsUnknown() throws Exception {
+    var begun = new CountDownLatch(1);
+    var go = new Semaphore(0);
+    fs.beforeFirst(
+        op -> op.is(Kind.FORCE, ".log"),
+        () -> {
+          begun.countDown();
+          go.acquire();
+          throw new IllegalStateException("made by a test");
+        });
+    PendingReceipt one = submit("one");
+    PendingReceipt two = submit("two");
+    var first = new Thread(() -> assertThrows(IllegalStateException.class, one::await));
+    first.start();
+    begun.await();
+    var told = new AtomicBoolean();
+    var second =
+        new Thread(
+            () -> {
+              assertThrows(IllegalStateException.class, two::await);
+              told.set(true);
+            });
+    second.start();
+    while (second.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    go.release();
+    first.join();
+    second.join();
+    assertTrue(told.get());
+  }
+
+  @Test
   void whoWaitsCommitsWhatNobodyWaitsForBeforeIt() throws Exception {
     var begun = new CountDownLatch(1);
     var go = new Semaphore(0);
