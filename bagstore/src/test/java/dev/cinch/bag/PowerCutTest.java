@@ -116,6 +116,26 @@ class PowerCutTest {
     assertEquals(List.of("kept"), Ledger.live(Store.open(root, environment).log(Rig.JOBS)));
   }
 
+  /** A record that names a key which was lost could not be read where leases are required. */
+  @Test
+  void f3_aRecordOutlivesNoKeyThatItNames() throws Exception {
+    Rig rig = Rig.memory(6);
+    var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
+    StoreContext store = rig.open(stopped).context().store();
+    PublicKey key = SigningKey.ofSeed(new byte[32]).publicKey();
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(slow);
+    slow.beforeFirst( // it is added at the last moment at which it still counts
+        op -> op.kind() == FaultyFs.Kind.LIST && op.path().endsWith("keys"),
+        () -> assertThrows(FaultyFs.Crash.class, () -> TrustedKeyFiles.add(store, key)));
+    rig.settle(closer);
+    rig.disk.powerCut(() -> false);
+    int named = closer.horizon().chain().freshTip().orElseThrow().record().trustedKeys();
+    assertEquals(1, named);
+    assertEquals(TrustedKeys.of(key), TrustedKeyFiles.first(closer.context().store(), named));
+  }
+
   /** What a writer without SYNC made counts for nobody's durability. */
   @ParameterizedTest
   @ValueSource(ints = {0, 50})

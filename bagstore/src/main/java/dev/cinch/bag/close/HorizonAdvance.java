@@ -11,6 +11,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -195,12 +196,11 @@ public final class HorizonAdvance {
   }
 
   private int countKeys() throws IOException {
-    // A record that names a key may not outlive it, whoever added that.
-    log.store().fs().forceDirectory(log.store().layout().keys());
-    return (int)
-        log.store().fresh().list(log.store().layout().keys(), log.store().fileMode()).stream()
-            .filter(name -> Numbered.parse(name).isPresent())
-            .count();
+    Path keys = log.store().layout().keys();
+    List<String> names = log.store().fresh().list(keys, log.store().fileMode());
+    // After the listing: a record that names a key may not outlive it, whoever added that.
+    log.store().fs().forceDirectory(keys);
+    return (int) names.stream().filter(name -> Numbered.parse(name).isPresent()).count();
   }
 
   private Link linkNext(
