@@ -19,7 +19,10 @@ import dev.cinch.bag.write.PendingReceipt;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -151,6 +154,59 @@ class CacheRulesTest {
         });
     ledger.check(Ledger.settled(reader));
     assertTrue(rig.time.monotonicNanos() >= expired);
+  }
+
+  /** As where its kernel gave up the link of that lock, which the server made later. */
+  @Test
+  void n2_aLockThatAnOldListingHidesIsFoundByAnEntryOfOnesOwn() throws Exception {
+    append("one");
+    Log other = alice();
+    rig.settle(other);
+    long start = other.horizon().chain().read(1).record().buckets().get(0).start();
+    Path bucket = other.context().layout().bucket(new Bucket(start, other.context().bucketWidth()));
+    rig.disk.view(Rig.ALICE).chmod(bucket, 0775); // whoever closes it may stop before that
+    rig.time.advanceMs(120_000);
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(fs);
+    var knows = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.path().startsWith(bucket) && op.kind() == Kind.CREATE) {
+            knows.set(true);
+          } else if (op.path().equals(LogLayout.lock(bucket)) && !knows.get()) {
+            throw new NoSuchFileException(op.path().toString());
+          }
+        });
+    ledger.check(Ledger.settled(reader));
+  }
+
+  @Test
+  void closing_whoFindsAnothersLockMakesTheDirectoryReadOnly() throws Exception {
+    append("one");
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log slow = rig.open(fs);
+    Log other = rig.open(rig.disk.view(Rig.BOB));
+    var modes = new ArrayList<Integer>();
+    var done = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.is(Kind.FORCE, "tmp-")
+              && op.path().toString().contains("/buckets/")
+              && done.compareAndSet(false, true)) {
+            settling(rig, other).run();
+            StoreFs root = rig.disk.view(0);
+            Path bucket = Objects.requireNonNull(op.path().getParent());
+            root.chmod(bucket, 0775); // it stopped before
+            modes.add(root.status(bucket).mode());
+            throw new FileSystemException(op.path().toString(), null, "Stale file handle");
+          }
+        });
+    rig.settle(slow);
+    long start = slow.horizon().chain().read(1).record().buckets().get(0).start();
+    Path bucket = slow.context().layout().bucket(new Bucket(start, slow.context().bucketWidth()));
+    modes.add(rig.disk.view(0).status(bucket).mode());
+    assertEquals(0775, modes.get(0) & 0777);
+    assertEquals(0, modes.get(1) & 0222);
   }
 
   @Test

@@ -129,6 +129,7 @@ public final class BucketCloser {
       Optional<Closed> now = read(bucket);
       if (now.isPresent()) {
         fs.forceDirectory(directory);
+        makeReadOnly(directory, settings.closedDirectoryMode());
       }
       return now;
     } catch (NoSuchFileException e) {
@@ -268,8 +269,10 @@ public final class BucketCloser {
 
   /**
    * As {@link #read}, of a bucket that a record lists, so that its lock is there unless it was lost
-   * or retired. Nobody can make an entry in a closed directory to see it past the cache (rule N2):
-   * a "no" that may be old is not believed until every cache has expired.
+   * or retired. A "no" is not believed before an entry of one's own (rule N2): this machine's
+   * kernel may not know of a link that it gave up itself, or a killed process asked for, for as
+   * long as the directory is delegated to it. In a closed directory nobody can make one; there a
+   * "no" that may be old is not believed until every cache has expired.
    *
    * @return empty if there is none: the caller decides between lost and retired
    */
@@ -278,6 +281,10 @@ public final class BucketCloser {
     long deadline = time.monotonicNanos() + CACHE_EXPIRY_NANOS;
     while (true) {
       Optional<Closed> closed = read(bucket);
+      if (closed.isPresent() || isRetired(bucket)) {
+        return closed;
+      }
+      closed = readPastCache(bucket);
       if (closed.isPresent() || time.monotonicNanos() - deadline >= 0 || !mayBeUnseen(bucket)) {
         return closed;
       }
@@ -291,12 +298,23 @@ public final class BucketCloser {
     }
   }
 
+  private boolean isRetired(Bucket bucket) throws IOException {
+    Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
+    return checkpoint.isPresent() && checkpoint.get().to() >= bucket.end();
+  }
+
+  private Optional<Closed> readPastCache(Bucket bucket) throws IOException {
+    try {
+      List<String> unused =
+          log.store().fresh().listAsPermitted(log.layout().bucket(bucket), settings.fileMode());
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+    return read(bucket);
+  }
+
   /** Whether a bucket's directory changed so lately that a cache may not know what is in it. */
   private boolean mayBeUnseen(Bucket bucket) throws IOException {
-    Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
-    if (checkpoint.isPresent() && checkpoint.get().to() >= bucket.end()) {
-      return false;
-    }
     try {
       long changed = fs.status(log.layout().bucket(bucket)).changeTime();
       return log.store().time().wallNanos() - changed < CACHE_EXPIRY_NANOS;
