@@ -11,6 +11,8 @@ import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -66,10 +68,9 @@ public final class LogWriter implements AutoCloseable {
   private final ArrayDeque<ByteBuffer> spare = new ArrayDeque<>();
   private long queuedBytes;
 
-  /** Taken off the queue, and without an outcome. */
-  private int unresolved;
+  /** Taken off the queue to be written; null if nobody writes. */
+  private @Nullable PendingBatch writing;
 
-  private boolean committing;
   private boolean closed;
   private @Nullable Throwable failure;
   private @Nullable Thread background;
@@ -170,7 +171,7 @@ public final class LogWriter implements AutoCloseable {
       // of.
       queuedBytes += batch.bytes - before;
       batch.needsThread |= needsThread;
-      if (needsThread && !committing && batch.waiters == 0) {
+      if (needsThread && writing == null && batch.waiters == 0) {
         work.signal();
       }
       return receipt;
@@ -269,7 +270,7 @@ public final class LogWriter implements AutoCloseable {
         }
         if (batch.unclear != null && !batch.resolving) {
           resolve(batch);
-        } else if (committing || queue.isEmpty() || batch.unclear != null) {
+        } else if (writing != null || queue.isEmpty() || batch.unclear != null) {
           batch.waiters++;
           try {
             batch.done.awaitUninterruptibly();
@@ -297,7 +298,7 @@ public final class LogWriter implements AutoCloseable {
     try {
       while (failure == null && (!closed || !queue.isEmpty())) {
         PendingBatch unclear = unresolvedBatch();
-        if (!committing && !queue.isEmpty()) {
+        if (writing == null && !queue.isEmpty()) {
           commitNext();
         } else if (unclear != null) {
           background = null; // another one goes on with what comes meanwhile
@@ -328,8 +329,7 @@ public final class LogWriter implements AutoCloseable {
   /** Called with the lock, which is released while the batch is written. */
   private void commitNext() {
     PendingBatch batch = queue.removeFirst();
-    committing = true;
-    unresolved++;
+    writing = batch;
     boolean interrupted = false;
     try {
       lock.unlock();
@@ -340,7 +340,7 @@ public final class LogWriter implements AutoCloseable {
         attempt = appender.append(batch);
       } finally {
         lock.lock();
-        committing = false;
+        writing = null;
       }
       settle(batch, attempt);
       if (attempt instanceof Attempt.Known known) {
@@ -384,7 +384,6 @@ public final class LogWriter implements AutoCloseable {
 
   private void resolved(PendingBatch batch, Outcome outcome) {
     batch.outcome = outcome;
-    unresolved--;
     queuedBytes -= batch.bytes;
     if (spare.size() < MAX_SPARE_BUFFERS
         && batch.messages.capacity() <= 2 * PendingBatch.MAX_BYTES) {
@@ -439,31 +438,30 @@ public final class LogWriter implements AutoCloseable {
   }
 
   /**
-   * Commits all that was submitted, and waits for every verdict.
+   * Commits all that was submitted so far, and waits for every verdict; not for what others submit
+   * meanwhile, of which there may be no end.
    *
    * @throws IllegalStateException if the writer failed: a message may have been written whose fate
    *     nobody knows, so leases that it was written under must not be given back
    */
   public void flush() {
-    for (PendingBatch next = last(); next != null; next = last()) {
-      drive(next);
-    }
+    withoutOutcome().forEach(this::drive);
   }
 
-  /** One whose outcome comes after those of others; null once all have theirs. */
-  private @Nullable PendingBatch last() {
+  /** The last ones first: who waits for one of the queue commits those before it. */
+  private List<PendingBatch> withoutOutcome() {
     lock.lock();
     try {
-      while (true) {
-        if (failure != null) {
-          throw failed();
-        }
-        PendingBatch last = queue.isEmpty() ? unresolvedBatch() : queue.peekLast();
-        if (last != null || unresolved == 0) {
-          return last;
-        }
-        room.awaitUninterruptibly();
+      if (failure != null) {
+        throw failed();
       }
+      var batches = new ArrayList<PendingBatch>();
+      queue.descendingIterator().forEachRemaining(batches::add);
+      if (writing != null) {
+        batches.add(writing);
+      }
+      unclear.descendingIterator().forEachRemaining(batches::add);
+      return batches;
     } finally {
       lock.unlock();
     }
@@ -489,7 +487,7 @@ public final class LogWriter implements AutoCloseable {
     } finally {
       lock.lock();
       try {
-        if (!committing) {
+        if (writing == null) {
           appender.release();
         }
       } finally {

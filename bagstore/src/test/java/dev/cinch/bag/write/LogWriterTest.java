@@ -43,6 +43,7 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.BeforeEach;
@@ -261,6 +262,22 @@ class LogWriterTest {
     assertInstanceOf(Receipt.Rejected.class, first.await());
   }
 
+  /** Or a session that shares its writer with busy ones would never give its leases back. */
+  @Test
+  void flushDoesNotWaitForWhatOthersSubmitMeanwhile() throws Exception {
+    var more = new AtomicInteger(20);
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log") && more.getAndDecrement() > 0) {
+            submitUnchecked("more");
+          }
+        });
+    PendingReceipt first = submit("first");
+    writer.flush();
+    assertTrue(first.isDone());
+    assertEquals(19, more.get());
+  }
+
   /** Its caller waits for the clock while somebody closes the writer. */
   @Test
   void whatComesAfterClosingIsRefused() throws Exception {
@@ -296,6 +313,14 @@ class LogWriterTest {
   private PendingReceipt submit(String text) throws MessageRefusedException {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     return writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length, false);
+  }
+
+  private PendingReceipt submitUnchecked(String text) {
+    try {
+      return submit(text);
+    } catch (MessageRefusedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private Thread appending(int length) {
