@@ -131,7 +131,8 @@ public final class LogWriter implements AutoCloseable {
    * As {@link #submit(LeaseStamp, byte[], int, int)}.
    *
    * @param needsThread whether a thread of the writer's own sees to it; false if the caller soon
-   *     awaits the receipt, flushes or closes: nothing is written before somebody does
+   *     awaits the receipt, flushes or closes: nothing is written before somebody does, or before
+   *     there is no room for more
    * @throws MessageRefusedException likewise
    */
   public PendingReceipt submit(
@@ -150,7 +151,7 @@ public final class LogWriter implements AutoCloseable {
     lock.lock();
     try {
       while (queuedBytes > MAX_QUEUED_BYTES && !closed) {
-        room.awaitUninterruptibly();
+        makeRoom();
       }
       refuseIfClosed();
       if (needsThread) {
@@ -177,6 +178,20 @@ public final class LogWriter implements AutoCloseable {
       return receipt;
     } finally {
       lock.unlock();
+    }
+  }
+
+  /**
+   * Waits for room, and makes it where nobody else does: what takes it up may wait for a caller who
+   * comes back only after this.
+   */
+  private void makeRoom() {
+    if (writing == null && !queue.isEmpty()) {
+      commitNext();
+    } else if (writing == null && unclear.stream().noneMatch(b -> b.resolving)) {
+      resolve(unclear.getFirst());
+    } else {
+      room.awaitUninterruptibly();
     }
   }
 

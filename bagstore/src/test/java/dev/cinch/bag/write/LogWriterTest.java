@@ -278,6 +278,28 @@ class LogWriterTest {
     assertEquals(19, more.get());
   }
 
+  @Test
+  void whoWaitsForRoomMakesIt() throws Exception {
+    var submitted = new ArrayList<PendingReceipt>();
+    var submitter =
+        new Thread(
+            () -> {
+              for (int i = 0; i < 20; i++) {
+                submitted.add(submitUnchecked("m".repeat(1 << 20)));
+              }
+            });
+    submitter.setDaemon(true);
+    submitter.start();
+    while (submitter.isAlive() && submitter.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+    assertFalse(submitter.isAlive(), "nobody else is there to write");
+    writer.flush();
+    for (PendingReceipt one : submitted) {
+      assertInstanceOf(Receipt.Committed.class, one.await());
+    }
+  }
+
   /** Its caller waits for the clock while somebody closes the writer. */
   @Test
   void whatComesAfterClosingIsRefused() throws Exception {
