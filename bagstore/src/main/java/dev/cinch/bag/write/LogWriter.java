@@ -430,6 +430,9 @@ public final class LogWriter implements AutoCloseable {
 
   /** Whoever waits for a batch commits those before it too. */
   private void wakeNext() {
+    if (closed) {
+      work.signalAll(); // the writer's thread ends when the queue is empty, whoever emptied it
+    }
     boolean needsThread = false;
     for (PendingBatch b : queue) {
       if (b.waiters > 0) {

@@ -33,6 +33,7 @@ import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessCodec;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -46,6 +47,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -298,6 +300,63 @@ class LogWriterTest {
     for (PendingReceipt one : submitted) {
       assertInstanceOf(Receipt.Committed.class, one.await());
     }
+  }
+
+  /** Also where others commit what is left when it is closed. */
+  @Test
+  void theThreadOfAWriterEndsWithIt() throws Exception {
+    List<Thread> before = committers();
+    assertInstanceOf(
+        Receipt.Committed.class, writer.submit(LeaseStamp.NONE, new byte[1], 0, 1, true).await());
+    List<Thread> threads = committers();
+    threads.removeAll(before);
+    assertEquals(1, threads.size());
+    Thread background = threads.get(0);
+    var begun = new CountDownLatch(1);
+    var go = new Semaphore(0);
+    fs.beforeFirst(
+        op -> op.is(Kind.WRITE, ".log"),
+        () -> {
+          begun.countDown();
+          go.acquire();
+        });
+    Thread first = appending(1);
+    begun.await();
+    PendingReceipt second = submit("second");
+    var waiter = new Thread(() -> assertInstanceOf(Receipt.Committed.class, second.await()));
+    waiter.start();
+    untilWaiting(waiter);
+    untilWaiting(background);
+    long waits = waits(background);
+    var closer = new Thread(writer::close);
+    closer.start();
+    untilWaiting(closer);
+    while (waits(background) == waits) {
+      Thread.onSpinWait(); // it looks, and finds that somebody else writes
+    }
+    untilWaiting(background);
+    go.release();
+    first.join();
+    waiter.join();
+    closer.join();
+    background.join();
+  }
+
+  /** The threads of all writers of this process. */
+  private static List<Thread> committers() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(t -> t.getName().startsWith("cinch-commit-"))
+        .collect(Collectors.toCollection(ArrayList::new));
+  }
+
+  private static void untilWaiting(Thread thread) {
+    while (thread.isAlive() && thread.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private static long waits(Thread thread) {
+    return ManagementFactory.getThreadMXBean().getThreadInfo(thread.getId()).getWaitedCount();
   }
 
   /** Its caller waits for the clock while somebody closes the writer. */
