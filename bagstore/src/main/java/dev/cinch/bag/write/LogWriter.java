@@ -331,14 +331,26 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
-  /** One of unclear fate that nobody looks after; null if there is none. */
+  /**
+   * One of unclear fate that nobody looks after or comes back for, in a bucket of which nobody
+   * reads a verdict at this moment; null if there is none. One thread a bucket is enough: once it
+   * has the first verdict the others are quick, and a full disk makes many.
+   */
   private @Nullable PendingBatch unresolvedBatch() {
-    for (PendingBatch b : unclear) {
-      if (!b.resolving) {
-        return b;
+    PendingBatch found = null;
+    Bucket read = null;
+    for (PendingBatch b : unclear) { // in the order of their buckets
+      if (found != null && !found.bucket.equals(b.bucket)) {
+        return found;
+      }
+      if (b.resolving) {
+        read = b.bucket;
+        found = null;
+      } else if (found == null && b.needsThread && !b.bucket.equals(read)) {
+        found = b;
       }
     }
-    return null;
+    return found;
   }
 
   /** Called with the lock, which is released while the batch is written. */
@@ -391,6 +403,7 @@ public final class LogWriter implements AutoCloseable {
       }
       boolean unused = unclear.remove(batch);
       resolved(batch, outcome);
+      wakeNext();
     } catch (RuntimeException | Error e) {
       fail(batch, e);
       throw e;
@@ -428,23 +441,12 @@ public final class LogWriter implements AutoCloseable {
         taken, unwritten ? Long.MIN_VALUE : batch.last, left == null ? Long.MIN_VALUE : left.last);
   }
 
-  /** Whoever waits for a batch commits those before it too. */
+  /** Sees to it that somebody goes on, with the next batch and with what is of unclear fate. */
   private void wakeNext() {
     if (closed) {
       work.signalAll(); // the writer's thread ends when the queue is empty, whoever emptied it
     }
-    boolean needsThread = false;
-    for (PendingBatch b : queue) {
-      if (b.waiters > 0) {
-        b.done.signal();
-        return;
-      }
-      needsThread |= b.needsThread;
-    }
-    for (PendingBatch b : unclear) {
-      needsThread |= b.needsThread && !b.resolving;
-    }
-    if (needsThread) {
+    if (wakeWriter() || unresolvedBatch() != null) {
       try {
         startBackground();
       } catch (OutOfMemoryError e) {
@@ -453,6 +455,23 @@ public final class LogWriter implements AutoCloseable {
       }
       work.signal();
     }
+  }
+
+  /**
+   * Whoever waits for a batch commits those before it too.
+   *
+   * @return whether it takes the writer's own thread
+   */
+  private boolean wakeWriter() {
+    boolean needsThread = false;
+    for (PendingBatch b : queue) {
+      if (b.waiters > 0) {
+        b.done.signal();
+        return false;
+      }
+      needsThread |= b.needsThread;
+    }
+    return needsThread;
   }
 
   /**

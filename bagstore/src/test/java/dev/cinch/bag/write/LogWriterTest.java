@@ -359,6 +359,93 @@ class LogWriterTest {
     return ManagementFactory.getThreadMXBean().getThreadInfo(thread.getId()).getWaitedCount();
   }
 
+  /** Or a disk that is full would make one for each message. */
+  @Test
+  void oneThreadLooksAfterAllVerdictsOfABucket() throws Exception {
+    List<Thread> before = committers();
+    var attempts = new Semaphore(0);
+    var go = new CountDownLatch(1);
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log")) {
+            attempts.release();
+            throw new IOException("made by a test");
+          }
+          if (op.kind() == Kind.CREATE && op.path().toString().contains("/records/")) {
+            awaitUnchecked(go);
+          }
+        });
+    var pending = new ArrayList<PendingReceipt>();
+    List<Thread> threads = List.of();
+    for (int i = 0; i < 10; i++) {
+      pending.add(writer.submit(LeaseStamp.NONE, new byte[1], 0, 1, true));
+      attempts.acquire();
+      threads = committers();
+      threads.removeAll(before);
+      threads.forEach(LogWriterTest::untilWaiting);
+    }
+    assertEquals(2, threads.size(), "one that writes, and one that waits for verdicts");
+    go.countDown();
+    for (PendingReceipt one : pending) {
+      while (!one.isDone()) {
+        Thread.onSpinWait();
+      }
+      assertInstanceOf(Receipt.Rejected.class, one.await());
+    }
+    writer.close();
+  }
+
+  /** Its first message is told its fate although there is always somebody who waits for another. */
+  @Test
+  void busyCallersDoNotPutOffAVerdictThatNobodyWaitsFor() throws Exception {
+    assertInstanceOf(
+        Receipt.Committed.class, writer.submit(LeaseStamp.NONE, new byte[1], 0, 1, true).await());
+    var begun = new CountDownLatch(1);
+    var go = new CountDownLatch(1);
+    var judged = new CountDownLatch(1);
+    var writes = new AtomicInteger();
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log")) {
+            int n = writes.incrementAndGet();
+            if (n == 1) {
+              begun.countDown();
+              awaitUnchecked(go);
+            } else if (n == 2) {
+              throw new IOException("made by a test");
+            } else {
+              awaitUnchecked(judged);
+            }
+          } else if (op.kind() == Kind.CREATE && op.path().toString().contains("/intents/")) {
+            if (Thread.currentThread().getName().startsWith("cinch-commit-")) {
+              judged.countDown();
+            }
+          }
+        });
+    Thread first = appending(1);
+    begun.await();
+    PendingReceipt unclear = // with it the batch is full
+        writer.submit(LeaseStamp.NONE, new byte[900_000], 0, 900_000, true);
+    Thread second = appending(300_000);
+    untilWaiting(second);
+    Thread third = appending(1);
+    untilWaiting(third);
+    go.countDown();
+    first.join();
+    second.join();
+    third.join();
+    assertInstanceOf(Receipt.Rejected.class, unclear.await());
+    writer.close();
+  }
+
+  private static void awaitUnchecked(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   /** Its caller waits for the clock while somebody closes the writer. */
   @Test
   void whatComesAfterClosingIsRefused() throws Exception {
