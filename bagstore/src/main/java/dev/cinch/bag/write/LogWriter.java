@@ -524,9 +524,10 @@ public final class LogWriter implements AutoCloseable {
     } finally {
       lock.lock();
       try {
-        if (writing == null) {
-          appender.release();
+        while (writing != null) {
+          room.awaitUninterruptibly(); // the flush does not, where another thread's verdict failed
         }
+        appender.release();
       } finally {
         lock.unlock();
       }

@@ -446,6 +446,43 @@ class LogWriterTest {
     }
   }
 
+  /** A writer that failed while another thread wrote, and keeps nothing open. */
+  @Test
+  void closingAfterAFailureWaitsForWhoWritesAndLetsGoOfTheFile() throws Exception {
+    var begun = new CountDownLatch(1);
+    var go = new CountDownLatch(1);
+    var writes = new AtomicInteger();
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log")) {
+            if (writes.incrementAndGet() == 1) {
+              throw new IOException("made by a test");
+            }
+            begun.countDown();
+            awaitUnchecked(go);
+          } else if (begun.getCount() > 0 && op.path().toString().contains("/records/")) {
+            awaitUnchecked(begun);
+            throw new IllegalStateException("made by a test");
+          }
+        });
+    PendingReceipt unclear = submit("unclear");
+    var judge = new Thread(() -> assertThrows(IllegalStateException.class, unclear::await));
+    judge.start();
+    while (writes.get() == 0) {
+      Thread.onSpinWait();
+    }
+    Thread second = appending(1);
+    judge.join();
+    var closer = new Thread(() -> assertThrows(IllegalStateException.class, writer::close));
+    closer.start();
+    untilWaiting(closer);
+    go.countDown();
+    second.join();
+    closer.join();
+    long made = fs.trace().stream().filter(op -> op.is(Kind.CREATE, ".log")).count();
+    assertEquals(made, fs.trace().stream().filter(op -> op.is(Kind.CLOSE, ".log")).count());
+  }
+
   /** Its caller waits for the clock while somebody closes the writer. */
   @Test
   void whatComesAfterClosingIsRefused() throws Exception {
