@@ -483,6 +483,22 @@ class LogWriterTest {
     assertEquals(made, fs.trace().stream().filter(op -> op.is(Kind.CLOSE, ".log")).count());
   }
 
+  @Test
+  void whoHasNoMemoryToReadAVerdictReadsItAgain() throws Exception {
+    var errors = new AtomicInteger();
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log")) {
+            throw new IOException("made by a test");
+          }
+          boolean judging = op.kind() == Kind.CREATE && op.path().toString().contains("/records/");
+          if (judging && errors.getAndIncrement() == 0) {
+            throw new OutOfMemoryError("made by a test");
+          }
+        });
+    assertInstanceOf(Receipt.Rejected.class, writer.append(new byte[1]));
+  }
+
   /** Its caller waits for the clock while somebody closes the writer. */
   @Test
   void whatComesAfterClosingIsRefused() throws Exception {
