@@ -250,6 +250,10 @@ public final class LogWriter implements AutoCloseable {
   }
 
   private void refuseIfClosed() throws MessageRefusedException {
+    if (failure != null) {
+      throw new MessageRefusedException(
+          "the writer failed before and takes no more messages: " + failure);
+    }
     if (closed) {
       throw new MessageRefusedException("the writer is closed");
     }

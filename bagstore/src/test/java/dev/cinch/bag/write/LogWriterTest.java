@@ -499,6 +499,21 @@ class LogWriterTest {
     assertInstanceOf(Receipt.Rejected.class, writer.append(new byte[1]));
   }
 
+  @Test
+  void aWriterThatFailedSaysSo() throws Exception {
+    fs.before(
+        op -> {
+          if (op.is(Kind.FORCE, ".log")) {
+            throw new OutOfMemoryError("made by a test");
+          }
+        });
+    assertThrows(OutOfMemoryError.class, () -> writer.append(new byte[1]));
+    var refused = assertThrows(MessageRefusedException.class, () -> writer.append(new byte[1]));
+    assertEquals(
+        "the writer failed before and takes no more messages: java.lang.OutOfMemoryError: made by a test",
+        refused.getMessage());
+  }
+
   /** Its caller waits for the clock while somebody closes the writer. */
   @Test
   void whatComesAfterClosingIsRefused() throws Exception {
