@@ -228,7 +228,7 @@ public final class LogWriter implements AutoCloseable {
         } catch (InterruptedException e) {
           interrupted = true;
         } finally {
-          lock.lock();
+          lockAgain();
         }
         refuseIfClosed();
       }
@@ -331,6 +331,9 @@ public final class LogWriter implements AutoCloseable {
         }
       }
     } finally {
+      if (background == Thread.currentThread()) {
+        background = null; // if there was no memory to wait, another one may go on later
+      }
       lock.unlock();
     }
   }
@@ -370,7 +373,7 @@ public final class LogWriter implements AutoCloseable {
             Thread.interrupted(); // a channel would be closed by it, and the append made slow
         attempt = appender.append(batch);
       } finally {
-        lock.lock();
+        lockAgain();
         writing = null;
       }
       settle(batch, attempt);
@@ -403,7 +406,7 @@ public final class LogWriter implements AutoCloseable {
       try {
         outcome = verdicts.resolve(requireNonNull(batch.unclear));
       } finally {
-        lock.lock();
+        lockAgain();
       }
       boolean unused = unclear.remove(batch);
       resolved(batch, outcome);
@@ -430,10 +433,29 @@ public final class LogWriter implements AutoCloseable {
     failure = e;
     closed = true;
     batch.done.signalAll();
-    queue.forEach(b -> b.done.signalAll());
-    unclear.forEach(b -> b.done.signalAll());
+    tellAll(queue);
+    tellAll(unclear);
     work.signalAll();
     room.signalAll();
+  }
+
+  /** Empties it, since an iterator takes memory, and there may be none. */
+  private static void tellAll(ArrayDeque<PendingBatch> batches) {
+    for (PendingBatch b = batches.pollFirst(); b != null; b = batches.pollFirst()) {
+      b.done.signalAll();
+    }
+  }
+
+  /** Takes the lock, also where there is no memory to stand in line for it: others wait for us. */
+  private void lockAgain() {
+    while (true) {
+      try {
+        lock.lock();
+        return;
+      } catch (OutOfMemoryError e) {
+        Thread.onSpinWait(); // where it is free it takes none
+      }
+    }
   }
 
   /** A batch that was rejected before its first byte was written gives its timestamps back. */
