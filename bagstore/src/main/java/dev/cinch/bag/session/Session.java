@@ -185,15 +185,16 @@ public final class Session implements AutoCloseable {
         Grant renewed = held.renew(LogSet.NONE);
         LOG.debug("fence reported, now until {}", renewed.expiry());
       }
+      holdings.add(holding);
     } catch (LeaseRefusedException
         | LeaseUnavailableException
         | IOException
         | InterruptedException
-        | RuntimeException e) {
+        | RuntimeException
+        | VirtualMachineError e) {
       giveBack(grant.id(), holding);
       throw e;
     }
-    holdings.add(holding);
     return holding.lease().grant();
   }
 
@@ -215,6 +216,7 @@ public final class Session implements AutoCloseable {
   private void giveBack(Id id, Holding holding) {
     try {
       if (holding.isHeld()) {
+        holding.lease().close(); // before what may fail
         holding.lease().release(holding.report());
       } else {
         service.release(id, holding.report());

@@ -2,6 +2,7 @@ package dev.cinch.bag.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -18,10 +19,12 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.hold.LeaseKeeper;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
@@ -126,6 +129,29 @@ class SessionThreadsTest extends SessionRig {
       assertTrue(session.end());
     }
     assertThrows(IllegalStateException.class, writers::close);
+  }
+
+  /** Or whoever wants them waits as long as this process lives. */
+  @Test
+  void f4_leasesThatAreFencedForWantOfMemoryAreRenewedByNobody() throws Exception {
+    Grant unused = acquire("a");
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    Session session = open(fs, keeper);
+    fs.beforeFirst(
+        op -> op.kind() == Kind.LINK,
+        () -> {
+          throw new OutOfMemoryError("made by a test");
+        });
+    assertThrows(OutOfMemoryError.class, () -> session.acquire(NAMES, LEASE));
+    assertEquals(Long.MAX_VALUE, keeper.doWork(), "no lease is kept");
+    assertNotEquals(LeaseInfo.State.HELD, service.show(NAME).orElseThrow().state());
+  }
+
+  private Session open(FaultyFs fs, LeaseKeeper keeper) throws IOException {
+    var writers = new Writers(store(fs, rig.time, "b"), Durability.SYNC);
+    return Session.open(writers, service, "b", keeper);
   }
 
   /** The watermark is of the timestamps of one Store object. */
