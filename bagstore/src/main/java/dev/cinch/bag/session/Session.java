@@ -64,7 +64,12 @@ public final class Session implements AutoCloseable {
   private final WitnessCheck check;
   private final LeaseKeeper keeper;
   private final boolean ownsKeeper;
+
+  /** Added to under its own lock. */
   private final List<Holding> holdings = new CopyOnWriteArrayList<>();
+
+  /** Guarded by {@link #holdings}. */
+  private boolean closed;
 
   /**
    * Written to since the last release; what other sessions do to others is no matter of this one.
@@ -143,7 +148,8 @@ public final class Session implements AutoCloseable {
    * @throws LeaseRefusedException if one is held by another, or the service does not grant now
    * @throws LeaseUnavailableException if the service did not answer; it may be asked again, which
    *     first gives back what it may have granted
-   * @throws SessionRefusedException if its witnesses can't be relied on; the leases were given back
+   * @throws SessionRefusedException if its witnesses can't be relied on, or if the session was
+   *     closed meanwhile; the leases were given back
    * @throws IllegalArgumentException if the duration is too short for a fence to end in time
    */
   @CanIgnoreReturnValue
@@ -185,7 +191,7 @@ public final class Session implements AutoCloseable {
         Grant renewed = held.renew(LogSet.NONE);
         LOG.debug("fence reported, now until {}", renewed.expiry());
       }
-      holdings.add(holding);
+      hold(holding);
     } catch (LeaseRefusedException
         | LeaseUnavailableException
         | IOException
@@ -196,6 +202,15 @@ public final class Session implements AutoCloseable {
       throw e;
     }
     return holding.lease().grant();
+  }
+
+  private void hold(Holding holding) throws SessionRefusedException {
+    synchronized (holdings) {
+      if (closed) {
+        throw new SessionRefusedException("the session is closed", null);
+      }
+      holdings.add(holding);
+    }
   }
 
   private void checkDuration(long durationMs) {
@@ -393,6 +408,9 @@ public final class Session implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public boolean end() throws LeaseUnavailableException {
+    synchronized (holdings) {
+      closed = true; // who takes leases at this moment gives them back
+    }
     try {
       return release();
     } finally {

@@ -149,6 +149,20 @@ class SessionThreadsTest extends SessionRig {
     assertNotEquals(LeaseInfo.State.HELD, service.show(NAME).orElseThrow().state());
   }
 
+  @Test
+  void f4_leasesThatAreTakenWhileTheSessionIsClosedAreGivenBack() throws Exception {
+    Grant unused = acquire("a");
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    Session session = open(fs, keeper);
+    fs.beforeFirst(op -> op.kind() == Kind.LINK, session::close);
+    var refused = assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+    assertEquals("the session is closed", refused.getMessage());
+    assertEquals(Long.MAX_VALUE, keeper.doWork(), "no lease is kept");
+    assertNotEquals(LeaseInfo.State.HELD, service.show(NAME).orElseThrow().state());
+  }
+
   private Session open(FaultyFs fs, LeaseKeeper keeper) throws IOException {
     var writers = new Writers(store(fs, rig.time, "b"), Durability.SYNC);
     return Session.open(writers, service, "b", keeper);
