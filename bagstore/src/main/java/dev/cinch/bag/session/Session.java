@@ -242,7 +242,13 @@ public final class Session implements AutoCloseable {
   }
 
   private void lost(String why) {
-    listeners.forEach(l -> l.accept(why));
+    for (Consumer<String> listener : listeners) {
+      try {
+        listener.accept(why);
+      } catch (RuntimeException e) {
+        LOG.error("a listener failed that was told of the loss of a lease ({})", why, e);
+      }
+    }
   }
 
   /**

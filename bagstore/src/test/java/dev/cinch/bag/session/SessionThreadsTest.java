@@ -28,6 +28,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -166,6 +167,22 @@ class SessionThreadsTest extends SessionRig {
   private Session open(FaultyFs fs, LeaseKeeper keeper) throws IOException {
     var writers = new Writers(store(fs, rig.time, "b"), Durability.SYNC);
     return Session.open(writers, service, "b", keeper);
+  }
+
+  @Test
+  void aListenerThatFailsKeepsNoOtherFromBeingTold() throws Exception {
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    Session session = open(new FaultyFs(rig.disk.view(Rig.ALICE)), keeper);
+    session.acquire(NAMES, LEASE);
+    var told = new AtomicInteger();
+    session.onLoss(
+        why -> {
+          throw new IllegalStateException("made by a test");
+        });
+    session.onLoss(why -> told.incrementAndGet());
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    assertEquals(Long.MAX_VALUE, keeper.doWork());
+    assertEquals(1, told.get());
   }
 
   /** The watermark is of the timestamps of one Store object. */
