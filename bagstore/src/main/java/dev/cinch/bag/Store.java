@@ -51,6 +51,9 @@ public final class Store {
   private static final String LOST_SETTINGS =
       " holds logs and has lost its store.json: restore that from a backup, or get the messages out with salvage";
 
+  private static final String LOST_IDENTITY =
+      " holds records and has lost its identity: restore that from a backup, or get the messages out with salvage";
+
   private final StoreContext context;
   private final Timestamps timestamps;
   private final @Nullable LocalShare share;
@@ -312,12 +315,17 @@ public final class Store {
   /**
    * Opens a log, making it first if it does not exist. Any number of processes may at once: all get
    * the same.
+   *
+   * @throws NotAStoreException if it was made before and has lost its identity; nothing is changed
    */
   public Log createLog(LogName name) throws IOException {
     try {
       return log(name);
     } catch (NotAStoreException e) {
       LogLayout layout = context.layout().log(name);
+      if (holdsRecords(layout)) {
+        return madeMeanwhile(name);
+      }
       int mode = context.directoryMode();
       for (Path directory :
           List.of(
@@ -346,6 +354,25 @@ public final class Store {
       context.fs().forceDirectory(context.layout().root()); // init may have stopped before it did
       context.fresh().publish(layout.identity(), identity, context.fileMode());
       return log(name);
+    }
+  }
+
+  /** Who links the first record of a log has forced its identity, so it was there. */
+  private boolean holdsRecords(LogLayout layout) throws IOException {
+    try {
+      return !context.fresh().listAsPermitted(layout.records(), context.fileMode()).stream()
+          .allMatch(LogLayout::isTemporary);
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  private Log madeMeanwhile(LogName name) throws IOException {
+    try {
+      return log(name);
+    } catch (NotAStoreException e) {
+      // A new identity would make all that it holds another log's.
+      throw new NotAStoreException(context.layout().log(name).root() + LOST_IDENTITY);
     }
   }
 
