@@ -32,8 +32,10 @@ import dev.cinch.lease.witness.WitnessCodec;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -77,10 +79,15 @@ public final class Session implements AutoCloseable {
   private final Set<LogWriter> used = ConcurrentHashMap.newKeySet();
 
   private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
+
+  /** Of which the listeners were not told yet. */
+  private final Queue<String> losses = new ConcurrentLinkedQueue<>();
+
   private final Fencing fencing;
   private final Stamps stamps;
-  private final Lock submitting;
-  private final Lock releasing;
+  private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+  private final Lock submitting = lock.readLock();
+  private final Lock releasing = lock.writeLock();
 
   private Session(
       LeaseService service,
@@ -100,9 +107,6 @@ public final class Session implements AutoCloseable {
     this.ownsKeeper = shared == null;
     this.fencing = new Fencing(service, time);
     this.stamps = new Stamps(store.context(), check, holdings);
-    var lock = new ReentrantReadWriteLock();
-    this.submitting = lock.readLock();
-    this.releasing = lock.writeLock();
   }
 
   /**
@@ -134,7 +138,10 @@ public final class Session implements AutoCloseable {
     return new Session(service, holder, writers, false, keeper);
   }
 
-  /** Tells of every lease that is lost, one line; called on other threads, maybe two at once. */
+  /**
+   * Tells of every lease that is lost, one line; called on other threads, maybe two at once. The
+   * listener may close the session.
+   */
   public void onLoss(Consumer<String> listener) {
     listeners.add(listener);
   }
@@ -241,12 +248,22 @@ public final class Session implements AutoCloseable {
     }
   }
 
+  /** A thread that is submitting tells only afterwards: listeners may well close the session. */
   private void lost(String why) {
-    for (Consumer<String> listener : listeners) {
-      try {
-        listener.accept(why);
-      } catch (RuntimeException e) {
-        LOG.error("a listener failed that was told of the loss of a lease ({})", why, e);
+    losses.add(why);
+    if (lock.getReadHoldCount() == 0) {
+      tellLosses();
+    }
+  }
+
+  private void tellLosses() {
+    for (String why = losses.poll(); why != null; why = losses.poll()) {
+      for (Consumer<String> listener : listeners) {
+        try {
+          listener.accept(why);
+        } catch (RuntimeException e) {
+          LOG.error("a listener failed that was told of the loss of a lease ({})", why, e);
+        }
       }
     }
   }
@@ -291,6 +308,7 @@ public final class Session implements AutoCloseable {
       return submitHeld(log, payload, offset, length, needsThread);
     } finally {
       submitting.unlock();
+      tellLosses();
     }
   }
 

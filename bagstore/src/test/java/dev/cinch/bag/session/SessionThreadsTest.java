@@ -22,6 +22,7 @@ import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.hold.LeaseKeeper;
 import java.io.IOException;
@@ -167,6 +168,31 @@ class SessionThreadsTest extends SessionRig {
   private Session open(FaultyFs fs, LeaseKeeper keeper) throws IOException {
     var writers = new Writers(store(fs, rig.time, "b"), Durability.SYNC);
     return Session.open(writers, service, "b", keeper);
+  }
+
+  /** The loss is found by an append to a log that the leases did not name yet. */
+  @Test
+  void whoIsToldOfALossMayCloseTheSession() throws Exception {
+    Store store = store("b");
+    Session session = open(store, new Cut(service));
+    Grant grant = session.acquire(NAMES, LEASE);
+    Log late = store.createLog(new LogName("late"));
+    var refusals = new AtomicInteger();
+    session.onLoss(
+        why -> {
+          session.close();
+          refusals.incrementAndGet();
+        });
+    service.release(grant.id(), LeaseReport.NOTHING);
+    var appender =
+        new Thread(
+            () ->
+                assertThrows(
+                    MessageRefusedException.class, () -> session.append(late, bytes("m"))));
+    appender.setDaemon(true);
+    appender.start();
+    appender.join();
+    assertEquals(1, refusals.get());
   }
 
   @Test
