@@ -58,6 +58,9 @@ public final class HeldLease {
   private final RandomGenerator random;
   private final Object network = new Object();
 
+  /** Whether the listener is to be told of a loss yet. Guarded by this. */
+  private boolean untold;
+
   private volatile Snapshot now;
   private volatile long renewAt;
 
@@ -163,6 +166,7 @@ public final class HeldLease {
       return false;
     }
     lose(then.deadline(), "it was not renewed in time");
+    tell();
     return now.state() != State.HELD;
   }
 
@@ -176,6 +180,14 @@ public final class HeldLease {
    */
   @CanIgnoreReturnValue
   public Grant renew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
+    try {
+      return askToRenew(addLogs);
+    } finally {
+      tell();
+    }
+  }
+
+  private Grant askToRenew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
     synchronized (network) {
       try {
         return call(() -> service.renew(id(), settings.durationMs(), addLogs, reports.get()));
@@ -207,8 +219,12 @@ public final class HeldLease {
    */
   @CanIgnoreReturnValue
   public Grant upgrade() throws LeaseRefusedException, LeaseUnavailableException {
-    synchronized (network) {
-      return call(() -> service.upgrade(id(), settings.durationMs()));
+    try {
+      synchronized (network) {
+        return call(() -> service.upgrade(id(), settings.durationMs()));
+      }
+    } finally {
+      tell();
     }
   }
 
@@ -288,14 +304,26 @@ public final class HeldLease {
    *
    * @param deadline as it was
    */
-  private void lose(long deadline, String why) {
+  private synchronized void lose(long deadline, String why) {
+    if (now.state() != State.HELD || now.deadline() != deadline) {
+      return;
+    }
+    now = new Snapshot(State.LOST, now.grant(), now.deadline(), why);
+    untold = true;
+  }
+
+  /**
+   * Tells of a loss that nobody was told of yet. Under no lock: the listener may close what another
+   * thread uses that waits for a renewal.
+   */
+  private void tell() {
     synchronized (this) {
-      if (now.state() != State.HELD || now.deadline() != deadline) {
+      if (!untold) {
         return;
       }
-      now = new Snapshot(State.LOST, now.grant(), now.deadline(), why);
+      untold = false;
     }
-    listener.lost(this, why);
+    listener.lost(this, String.valueOf(now.lostWhy()));
   }
 
   /** The secret id of the grant. */

@@ -24,6 +24,7 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Rule L5, and renewing. */
@@ -264,6 +265,32 @@ final class HeldLeaseTest {
     assertEquals(Long.MAX_VALUE, keeper.doWork());
   }
 
+  /** It may close what another thread uses that waits for a renewal at this moment. */
+  @Test
+  void theListenerIsToldWhileNobodyIsKeptWaiting() throws Exception {
+    var told = new AtomicInteger();
+    HeldLease lease =
+        hold(
+            (lost, why) -> {
+              var other =
+                  new Thread(
+                      () -> {
+                        assertThrows(LeaseRefusedException.class, () -> lost.renew(LogSet.NONE));
+                        told.incrementAndGet();
+                      });
+              other.setDaemon(true);
+              other.start();
+              try {
+                other.join();
+              } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+              }
+            });
+    rig.service.release(lease.id(), LeaseReport.NOTHING);
+    assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.NONE));
+    assertEquals(1, told.get());
+  }
+
   @Test
   void settingsOutOfRangeAreRefused() {
     assertThrows(IllegalArgumentException.class, () -> new HoldSettings(0, 0, 0, 1));
@@ -278,14 +305,18 @@ final class HeldLeaseTest {
 
   private HeldLease hold(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
+    return hold(request, (lease, why) -> losses.add(why));
+  }
+
+  private HeldLease hold(HeldLease.Listener listener)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return hold(rig.request("a"), listener);
+  }
+
+  private HeldLease hold(AcquireRequest request, HeldLease.Listener listener)
+      throws LeaseRefusedException, LeaseUnavailableException {
     return HeldLease.acquire(
-        service,
-        rig.time,
-        SETTINGS,
-        request,
-        () -> report,
-        (lease, why) -> losses.add(why),
-        new Random(3));
+        service, rig.time, SETTINGS, request, () -> report, listener, new Random(3));
   }
 
   /** The rig's service behind a network that can be slow or down. */
