@@ -6,9 +6,11 @@ import static dev.cinch.view.Retiring.files;
 import static dev.cinch.view.Retiring.open;
 import static dev.cinch.view.Retiring.rig;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.fs.FaultyFs;
@@ -19,6 +21,7 @@ import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -450,5 +453,69 @@ class RetiredUnderwayTest {
       assertEquals(expected, live);
       assertEquals(new HorizonChain(log.context()).checkpoint().orElseThrow().to(), settled);
     }
+  }
+
+  /**
+   * Somebody lists the groups of records, and then the last one, which was retired meanwhile.
+   *
+   * @param stays whether its directory is there again, since a closer is late, too
+   */
+  private static Path retireGroup(Rig rig, Log log, boolean stays) throws IOException {
+    settle(rig, log);
+    aggregate(rig);
+    Path group = log.context().layout().recordGroup(0);
+    assertEquals(LogLayout.RECORDS_PER_GROUP, new Retention(log, Duration.ZERO).run().records());
+    if (stays) {
+      rig.disk.view(Rig.ALICE).mkdir(group, 02775);
+    }
+    return group;
+  }
+
+  private static void settleUpTo(Rig rig, Log log, long number) throws IOException {
+    var chain = new HorizonChain(log.context());
+    while (chain.freshTip().orElseThrow().record().number() < number) {
+      settle(rig, log);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void r2_aWriterUnderWhoseHandsAGroupOfRecordsGoesIsRejected(boolean stays) throws Exception {
+    Rig rig = rig(24, 1);
+    Log log = open(rig);
+    settleUpTo(rig, log, LogLayout.RECORDS_PER_GROUP - 1);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    Path group = log.context().layout().recordGroup(0);
+    int[] step = {0};
+    faulty.before(
+        op -> {
+          if (step[0] == 0 && op.kind() == Kind.MKDIR && op.path().toString().contains("buckets")) {
+            step[0]++;
+            settle(rig, log); // so that its bucket is made too late
+          } else if (step[0] == 1 && op.kind() == Kind.LIST && op.path().equals(group)) {
+            step[0]++;
+            assertEquals(group, retireGroup(rig, log, stays));
+          }
+        });
+    Receipt late = slow.writer(Durability.SYNC).append("late".getBytes(StandardCharsets.UTF_8));
+    assertEquals(2, step[0]);
+    assertInstanceOf(Receipt.Rejected.class, late);
+    assertEquals(5, Lines.settled(log).size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void r2_aReaderUnderWhoseHandsAGroupOfRecordsGoesReadsTheSame(boolean stays) throws Exception {
+    Rig rig = rig(25, 1);
+    Log log = open(rig);
+    settleUpTo(rig, log, LogLayout.RECORDS_PER_GROUP);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log slow = rig.open(faulty);
+    Path group = log.context().layout().recordGroup(0);
+    faulty.beforeFirst(
+        op -> op.kind() == Kind.LIST && op.path().equals(group),
+        () -> assertEquals(group, retireGroup(rig, log, stays)));
+    assertEquals(5, Lines.settled(slow).size());
   }
 }

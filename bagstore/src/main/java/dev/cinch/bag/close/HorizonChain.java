@@ -46,7 +46,7 @@ public final class HorizonChain {
 
   /** The last record as far as this machine knows: may be old, never wrong. */
   public Optional<Link> knownTip() throws IOException {
-    return oldTip(log.store().fs()::list);
+    return tip(log.store().fs()::list);
   }
 
   /**
@@ -54,7 +54,7 @@ public final class HorizonChain {
    * want to read, and decide nothing by it.
    */
   public Optional<Link> permittedTip() throws IOException {
-    return oldTip(this::listAsPermitted);
+    return tip(this::listAsPermitted);
   }
 
   private List<String> listAsPermitted(Path directory) throws IOException {
@@ -65,21 +65,14 @@ public final class HorizonChain {
     List<String> list(Path directory) throws IOException;
   }
 
-  private Optional<Link> tip(Lister lister) throws IOException {
-    return tip(lister, lastNumber(lister));
-  }
-
   /**
-   * As {@link #tip(Lister)}, by listings that may be from before the first record. The checkpoints
-   * may be known better, and whoever reads up to them must not wait for the other listing.
+   * Where the listings show no record, the checkpoints tell whether there is none: a group of
+   * records may have been retired since the groups were listed, and be gone, or empty since a
+   * closer is late; and old listings may be from before the first record.
    */
-  private Optional<Link> oldTip(Lister lister) throws IOException {
-    OptionalLong number = lastNumber(lister);
-    return tip(lister, number.isPresent() ? number : freshCheckpoint());
-  }
-
-  private Optional<Link> tip(Lister lister, OptionalLong last) throws IOException {
-    OptionalLong number = last;
+  private Optional<Link> tip(Lister lister) throws IOException {
+    OptionalLong listed = lastNumber(lister);
+    OptionalLong number = listed.isPresent() ? listed : freshCheckpoint();
     while (number.isPresent()) {
       Optional<Link> link = readUnlessRetired(number.getAsLong());
       if (link.isPresent()) {
@@ -146,13 +139,17 @@ public final class HorizonChain {
             .toList();
     // The last group may still be empty: its directory is made before its first record is linked.
     for (int i = groups.size() - 1; i >= 0; i--) {
-      OptionalLong last =
-          lister.list(log.layout().recordGroup(groups.get(i))).stream()
-              .map(Numbered::parse)
-              .flatMapToLong(OptionalLong::stream)
-              .max();
-      if (last.isPresent()) {
-        return last;
+      try {
+        OptionalLong last =
+            lister.list(log.layout().recordGroup(groups.get(i))).stream()
+                .map(Numbered::parse)
+                .flatMapToLong(OptionalLong::stream)
+                .max();
+        if (last.isPresent()) {
+          return last;
+        }
+      } catch (NoSuchFileException e) {
+        // Retired since, with all that stood in it.
       }
     }
     return OptionalLong.empty();
