@@ -455,6 +455,58 @@ class RetiredUnderwayTest {
     }
   }
 
+  /** All there is so far, and after a long rest the directories that it stood in. */
+  private static void retire(Rig rig, Log log) throws IOException {
+    settle(rig, log);
+    aggregate(rig);
+    assertTrue(new Retention(log, Duration.ZERO).run().buckets() > 0);
+    rig.time.advanceMs(Duration.ofDays(400).toMillis());
+    settle(rig, log);
+    aggregate(rig);
+    long unused = new Retention(log, Duration.ZERO).run().buckets();
+  }
+
+  private interface Sleeper {
+    void run(Log log, long to) throws IOException;
+  }
+
+  /** Before each operation of somebody who is at work. */
+  private static void retiredAtEach(Sleeper sleeper) throws Exception {
+    boolean fired = true;
+    int k = 0;
+    while (fired) {
+      Rig rig = rig(++k, 1);
+      Log log = open(rig);
+      Lines.append(log.writer(Durability.SYNC), "more");
+      long to = rig.time.wallNanos() + log.context().bucketWidth();
+      rig.time.advanceMs(60_000);
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      Log slow = rig.open(faulty);
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (--left[0] == 0) {
+              retire(rig, log);
+            }
+          });
+      sleeper.run(slow, to);
+      fired = left[0] <= 0;
+      settle(rig, log);
+      assertEquals(6, Lines.settled(log).size(), "operation " + k);
+    }
+    assertTrue(k > 15, "operations: " + k);
+  }
+
+  @Test
+  void aCloserUnderWhoseHandsEverythingGoesIsToldNoError() throws Exception {
+    retiredAtEach(RetiredUnderwayTest::advance);
+  }
+
+  @Test
+  void aSettledReaderUnderWhoseHandsEverythingGoesIsToldNoError() throws Exception {
+    retiredAtEach((log, to) -> assertTrue(Lines.settled(log).size() >= 5));
+  }
+
   /**
    * Somebody lists the groups of records, and then the last one, which was retired meanwhile.
    *

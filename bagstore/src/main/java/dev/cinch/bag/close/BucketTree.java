@@ -5,6 +5,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,16 +26,34 @@ final class BucketTree {
     long width = log.bucketWidth();
     var found = new ArrayList<Bucket>();
     Path buckets = log.layout().buckets();
-    for (long era : starts(buckets, from, to, LogLayout.eraWidth(width))) {
+    long eraWidth = LogLayout.eraWidth(width);
+    long groupWidth = LogLayout.groupWidth(width);
+    for (long era : starts(buckets, from, to, eraWidth)) {
       Path eraDirectory = buckets.resolve(TimeName.of(era));
-      for (long group : starts(eraDirectory, from, to, LogLayout.groupWidth(width))) {
+      for (long group : unlessSettled(era + eraWidth, eraDirectory, from, to, groupWidth)) {
         Path groupDirectory = eraDirectory.resolve(TimeName.of(group));
-        for (long start : starts(groupDirectory, from, to, width)) {
+        for (long start : unlessSettled(group + groupWidth, groupDirectory, from, to, width)) {
           found.add(new Bucket(start, width));
         }
       }
     }
     return found;
+  }
+
+  /**
+   * As {@link #starts}, of a directory that may have been settled and retired since its parent was
+   * listed.
+   */
+  private List<Long> unlessSettled(long end, Path directory, long from, long to, long width)
+      throws IOException {
+    try {
+      return starts(directory, from, to, width);
+    } catch (NoSuchFileException e) {
+      if (new HorizonChain(log).freshTip().filter(tip -> tip.record().to() >= end).isEmpty()) {
+        throw e;
+      }
+      return List.of();
+    }
   }
 
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {

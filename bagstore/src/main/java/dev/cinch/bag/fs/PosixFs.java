@@ -13,6 +13,7 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.GroupPrincipal;
@@ -257,7 +258,7 @@ public final class PosixFs implements StoreFs {
 
   @Override
   public void forceDirectory(Path directory) throws IOException {
-    if (!Files.isDirectory(directory)) {
+    if (!Files.readAttributes(directory, BasicFileAttributes.class).isDirectory()) {
       throw new NotDirectoryException(directory.toString());
     }
     try (FileChannel channel = FileChannel.open(directory, READ, NO_ATTRIBUTES)) {

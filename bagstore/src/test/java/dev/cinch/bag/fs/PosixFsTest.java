@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.Test;
@@ -67,5 +68,13 @@ final class PosixFsTest {
   void aMissingFileIsMissing(@TempDir Path directory) {
     ByteBuffer into = ByteBuffer.allocate(1);
     assertThrows(NoSuchFileException.class, () -> readShared(directory.resolve("none"), into));
+  }
+
+  @Test
+  void aMissingDirectoryIsMissingAlsoForWhoForcesIt(@TempDir Path directory) throws Exception {
+    fs.forceDirectory(directory);
+    assertThrows(NoSuchFileException.class, () -> fs.forceDirectory(directory.resolve("none")));
+    Path file = Files.createFile(directory.resolve("file"));
+    assertThrows(NotDirectoryException.class, () -> fs.forceDirectory(file));
   }
 }
