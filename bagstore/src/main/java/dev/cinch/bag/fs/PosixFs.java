@@ -2,7 +2,6 @@ package dev.cinch.bag.fs;
 
 import com.sun.nio.file.ExtendedOpenOption;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -23,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,9 +62,6 @@ public final class PosixFs implements StoreFs {
    */
   private static final Set<String> LOCAL_TYPES =
       Set.of("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "zfs");
-
-  /** For direct reads: as large as a network filesystem's blocks, a megabyte. */
-  private static final AtomicReference<@Nullable ByteBuffer> SPARE_BLOCK = new AtomicReference<>();
 
   private final @Nullable String group;
 
@@ -263,106 +258,6 @@ public final class PosixFs implements StoreFs {
     }
     try (FileChannel channel = FileChannel.open(directory, READ, NO_ATTRIBUTES)) {
       channel.force(true);
-    }
-  }
-
-  private record ChannelFile(FileChannel channel, int alignment) implements StoreFile {
-    @Override
-    public void write(ByteBuffer... buffers) throws IOException {
-      if (buffers.length == 1) {
-        while (buffers[0].hasRemaining()) {
-          channel.write(buffers[0]);
-        }
-        return;
-      }
-      ByteBuffer last = buffers[buffers.length - 1];
-      while (last.hasRemaining()) {
-        channel.write(buffers);
-      }
-      for (ByteBuffer b : buffers) {
-        if (b.hasRemaining()) {
-          throw new IOException("short write");
-        }
-      }
-    }
-
-    @Override
-    public void force() throws IOException {
-      channel.force(false);
-    }
-
-    @Override
-    public int read(ByteBuffer into, long offset) throws IOException {
-      if (alignment > 1) {
-        return readAligned(into, offset);
-      }
-      int total = 0;
-      while (into.hasRemaining()) {
-        int n = channel.read(into, offset + total);
-        if (n < 0) {
-          break;
-        }
-        total += n;
-      }
-      return total;
-    }
-
-    private int readAligned(ByteBuffer into, long offset) throws IOException {
-      int chunk = Math.max(alignment, 1 << 16);
-      ByteBuffer block = SPARE_BLOCK.getAndSet(null);
-      if (block == null || block.capacity() < chunk || block.alignmentOffset(0, alignment) != 0) {
-        block = ByteBuffer.allocateDirect(chunk + alignment).alignedSlice(alignment);
-      }
-      try {
-        return readAligned(into, offset, block, chunk);
-      } finally {
-        SPARE_BLOCK.set(block);
-      }
-    }
-
-    private int readAligned(ByteBuffer into, long offset, ByteBuffer block, int chunk)
-        throws IOException {
-      int total = 0;
-      while (into.hasRemaining()) {
-        long position = offset + total;
-        long start = position - position % alignment;
-        block.clear().limit(chunk);
-        int n = channel.read(block, start);
-        int skip = (int) (position - start);
-        if (n <= skip) {
-          break;
-        }
-        int take = Math.min(n - skip, into.remaining());
-        into.put(block.duplicate().position(skip).limit(skip + take));
-        total += take;
-        if (n < chunk) {
-          break;
-        }
-      }
-      return total;
-    }
-
-    /** Past the cache what this machine believes is only where to begin looking. */
-    @Override
-    public long size() throws IOException {
-      long size = channel.size();
-      if (alignment == 1) {
-        return size;
-      }
-      var more = ByteBuffer.allocate(1 << 16);
-      while (true) {
-        more.clear();
-        int n = read(more, size);
-        size += n;
-        if (more.hasRemaining()) {
-          return size;
-        }
-      }
-    }
-
-    @Override
-    public void close() throws IOException {
-      channel.close();
     }
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -68,6 +69,24 @@ final class PosixFsTest {
   void aMissingFileIsMissing(@TempDir Path directory) {
     ByteBuffer into = ByteBuffer.allocate(1);
     assertThrows(NoSuchFileException.class, () -> readShared(directory.resolve("none"), into));
+  }
+
+  /** Where a part of a direct read fails, the kernel gives what came before it, and no error. */
+  @Test
+  void aShortReadPastTheCacheIsNotTheEndOfTheFile(@TempDir Path directory) throws Exception {
+    Path file = directory.resolve("file");
+    byte[] bytes = new byte[200_000];
+    bytes[bytes.length - 1] = 7;
+    Files.write(file, bytes);
+    var channel =
+        new ShortChannel(FileChannel.open(file, StandardOpenOption.READ), 8_192, bytes.length - 1);
+    try (StoreFile in = new ChannelFile(channel, 4_096)) {
+      ByteBuffer into = ByteBuffer.allocate(bytes.length + 1);
+      assertEquals(bytes.length, in.read(into, 0));
+      assertEquals(7, into.get(bytes.length - 1));
+      assertEquals(bytes.length, in.size());
+      assertEquals(50, in.read(ByteBuffer.allocate(50), bytes.length - 50));
+    }
   }
 
   @Test
