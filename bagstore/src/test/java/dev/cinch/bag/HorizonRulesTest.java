@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
@@ -16,14 +17,25 @@ import dev.cinch.bag.fs.GivesUpFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -369,5 +381,75 @@ class HorizonRulesTest {
     assertThrows(
         TooEarlyException.class,
         () -> bob().horizon().advance(Long.MAX_VALUE, OptionalLong.empty()));
+  }
+
+  /**
+   * A key is trusted before anything is written under it. So who counts the keys after the buckets
+   * are closed counts all that their messages need, however wrong a writer's clock is.
+   */
+  @Test
+  void f3_aKeyCountsForWhatWasWrittenUnderItBeforeTheBucketWasClosed() throws Exception {
+    StoreSettings d = StoreSettings.DEFAULT;
+    Rig required =
+        Rig.memory(
+            31,
+            new StoreSettings(
+                d.bucketWidthMs(),
+                d.graceMs(),
+                d.clockAheadMs(),
+                d.clockBehindMs(),
+                d.timestampDistanceMs(),
+                d.slowAppendMs(),
+                d.longestLeaseMs(),
+                d.leaseMarginMs(),
+                d.fileMode(),
+                d.directoryMode(),
+                d.group(),
+                d.messageLimit(),
+                d.confirm(),
+                StoreSettings.Leases.REQUIRED));
+    var behind = new AtomicLong();
+    Log log = required.open(required.disk.view(Rig.ALICE), required.time.skewed(behind));
+    LogWriter writer = log.writer(Durability.SYNC);
+    SigningKey one = SigningKey.ofSeed(new byte[32]);
+    SigningKey two = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
+    assertEquals(1, TrustedKeyFiles.add(log.context().store(), one.publicKey()));
+    Receipt first = writer.append(stamp(required, one), new byte[] {1});
+    assertInstanceOf(Receipt.Committed.class, first);
+    required.time.advanceMs(10_000);
+    behind.set(-10 * SECOND);
+    var slow = new FaultyFs(required.disk.view(Rig.BOB));
+    Log closer = required.open(slow);
+    slow.beforeFirst(
+        op -> op.is(Kind.LIST, "buckets"),
+        () -> {
+          assertEquals(2, TrustedKeyFiles.add(log.context().store(), two.publicKey()));
+          Receipt second = writer.append(stamp(required, two), new byte[] {2});
+          assertInstanceOf(Receipt.Committed.class, second);
+        });
+    closer.horizon().advance(first.timestamp() + 1, OptionalLong.empty());
+    assertEquals(2, Ledger.settled(closer).size());
+  }
+
+  private static LeaseStamp stamp(Rig rig, SigningKey key) {
+    long now = rig.time.wallNanos();
+    return AuditStore.stamp(
+        new WitnessSigner(key)
+            .sign(
+                new Witness(
+                    new LeaseName("name"),
+                    "holder",
+                    1,
+                    1,
+                    false,
+                    LogSet.ALL,
+                    now + 60 * SECOND,
+                    now,
+                    new Id(now, 1),
+                    Optional.empty(),
+                    Ending.NONE,
+                    Long.MIN_VALUE,
+                    Watermark.NONE,
+                    Fence.NONE)));
   }
 }

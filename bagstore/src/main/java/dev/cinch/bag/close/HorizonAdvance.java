@@ -175,7 +175,6 @@ public final class HorizonAdvance {
       log.store().fs().forceDirectory(log.layout().root()); // or the first one the log's identity
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    int keys = countKeys();
     var closed = new ArrayList<ClosedBucket>();
     for (Bucket bucket : new BucketTree(log).find(from, to)) { // step 3
       Optional<BucketCloser.Closed> it = closer.close(bucket, this::isSettled);
@@ -185,6 +184,7 @@ public final class HorizonAdvance {
       closed.add(new ClosedBucket(bucket.start(), it.get().digest()));
       progress.accept(closed.size());
     }
+    int keys = countKeys();
     while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
       tip = Optional.of(linkNext(tip, intent, closed, keys, now));
     }
@@ -195,6 +195,10 @@ public final class HorizonAdvance {
     return reaches(chain.freshTip(), bucket.end());
   }
 
+  /**
+   * After the buckets are closed: a key is trusted before anything is written under it, so that
+   * what is in them needs no other.
+   */
   private int countKeys() throws IOException {
     Path keys = log.store().layout().keys();
     List<String> names = log.store().fresh().list(keys, log.store().fileMode());
