@@ -17,6 +17,7 @@ import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.PendingReceipt;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -180,6 +181,41 @@ class CacheRulesTest {
     ledger.check(Ledger.settled(reader));
   }
 
+  /** The cache says so, and then the reader sleeps until every cache has expired. */
+  @Test
+  void n2_aLockIsLookedForAgainAfterAPause() throws Exception {
+    append("one");
+    rig.settle(alice());
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(fs);
+    int[] looks = {0};
+    fs.before(
+        op -> {
+          if (op.path().endsWith("lock") && looks[0]++ < 4) {
+            rig.time.advanceMs(120_000);
+            throw new NoSuchFileException(op.path().toString());
+          }
+        });
+    ledger.check(Ledger.settled(reader));
+  }
+
+  /** How long ago a directory changed is a question of the clock that says when. */
+  @Test
+  void n2_aLockIsWaitedForWhateverTheReadersClockSays() throws Exception {
+    append("one");
+    rig.settle(alice());
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(fs, rig.time.skewed(300_000_000_000L));
+    long expired = rig.time.monotonicNanos() + 30_000_000_000L;
+    fs.before(
+        op -> {
+          if (op.path().endsWith("lock") && rig.time.monotonicNanos() < expired) {
+            throw new NoSuchFileException(op.path().toString());
+          }
+        });
+    ledger.check(Ledger.settled(reader));
+  }
+
   @Test
   void closing_whoFindsAnothersLockMakesTheDirectoryReadOnly() throws Exception {
     append("one");
@@ -207,6 +243,24 @@ class CacheRulesTest {
     modes.add(rig.disk.view(0).status(bucket).mode());
     assertEquals(0775, modes.get(0) & 0777);
     assertEquals(0, modes.get(1) & 0222);
+  }
+
+  @Test
+  void closing_aBucketIsTriedAgainAfterAPause() throws Exception {
+    append("one");
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log slow = rig.open(fs);
+    var done = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.is(Kind.CREATE, "prelock") && done.compareAndSet(false, true)) {
+            rig.time.advanceMs(120_000);
+            throw new AccessDeniedException(op.path().toString()); // its maker sets its mode next
+          }
+        });
+    rig.settle(slow);
+    assertEquals(true, done.get());
+    ledger.check(Ledger.settled(slow));
   }
 
   @Test

@@ -82,6 +82,7 @@ public final class BucketCloser {
     Path directory = log.layout().bucket(bucket);
     long deadline = log.store().time().monotonicNanos() + CACHE_EXPIRY_NANOS;
     while (true) {
+      boolean expired = log.store().time().monotonicNanos() - deadline >= 0;
       try {
         Optional<Closed> before = readIfKnown(bucket);
         if (before.isPresent()) {
@@ -100,7 +101,7 @@ public final class BucketCloser {
         if (settled.test(bucket)) {
           return Optional.empty();
         }
-        if (log.store().time().monotonicNanos() - deadline >= 0) {
+        if (expired) { // before this attempt: a pause in it or since proves nothing
           Path named = e.getFile() == null ? directory : Path.of(e.getFile());
           throw new CloseBlockedException(named, "cannot close the bucket: " + reason(e), e);
         }
@@ -279,22 +280,28 @@ public final class BucketCloser {
   public Optional<Closed> readListed(Bucket bucket) throws IOException {
     TimeSource time = log.store().time();
     long deadline = time.monotonicNanos() + CACHE_EXPIRY_NANOS;
-    while (true) {
-      Optional<Closed> closed = read(bucket);
-      if (closed.isPresent() || isRetired(bucket)) {
-        return closed;
+    Optional<Closed> closed = read(bucket);
+    if (closed.isEmpty() && !isRetired(bucket)) {
+      closed = readPastCache(bucket);
+    }
+    boolean expired = false; // before the last look: a pause in that proves nothing
+    while (closed.isEmpty() && !expired && !isRetired(bucket)) {
+      expired = time.monotonicNanos() - deadline >= 0 || !mayBeUnseen(bucket);
+      if (!expired) {
+        LOG.info("{} has no lock; trying again until caches have expired", bucket);
+        sleep(bucket);
       }
       closed = readPastCache(bucket);
-      if (closed.isPresent() || time.monotonicNanos() - deadline >= 0 || !mayBeUnseen(bucket)) {
-        return closed;
-      }
-      LOG.info("{} has no lock; trying again until caches have expired", bucket);
-      try {
-        time.sleepNanos(RETRY_NANOS);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new InterruptedIOException("interrupted while waiting for the lock of " + bucket);
-      }
+    }
+    return closed;
+  }
+
+  private void sleep(Bucket bucket) throws InterruptedIOException {
+    try {
+      log.store().time().sleepNanos(RETRY_NANOS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting for the lock of " + bucket);
     }
   }
 
@@ -317,9 +324,18 @@ public final class BucketCloser {
   private boolean mayBeUnseen(Bucket bucket) throws IOException {
     try {
       long changed = fs.status(log.layout().bucket(bucket)).changeTime();
-      return log.store().time().wallNanos() - changed < CACHE_EXPIRY_NANOS;
+      return present() - changed < CACHE_EXPIRY_NANOS;
     } catch (NoSuchFileException e) {
       return false;
+    }
+  }
+
+  /** By the clock that gives change times; by this machine's for who may not ask that. */
+  private long present() {
+    try {
+      return log.store().fsClock().now();
+    } catch (IOException e) {
+      return log.store().time().wallNanos();
     }
   }
 
