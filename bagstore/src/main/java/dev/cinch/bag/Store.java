@@ -178,16 +178,20 @@ public final class Store {
    */
   public static Store open(Path root, Environment environment) throws IOException {
     var layout = new StoreLayout(root);
-    byte[] bytes;
+    StoreIdentity identity;
     try {
-      bytes = new Fresh(environment.fs()).readAll(layout.settings(), MAX_SETTINGS);
+      identity =
+          new Fresh(environment.fs())
+              .decode(
+                  layout.settings(),
+                  MAX_SETTINGS,
+                  bytes -> StoreIdentity.decode(bytes, layout.settings()));
     } catch (NoSuchFileException | NotDirectoryException e) {
       throw new NotAStoreException(
           holdsLogs(environment.fs(), layout)
               ? root + LOST_SETTINGS
               : root + " is not a Cinch store: it has no store.json; make one with init");
     }
-    StoreIdentity identity = StoreIdentity.decode(bytes, layout.settings());
     StoreFs fs = withGroup(environment.fs(), identity.settings());
     var fresh = new Fresh(fs, environment.random());
     var clock = new FsClock(fs, fresh, layout.clock(), identity.settings().directoryMode());
@@ -256,29 +260,35 @@ public final class Store {
    */
   public Log log(LogName name) throws IOException {
     LogLayout layout = context.layout().log(name);
-    byte[] bytes;
+    Fields in;
     try {
-      bytes = identity(layout);
+      in = identity(layout);
     } catch (NoSuchFileException e) {
       throw new NotAStoreException(
           "there is no log \"" + name + "\" in " + context.layout().root());
     }
-    Fields in = Envelope.decode(IDENTITY, bytes, layout.identity());
     return new Log(
         new LogContext(context, layout, in.id("log"), in.number("created")), timestamps, share);
   }
 
-  private byte[] identity(LogLayout layout) throws IOException {
+  private Fields identity(LogLayout layout) throws IOException {
     try {
-      return context.fresh().readAll(layout.identity(), MAX_SETTINGS);
+      return readIdentity(layout);
     } catch (NoSuchFileException e) {
       // Or a cache says so, which only a new listing renews (rules N2, N3).
       if (!permittedLogs().contains(layout.name())) {
         throw e;
       }
       List<String> unused = context.fresh().listAsPermitted(layout.root(), context.fileMode());
-      return context.fresh().readAll(layout.identity(), MAX_SETTINGS);
+      return readIdentity(layout);
     }
+  }
+
+  private Fields readIdentity(LogLayout layout) throws IOException {
+    Path file = layout.identity();
+    return context
+        .fresh()
+        .decode(file, MAX_SETTINGS, bytes -> Envelope.decode(IDENTITY, bytes, file));
   }
 
   /**

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.DelegatedFs;
 import dev.cinch.bag.fs.FaultyFs;
@@ -21,12 +23,17 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -395,5 +402,47 @@ class FsRulesTest {
             rig.disk.view(Rig.BOB), p -> p.getFileName().toString().endsWith(".log"), from);
     rig.settle(rig.open(corrupt));
     ledger.check(Ledger.settled(bob()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"store.json", "identity"})
+  void n5_whatReadsWrongFromTheCacheIsReadAgainPastItByWhoOpens(String name) throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(bob());
+    for (long from : List.of(0L, 100L)) {
+      var corrupt = new CorruptCacheFs(rig.disk.view(Rig.BOB), p -> p.endsWith(name), from);
+      ledger.check(Ledger.settled(rig.open(corrupt)));
+    }
+  }
+
+  @Test
+  void n5_whatReadsWrongFromTheCacheIsReadAgainPastItByVerify() throws Exception {
+    assertEquals(1, TrustedKeyFiles.add(alice().context().store(), key()));
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(bob());
+    ledger.append(alice().writer(Durability.SYNC), "two");
+    for (String name : List.of("store.json", "identity", "0000000001", "lock", ".log")) {
+      var corrupt =
+          new CorruptCacheFs(
+              rig.disk.view(Rig.BOB), p -> p.getFileName().toString().endsWith(name), 0);
+      var found = new ArrayList<Finding>();
+      StoreVerifier.verify(rig.root, rig.environment(corrupt, rig.time), found::add);
+      assertEquals(
+          List.of(),
+          found.stream().filter(f -> f.severity() == Finding.Severity.DAMAGE).toList(),
+          name);
+    }
+  }
+
+  @Test
+  void n5_whatReadsWrongFromTheCacheIsReadAgainPastItByWhoNeedsTheKeys() throws Exception {
+    assertEquals(1, TrustedKeyFiles.add(alice().context().store(), key()));
+    var corrupt = new CorruptCacheFs(rig.disk.view(Rig.BOB), p -> p.endsWith("keys/0000000001"), 0);
+    assertEquals(
+        TrustedKeys.of(key()), TrustedKeyFiles.all(rig.open(corrupt).context().store(), 1));
+  }
+
+  private static PublicKey key() {
+    return SigningKey.ofSeed(new byte[32]).publicKey();
   }
 }

@@ -88,13 +88,32 @@ final class KeysVerifier {
       return;
     }
     tally.read(path, bytes.length);
+    if (!isKey(bytes)) {
+      bytes = store.fresh().readAllUncached(path, MAX_BYTES); // rule N5
+    }
     keys.add(decode(path, bytes));
+  }
+
+  private static boolean isKey(byte[] bytes) {
+    try {
+      return differs(PublicKey.parse(text(bytes)), bytes) < 0;
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  private static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.US_ASCII);
+  }
+
+  private static int differs(PublicKey key, byte[] bytes) {
+    return Arrays.mismatch((key + "\n").getBytes(StandardCharsets.US_ASCII), bytes);
   }
 
   private PublicKey decode(Path path, byte[] bytes) {
     try {
-      PublicKey key = PublicKey.parse(new String(bytes, StandardCharsets.US_ASCII));
-      int differs = Arrays.mismatch((key + "\n").getBytes(StandardCharsets.US_ASCII), bytes);
+      PublicKey key = PublicKey.parse(text(bytes));
+      int differs = differs(key, bytes);
       if (differs >= 0) {
         tally.found(Finding.damage(path, differs, "64 digits, newline", "other bytes"));
       }

@@ -1,5 +1,6 @@
 package dev.cinch.bag.fs;
 
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.lease.Id;
 import java.io.IOException;
@@ -129,6 +130,24 @@ public final class Fresh {
   public byte[] readAllUncached(Path file, int limit) throws IOException {
     try (StoreFile in = fs.readUncached(file)) {
       return readAll(in, file, limit);
+    }
+  }
+
+  /** Turns the bytes of a file into what they say. */
+  @FunctionalInterface
+  public interface Decoder<T> {
+    T decode(byte[] bytes) throws IOException;
+  }
+
+  /**
+   * What a small file says, at most {@code limit} bytes; damaged content is read again past the
+   * cache before it is believed (rule N5).
+   */
+  public <T> T decode(Path file, int limit, Decoder<T> decoder) throws IOException {
+    try {
+      return decoder.decode(readAll(file, limit));
+    } catch (DamagedException e) {
+      return decoder.decode(readAllUncached(file, limit));
     }
   }
 

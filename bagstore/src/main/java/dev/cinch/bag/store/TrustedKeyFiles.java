@@ -117,10 +117,12 @@ public final class TrustedKeyFiles {
   }
 
   private static PublicKey read(StoreContext store, Path path) throws IOException {
-    String text =
-        new String(store.fresh().readAll(path, MAX_BYTES), StandardCharsets.US_ASCII).strip();
+    return store.fresh().decode(path, MAX_BYTES, bytes -> decode(bytes, path));
+  }
+
+  private static PublicKey decode(byte[] bytes, Path path) throws DamagedException {
     try {
-      return PublicKey.parse(text);
+      return PublicKey.parse(new String(bytes, StandardCharsets.US_ASCII).strip());
     } catch (IllegalArgumentException e) {
       throw new DamagedException(path, 0, "a public key in hexadecimal", e.getMessage() + "");
     }
