@@ -6,10 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
@@ -381,6 +385,36 @@ class HorizonRulesTest {
     assertThrows(
         TooEarlyException.class,
         () -> bob().horizon().advance(Long.MAX_VALUE, OptionalLong.empty()));
+  }
+
+  /** For readers, from the beginning and from a time; an audit tells it and goes on behind it. */
+  @Test
+  void h2_aRecordThatIsLostOrDamagedIsDamageAndNoOtherError() throws Exception {
+    var bounds = new ArrayList<Long>();
+    for (int i = 0; i < 3; i++) {
+      bounds.add(ledger.append(alice().writer(Durability.SYNC), "m" + i).timestamp());
+      rig.settle(bob());
+    }
+    Log log = bob();
+    Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.BOB), rig.time));
+    Path record = log.context().layout().record(2);
+    for (boolean lost : new boolean[] {false, true}) {
+      rig.disk.view(0).unlink(record);
+      if (!lost) {
+        log.context().store().fresh().publish(record, new byte[100], 0664);
+      }
+      assertThrows(DamagedException.class, () -> Ledger.settled(log));
+      assertThrows(
+          DamagedException.class,
+          () ->
+              log.reader()
+                  .settled(bounds.get(1), Long.MAX_VALUE, true, m -> true, (m, f, why) -> {}));
+      AuditReport report = LeaseAuditor.audit(store);
+      assertEquals(1, report.violationCount());
+      assertEquals(Violation.Rule.DAMAGE, report.violations().get(0).rule());
+      assertEquals(record, report.violations().get(0).path());
+      assertEquals(2, report.messages());
+    }
   }
 
   /**

@@ -208,8 +208,8 @@ public final class HorizonChain {
         return found;
       }
       if (checkpoint().equals(checkpoint)) {
-        throw new NoSuchFileException(
-            log.layout().records().toString(), null, "no record settles the time " + time);
+        throw new DamagedException(
+            log.layout().records(), 0, "a record that settles the time " + time, "none");
       }
     }
   }

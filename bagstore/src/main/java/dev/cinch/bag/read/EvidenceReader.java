@@ -11,6 +11,8 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /**
@@ -52,14 +54,26 @@ public final class EvidenceReader {
 
   /** Reads everything that is settled when it begins. */
   public void read() throws IOException {
-    Optional<Link> tip = chain.knownTip();
+    Optional<Link> tip;
+    try {
+      tip = chain.knownTip();
+    } catch (DamagedException e) {
+      sink.damaged(e); // nobody knows how far the log is settled
+      return;
+    }
     if (tip.isEmpty()) {
       return;
     }
     long last = tip.get().record().number();
     long next = segments() + 1;
     while (next <= last) {
-      Optional<Link> link = next == last ? tip : chain.readUnlessRetired(next);
+      Optional<Link> link;
+      try {
+        link = next == last ? tip : chain.readUnlessRetired(next);
+      } catch (DamagedException | NoSuchFileException e) {
+        sink.damaged(damage(e, log.layout().record(next++)));
+        continue;
+      }
       if (link.isEmpty()) {
         next = segments() + 1; // retired meanwhile
         continue;
@@ -70,6 +84,12 @@ public final class EvidenceReader {
       covered = link.get().record().to();
       next++;
     }
+  }
+
+  private static DamagedException damage(IOException e, Path record) {
+    return e instanceof DamagedException damaged
+        ? damaged
+        : new DamagedException(record, 0, "a record", "no file");
   }
 
   /** Reads what lies behind the checkpoint; the number of the record there, 0 if there is none. */

@@ -14,6 +14,7 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -180,6 +181,10 @@ public final class LogReader {
     Optional<Checkpoint> checkpoint = chain.checkpoint();
     if (checkpoint.isPresent() && checkpoint.get().number() >= first) {
       return List.of();
+    }
+    if (failure instanceof NoSuchFileException) {
+      Path path = log.layout().record(first + records.size());
+      throw new DamagedException(path, 0, "a record", "no file");
     }
     if (failure != null) {
       throw failure;
