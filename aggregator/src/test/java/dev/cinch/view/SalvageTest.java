@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
@@ -200,7 +201,8 @@ class SalvageTest {
     if (batches != null) {
       return List.of(batches.higherEntry((long) at).getValue());
     }
-    boolean only = file.endsWith("segments/0000000001");
+    // The header's checksum, with which that of every block begins, is in the trailer's too.
+    boolean only = file.endsWith("segments/0000000001") && at >= SegmentHeader.BYTES;
     return only ? all.stream().filter(t -> t.startsWith("retired")).toList() : List.of();
   }
 
@@ -415,7 +417,9 @@ class SalvageTest {
       Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxr-x"));
       Files.delete(file);
       String what = root.relativize(file) + " is gone";
-      List<String> lost = new Haul().lost(what);
+      var haul = new Haul();
+      List<String> lost = haul.lost(what);
+      assertTrue(lost.isEmpty() || open(file) || haul.damage.contains(file), what);
       TreeMap<Long, String> batches = ends.get(file);
       if (batches != null) {
         assertTrue(batches.values().containsAll(lost), what);

@@ -66,6 +66,38 @@ public record SegmentTrailer(long indexOffset, long indexLength, long messages, 
     return trailer;
   }
 
+  /**
+   * The header's checksum, worked out from the trailer's, which begins with it. CRC-32 is linear in
+   * each bit, and exactly one seed gives the checksum that stands there; that it is a trailer is
+   * for the caller to know.
+   *
+   * @param in 44 bytes, little-endian, from index 0
+   */
+  public static int seedOf(ByteBuffer in) {
+    int none = checksum(0, in.array());
+    var changes = new int[Integer.SIZE]; // by their highest bit
+    var seeds = new int[Integer.SIZE]; // which make them
+    for (int bit = 0; bit < Integer.SIZE; bit++) {
+      int seed = 1 << bit;
+      int change = checksum(seed, in.array()) ^ none;
+      int highest = 31 - Integer.numberOfLeadingZeros(change);
+      while (changes[highest] != 0) {
+        change ^= changes[highest];
+        seed ^= seeds[highest];
+        highest = 31 - Integer.numberOfLeadingZeros(change);
+      }
+      changes[highest] = change;
+      seeds[highest] = seed;
+    }
+    int seed = 0;
+    for (int left = in.getInt(CRC_AT) ^ none; left != 0; ) {
+      int highest = 31 - Integer.numberOfLeadingZeros(left);
+      left ^= changes[highest];
+      seed ^= seeds[highest];
+    }
+    return seed;
+  }
+
   private static int checksum(int seed, byte[] bytes) {
     var crc = new CRC32();
     crc.update(ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(seed).array(), 0, 4);

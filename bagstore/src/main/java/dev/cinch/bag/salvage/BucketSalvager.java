@@ -23,6 +23,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -42,6 +43,7 @@ final class BucketSalvager {
 
   private final StoreFs fs;
   private final Fresh fresh;
+  private final LogLayout log;
   private final KnownChain chain;
   private final SegmentSalvager segments;
   private final SalvageSink sink;
@@ -54,8 +56,10 @@ final class BucketSalvager {
   /** What says which files a bucket has, and how long they are. */
   private record Evidence(TreeMap<String, LockedFile> files, boolean proven) {}
 
-  BucketSalvager(StoreFs fs, KnownChain chain, SegmentSalvager segments, SalvageSink sink) {
+  BucketSalvager(
+      StoreFs fs, LogLayout log, KnownChain chain, SegmentSalvager segments, SalvageSink sink) {
     this.fs = fs;
+    this.log = log;
     this.fresh = new Fresh(fs);
     this.chain = chain;
     this.segments = segments;
@@ -74,7 +78,7 @@ final class BucketSalvager {
   }
 
   /**
-   * @param directory of the bucket; null if there is none
+   * @param directory of the bucket; null if there is none, and a segment or a record has the bucket
    */
   void salvage(long start, @Nullable Path directory) throws IOException {
     Found kept = segments.byBucket().get(start);
@@ -85,6 +89,10 @@ final class BucketSalvager {
       }
       if (directory != null) {
         addFiles(start, directory, kept, sources);
+      } else if (kept == null) {
+        Instant at = Instant.ofEpochSecond(0, start);
+        sink.left(
+            Kind.DAMAGE, log.buckets(), 0, 0, "a record lists the bucket " + at + "; it is gone");
       }
       merge(sources);
     } finally {
@@ -236,14 +244,14 @@ final class BucketSalvager {
     }
     boolean closed = evidence != null;
     FrameSalvager.Reopening uncached =
-        in == Nothing.INSTANCE ? () -> in : () -> fs.readUncached(path);
+        in == Nothing.INSTANCE ? () -> in : () -> PatchyFile.of(fs.readUncached(path));
     sources.add(
         new FrameSalvager(path, name, in, uncached, first, limit, copy, closed, state, sink));
   }
 
   private StoreFile open(Path path, boolean kept) throws IOException {
     try {
-      return fresh.read(path);
+      return PatchyFile.of(fresh.read(path));
     } catch (NoSuchFileException e) {
       if (!kept) { // else it was retired: the segment has it
         sink.left(Kind.DAMAGE, path, 0, 0, "no file, and the lock lists it");

@@ -24,9 +24,6 @@ final class FrameSalvager implements Source {
     StoreFile open() throws IOException;
   }
 
-  /** What can't be read is skipped in pieces of this size. */
-  private static final int PAGE = 4096;
-
   private final Path path;
   private final DataFileName name;
   private final Reopening uncached;
@@ -126,17 +123,11 @@ final class FrameSalvager implements Source {
     while (offset < limit) {
       FrameHead head = null;
       boolean whole = false;
-      try {
-        if (window.load(offset, Frame.HEAD)) {
-          head = codec.head(window.view(), window.at(offset), offset);
-          whole = head != null && window.load(offset, (int) head.frameLength());
-        } else if (offset < limit - copy.length) {
-          skipTo(limit - copy.length); // the file ends here, and the lock has its last bytes
-          continue;
-        }
-      } catch (IOException e) {
-        window = new Window(in, limit, copy);
-        skipTo(offset - offset % PAGE + PAGE);
+      if (window.load(offset, Frame.HEAD)) {
+        head = codec.head(window.view(), window.at(offset), offset);
+        whole = head != null && window.load(offset, (int) head.frameLength());
+      } else if (offset < limit - copy.length) {
+        skipTo(limit - copy.length); // the file ends here, and the lock has its last bytes
         continue;
       }
       if (head != null && whole && isWhole(head)) {

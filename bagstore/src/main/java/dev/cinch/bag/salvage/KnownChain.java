@@ -42,7 +42,7 @@ final class KnownChain {
 
   private @Nullable Checkpoint checkpoint;
 
-  /** The number that the next record must have, 0 for any. */
+  /** The number that the next record must have. */
   private long next;
 
   private boolean gap;
@@ -56,7 +56,7 @@ final class KnownChain {
 
   void read() throws IOException {
     readCheckpoint();
-    next = line; // the record at the line stays
+    next = Math.max(1, line); // the record at the line stays
     for (String group : names(log.records())) {
       for (String name : names(log.records().resolve(group))) {
         OptionalLong number = Numbered.parse(name);
@@ -65,7 +65,9 @@ final class KnownChain {
         }
       }
     }
-    gap |= line > 0 && next == line;
+    if (line > 0 && next == line) {
+      missing(line);
+    }
     count();
   }
 
@@ -117,7 +119,9 @@ final class KnownChain {
   private void read(long number, Path path) throws IOException {
     boolean counts = number >= line; // what is missing or damaged below was to go
     if (counts) {
-      gap |= next > 0 && number != next;
+      if (number != next) {
+        missing(number - 1);
+      }
       next = number + 1;
     }
     try {
@@ -130,6 +134,12 @@ final class KnownChain {
       gap |= counts;
       sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
     }
+  }
+
+  private void missing(long last) throws IOException {
+    gap = true;
+    String why = "the records from here to number " + last + " are missing";
+    sink.left(SalvageSink.Kind.DAMAGE, log.record(next), 0, 0, why);
   }
 
   private interface Decoding<T> {
@@ -152,6 +162,10 @@ final class KnownChain {
     try {
       return fs.list(directory).stream().sorted().toList();
     } catch (NoSuchFileException | NotDirectoryException e) {
+      return List.of();
+    } catch (IOException e) {
+      gap = true;
+      sink.left(SalvageSink.Kind.DAMAGE, directory, 0, 0, "can't be listed: " + e);
       return List.of();
     }
   }
@@ -178,6 +192,15 @@ final class KnownChain {
     }
     boolean last = records.higherKey(start) == null;
     return last && !gap ? Fate.OPEN : Fate.UNKNOWN;
+  }
+
+  /** The buckets that records list which cannot have been retired. */
+  List<Long> kept() {
+    return records.values().stream()
+        .filter(r -> r.number() > line)
+        .flatMap(r -> r.buckets().stream())
+        .map(ClosedBucket::start)
+        .toList();
   }
 
   /** What the last checkpoint says, if it can be read. */

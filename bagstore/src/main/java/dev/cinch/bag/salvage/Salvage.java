@@ -2,6 +2,7 @@ package dev.cinch.bag.salvage;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
@@ -60,20 +61,32 @@ public final class Salvage {
     var chain = new KnownChain(fs, log, sink);
     chain.read();
     var segments = new SegmentSalvager(fs, sink);
+    long next = 1;
     for (String name : names(log.segments())) {
       OptionalLong number = Numbered.parse(name);
       if (number.isPresent()) {
+        missing(next, number.getAsLong() - 1);
+        next = number.getAsLong() + 1;
         segments.scan(number.getAsLong(), log.segments().resolve(name));
       }
     }
+    missing(next, chain.checkpoint().map(Checkpoint::segment).orElse(0L));
     TreeMap<Long, Path> directories = directories();
     var starts = new TreeSet<>(directories.keySet());
     starts.addAll(segments.byBucket().keySet());
-    var buckets = new BucketSalvager(fs, chain, segments, sink);
+    starts.addAll(chain.kept());
+    var buckets = new BucketSalvager(fs, log, chain, segments, sink);
     for (long start : starts) {
       buckets.salvage(start, directories.get(start));
     }
     return buckets.messages();
+  }
+
+  private void missing(long first, long last) throws IOException {
+    if (first <= last) {
+      String why = "the segments from here to number " + last + " are missing";
+      sink.left(SalvageSink.Kind.DAMAGE, log.segment(first), 0, 0, why);
+    }
   }
 
   /** The bucket directories by the time that their names say. */

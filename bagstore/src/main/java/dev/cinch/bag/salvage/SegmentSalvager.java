@@ -91,26 +91,45 @@ final class SegmentSalvager {
 
   /** Looks through one segment. */
   void scan(long number, Path path) throws IOException {
-    try (StoreFile in = fs.read(path)) {
+    try (StoreFile in = PatchyFile.of(fs.read(path))) {
       long size = in.size();
       ByteBuffer header = read(in, 0, SegmentHeader.BYTES);
       if (header == null) {
         left(path, 0, size, "shorter than a header");
         return;
       }
+      int seed = SegmentHeader.checksumOf(header);
+      long width = header.getLong(120);
       try {
         SegmentHeader decoded = SegmentHeader.decode(header, path);
         if (decoded.number() == number) {
           headers.put(number, decoded);
         }
       } catch (DamagedException e) {
-        // The checksum may still be right; the blocks will tell.
         left(path, 0, SegmentHeader.BYTES, "expected " + e.expected());
+        seed = seedOf(in, size, seed);
+        width = headers.isEmpty() ? width : headers.values().iterator().next().width();
       }
-      blocks(path, in, size, SegmentHeader.checksumOf(header), header.getLong(120));
+      blocks(path, in, size, seed, width);
     } catch (IOException e) {
       left(path, 0, 0, e.toString());
     }
+  }
+
+  /** What the trailer's checksum says, if the index agrees; else what stands in the header. */
+  private static int seedOf(StoreFile in, long size, int stands) throws IOException {
+    long end = size - SegmentTrailer.BYTES;
+    ByteBuffer trailer = end < SegmentHeader.BYTES ? null : read(in, end, SegmentTrailer.BYTES);
+    if (trailer == null) {
+      return stands;
+    }
+    int seed = SegmentTrailer.seedOf(trailer);
+    long index = trailer.getLong(8);
+    boolean sound =
+        index >= SegmentHeader.BYTES
+            && index < end
+            && whole(in, index, end - index, end, seed) != null;
+    return sound ? seed : stands;
   }
 
   private void blocks(Path path, StoreFile in, long size, int seed, long width) throws IOException {
@@ -138,7 +157,7 @@ final class SegmentSalvager {
         block = whole(in, offset, length, end, seed);
         if (block == null) {
           uncached = true; // rule N5
-          try (StoreFile past = fs.readUncached(path)) {
+          try (StoreFile past = PatchyFile.of(fs.readUncached(path))) {
             block = whole(past, offset, length, end, seed);
           }
         }
@@ -251,7 +270,7 @@ final class SegmentSalvager {
   }
 
   private @Nullable ByteBuffer whole(Block b, boolean uncached) throws IOException {
-    try (StoreFile in = uncached ? fs.readUncached(b.path()) : fs.read(b.path())) {
+    try (StoreFile in = PatchyFile.of(uncached ? fs.readUncached(b.path()) : fs.read(b.path()))) {
       return whole(in, b.offset(), b.length(), b.offset() + b.length(), b.seed());
     }
   }
