@@ -77,6 +77,21 @@ class LauncherTest {
     assertTrue(env.stream().noneMatch(line -> line.startsWith("LC_ALL=")), env.toString());
   }
 
+  /** Java opens its own files as the descriptors that are closed. */
+  @Test
+  void descriptorsThatAreClosedAreErrorsAndNotOtherFiles() throws Exception {
+    Path store = Cinch.store(temp);
+    String append =
+        "timeout 60 '%s' append --json --log=jobs --store='%s'".formatted(LAUNCHER, store);
+    Ran ran = bash(append + " <&-");
+    assertEquals(4, ran.code(), ran.err());
+    assertTrue(ran.err().contains("the input could not be read (Bad file descriptor)"), ran.err());
+    assertEquals(4, bash(append + " <&- >&- 2>&-").code());
+    assertEquals(4, bash("echo a | " + append + " >&-").code());
+    assertEquals(0, bash("echo b | " + append + " 2>&-").code());
+    assertEquals("a\nb\n", Cinch.on(store).run("cat", "--log=jobs", "--live").ended(0).out());
+  }
+
   @Test
   void pipesKeepEveryByteAndEndQuietlyWhenTheReaderLeaves() throws Exception {
     Path store = Cinch.store(temp);
