@@ -92,6 +92,20 @@ class LauncherTest {
     assertEquals("a\nb\n", Cinch.on(store).run("cat", "--log=jobs", "--live").ended(0).out());
   }
 
+  /** Cron has no locale; there Java alone could not open such a path. */
+  @Test
+  void namesThatAreNotAsciiAreFoundWithoutALocale() throws Exception {
+    String name = temp + "/gr\\303\\274n"; // as bytes, whatever the locale of this test
+    for (String locale : List.of("-u LC_ALL -u LC_CTYPE -u LANG", "LC_ALL=C", "LANG=POSIX")) {
+      Ran ran =
+          bash(
+              "store=$'%s'; env %s '%s' init \"$store\" && rm -r \"$store\""
+                  .formatted(name, locale, LAUNCHER));
+      assertEquals(0, ran.code(), locale + ": " + ran.err());
+      assertEquals("", ran.err(), locale);
+    }
+  }
+
   @Test
   void pipesKeepEveryByteAndEndQuietlyWhenTheReaderLeaves() throws Exception {
     Path store = Cinch.store(temp);
