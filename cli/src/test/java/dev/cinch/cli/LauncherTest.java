@@ -106,6 +106,35 @@ class LauncherTest {
     }
   }
 
+  private Path script(String name, String text) throws IOException {
+    Path file = Files.writeString(temp.resolve(name), "#!/bin/sh\n" + text);
+    return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+
+  /** Others may share the checkout, and could not read what only the group may. */
+  @Test
+  void whatItBuildsHasTheModeThatItsUserWants() throws Exception {
+    Path bin = Files.createDirectories(temp.resolve("checkout/cli/bin"));
+    Path launcher = Files.copy(LAUNCHER, bin.resolve("cinch"));
+    Files.createDirectories(temp.resolve("bin"));
+    Path unused = script("bin/mvn", ": >cli/target/cinch.jar\n");
+    unused = script("bin/java", "case $* in *ArchiveClassesAtExit*) exit 1 ;; esac\numask\n");
+    Ran ran =
+        bash(
+            "umask 022; JAVA_HOME='%s' PATH='%s/bin':\"$PATH\" '%s' --version"
+                .formatted(temp, temp, launcher));
+    assertEquals(0, ran.code(), ran.err());
+    assertEquals("0007\n", new String(ran.out(), StandardCharsets.UTF_8));
+    Path target = temp.resolve("checkout/cli/target");
+    for (var place :
+        java.util.Map.of(target, "rwxr-xr-x", target.resolve("cinch.jar"), "rw-r--r--")
+            .entrySet()) {
+      assertEquals(
+          place.getValue(),
+          PosixFilePermissions.toString(Files.getPosixFilePermissions(place.getKey())));
+    }
+  }
+
   @Test
   void pipesKeepEveryByteAndEndQuietlyWhenTheReaderLeaves() throws Exception {
     Path store = Cinch.store(temp);
