@@ -121,11 +121,20 @@ final class ServeCommand implements Callable<Integer> {
       var stopped = new CountDownLatch(1);
       var hook = new Thread(() -> stop(server, stopped), "cinch-stop");
       Runtime.getRuntime().addShutdownHook(hook);
-      out.line("listening on " + server.uri());
-      out.flush();
+      tell(out, "listening on " + server.uri());
       stopped.await();
     }
     return ExitCode.GOOD;
+  }
+
+  /** It has taken a number, which stopped the server before it: it serves, whoever reads this. */
+  private void tell(Output out, String line) {
+    try {
+      out.line(line);
+      out.flush();
+    } catch (IOException e) {
+      Commands.say(io, "cinch serve", line + "; " + Failure.of(e).line());
+    }
   }
 
   /** SIGTERM is the normal way to end: ends with 0, which only halting in a hook can do. */

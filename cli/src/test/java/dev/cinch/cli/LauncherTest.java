@@ -135,6 +135,30 @@ class LauncherTest {
     }
   }
 
+  /** It has a number by then, and the server before it has stopped for good. */
+  @Test
+  void aServerWhoseAddressNobodyCanReadServesAllTheSame() throws Exception {
+    Path store = Cinch.store(temp);
+    Process server =
+        new ProcessBuilder(
+                LAUNCHER.toString(),
+                "serve",
+                "--port=0",
+                "--key=" + temp.resolve("key"),
+                "--store=" + store)
+            .redirectOutput(new java.io.File("/dev/full"))
+            .start();
+    try (BufferedReader err = server.errorReader(StandardCharsets.UTF_8)) {
+      String line = String.valueOf(err.readLine());
+      assertTrue(line.contains("listening on http://127.0.0.1:"), line);
+      String uri = line.replaceAll(".*(http://[0-9.:]+).*", "$1");
+      new Cinch().with("CINCH_SERVER", uri).run("lease", "list").ended(0);
+    } finally {
+      server.destroy(); // SIGTERM
+    }
+    assertEquals(0, server.waitFor());
+  }
+
   @Test
   void pipesKeepEveryByteAndEndQuietlyWhenTheReaderLeaves() throws Exception {
     Path store = Cinch.store(temp);
