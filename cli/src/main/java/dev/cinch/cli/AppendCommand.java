@@ -192,8 +192,12 @@ final class AppendCommand implements Callable<Integer> {
     } catch (Output.ClosedException e) {
       // Elsewhere a reader that leaves is no error; here part of the input was not appended.
       throw new IOException(
-          "nobody reads the receipts; stopped after %d messages, more may be committed"
-              .formatted(job.committed()),
+          "%s; stopped after %d messages, more may be committed"
+              .formatted(
+                  e.brokenPipe()
+                      ? "nobody reads the receipts"
+                      : "the receipts can't be written: " + e.getMessage(),
+                  job.committed()),
           e);
     }
   }

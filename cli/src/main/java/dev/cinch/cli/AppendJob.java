@@ -56,9 +56,9 @@ final class AppendJob {
   }
 
   /** Lines of one read and what was said when they were handed over. */
-  private record Sent(LineReader.Lines lines, @Nullable Pending[] pending, String[] why) {
+  private record Sent(LineReader.Lines lines, @Nullable Pending[] pending, @Nullable String[] why) {
     static final Sent END =
-        new Sent(new LineReader.Lines(new byte[0], 0), new Pending[0], new String[0]);
+        new Sent(new LineReader.Lines(new byte[0], 0), new Pending[0], new @Nullable String[0]);
   }
 
   /**
@@ -75,7 +75,8 @@ final class AppendJob {
    * Appends everything there is, or until it is stopped; every line taken has its fate when it
    * returns.
    *
-   * @throws IOException if the input can't be read; the message says what became of what was read
+   * @throws IOException if the input can't be read, or anything else went wrong; the message says
+   *     what became of what was read
    */
   void run(InputStream in) throws IOException, InterruptedException {
     Thread harvester = start("cinch-receipts", this::harvest);
@@ -98,10 +99,15 @@ final class AppendJob {
           e);
     }
     Throwable t = failure != null ? failure : inputFailure;
-    if (t instanceof IOException e) {
+    if (t instanceof Output.ClosedException e) {
       throw e;
-    } else if (t != null) {
-      throw new IllegalStateException(t);
+    } else if (t != null) { // for want of memory, most likely, and anywhere
+      throw new IOException(
+          "%s; %s, and more may be committed"
+              .formatted(
+                  Failure.of(t).line(),
+                  failed > 0 ? failures() : committed + " messages were committed"),
+          t);
     }
   }
 
@@ -150,18 +156,17 @@ final class AppendJob {
         return false;
       }
       if (lines.count() > 0) {
-        queue.put(submit(lines));
+        var sent = new Sent(lines, new Pending[lines.count()], new @Nullable String[lines.count()]);
+        try {
+          for (int i = 0; i < lines.count(); i++) {
+            submit(sent, i);
+          }
+        } finally {
+          queue.put(sent); // what was handed over before an error has its fate
+        }
       }
       return true;
     }
-  }
-
-  private Sent submit(LineReader.Lines lines) {
-    var sent = new Sent(lines, new Pending[lines.count()], new String[lines.count()]);
-    for (int i = 0; i < lines.count(); i++) {
-      submit(sent, i);
-    }
-    return sent;
   }
 
   private void submit(Sent sent, int i) {
@@ -176,8 +181,9 @@ final class AppendJob {
       sent.pending()[i] =
           submitter.submit(lines.bytes, lines.start(i), Math.toIntExact(lines.length(i)));
     } catch (MessageRefusedException e) {
-      sent.why()[i] = String.valueOf(e.getMessage());
-      lost(sent.why()[i]); // going on would leave a gap in the input's order
+      String why = String.valueOf(e.getMessage());
+      sent.why()[i] = why;
+      lost(why); // going on would leave a gap in the input's order
     }
   }
 
@@ -240,6 +246,9 @@ final class AppendJob {
         fate instanceof Receipt.Rejected r && sent.pending()[i] != null
             ? r.reason()
             : sent.why()[i];
+    if (why == null) {
+      return; // an error came before it was known whether it was handed over
+    }
     boolean refused = sent.pending()[i] == null;
     if (failed++ == 0) {
       firstReason = why;

@@ -274,4 +274,45 @@ class AppendJobTest {
             + " 1 of 3 messages not appended (line 3): the bucket was closed",
         e.getMessage());
   }
+
+  /**
+   * An error may come between the message and what would tell its fate: nobody knows that one's.
+   */
+  @Test
+  void anErrorForWantOfMemoryDoesNotHideWhatWasCommitted() {
+    AppendJob.Submitter poor =
+        (bytes, offset, length) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length);
+          if (bytes[offset] == 'c') {
+            throw new OutOfMemoryError("Java heap space");
+          }
+          return pending;
+        };
+    var job = new AppendJob(poor, 100, null);
+    var e = assertThrows(IOException.class, () -> job.run(lines("a", "b", "c", "d")));
+    assertEquals(
+        new Failure(
+            ExitCode.UNAVAILABLE,
+            "out of memory; give it more with CINCH_JAVA_OPTS=-Xmx…; 2 messages were committed,"
+                + " and more may be committed"),
+        Failure.of(e));
+    assertEquals(List.of("a", "b", "c"), committed);
+  }
+
+  @Test
+  void anErrorWhileAFateIsWaitedForDoesNotHideWhatWasCommitted() {
+    AppendJob.Submitter poor =
+        (bytes, offset, length) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length);
+          return bytes[offset] == 'a'
+              ? pending
+              : () -> {
+                throw new OutOfMemoryError("Java heap space");
+              };
+        };
+    var job = new AppendJob(poor, 100, null);
+    var e = assertThrows(IOException.class, () -> job.run(lines("a", "b")));
+    assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
+    assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());
+  }
 }
