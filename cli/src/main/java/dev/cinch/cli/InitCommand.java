@@ -151,14 +151,14 @@ final class InitCommand implements Callable<Integer> {
     }
     var settings =
         new StoreSettings(
-            bucketWidth.toMillis(),
-            grace.toMillis(),
-            clockAhead.toMillis(),
-            clockBehind.toMillis(),
-            timestampDistance.toMillis(),
-            slowAppend.toMillis(),
-            longestLease.toMillis(),
-            leaseMargin.toMillis(),
+            millis("--bucket-width", bucketWidth),
+            millis("--grace", grace),
+            millis("--clock-ahead", clockAhead),
+            millis("--clock-behind", clockBehind),
+            millis("--timestamp-distance", timestampDistance),
+            millis("--slow-append", slowAppend),
+            millis("--longest-lease", longestLease),
+            millis("--lease-margin", leaseMargin),
             octal("--file-mode", fileMode),
             octal("--directory-mode", directoryMode),
             Optional.ofNullable(group),
@@ -174,6 +174,14 @@ final class InitCommand implements Callable<Integer> {
       out.line("made store " + made.context().identity().id() + " in " + root);
     }
     return ExitCode.GOOD;
+  }
+
+  /** The store keeps milliseconds; what was asked for is not cut off without a word. */
+  private long millis(String option, Duration duration) {
+    if (duration.getNano() % 1_000_000 != 0) {
+      throw misuse(option + " is in whole milliseconds");
+    }
+    return duration.toMillis();
   }
 
   private int octal(String option, String text) {

@@ -147,6 +147,7 @@ class RefusalsTest {
             "--file-mode=9",
             "--confirm=never",
             "--longest-lease=1s",
+            "--lease-margin=500500us", // which the store can't keep
             "--grace=soon")) {
       new Cinch().run("init", option, store.toString()).failed(2, "(see cinch init --help)");
     }
