@@ -51,15 +51,18 @@ def document(data, path, offset):
         check(len(dict(pairs)) == len(pairs), path, offset, "every field once")
         return dict(pairs)
 
-    return json.loads(data, object_pairs_hook=fields)
+    try:
+        return json.loads(data, object_pairs_hook=fields)
+    except ValueError:
+        raise Damaged(f"{path}: damaged at byte {offset}: expected JSON in UTF-8") from None
 
 
 def settings(store):
     path = os.path.join(store, "store.json")
     fields = document(read(path), path, 0)
-    check(fields.get("format") == 1, path, 0, "store format 1")
+    check(isinstance(fields, dict) and fields.get("format") == 1, path, 0, "store format 1")
     text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
-    check(sha256(text.encode()) == fields["sha256"], path, 0, "sha256 of the other fields")
+    check(sha256(text.encode()) == fields.get("sha256"), path, 0, "sha256 of the other fields")
     return fields
 
 
@@ -578,6 +581,9 @@ def main(arguments):
             else:
                 out.write(f"{timestamp} {name} {position} ".encode() + payload + b"\n")
         out.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # else Python complains at its end
+        return 0  # the reader has had enough
     except (Damaged, OSError) as e:
         out.flush()
         print(e, file=sys.stderr)

@@ -77,10 +77,14 @@ class PythonReaderTest {
   }
 
   private Run python() throws Exception {
+    return run("python3", "reader.py", store.toString(), "jobs", "--json");
+  }
+
+  private Run run(String... command) throws Exception {
     Path out = temp.resolve("out");
     Path err = temp.resolve("err");
     int exit =
-        new ProcessBuilder("python3", "reader.py", store.toString(), "jobs", "--json")
+        new ProcessBuilder(command)
             .redirectOutput(out.toFile())
             .redirectError(err.toFile())
             .start()
@@ -285,6 +289,34 @@ class PythonReaderTest {
   }
 
   /** All digests are right, also those in the lock and in the record: a writer that is wrong. */
+  @Test
+  void settingsThatAreNoJsonAreDamageInOneLine() throws Exception {
+    Path settings = store.resolve("store.json");
+    byte[] good = Files.readAllBytes(settings);
+    for (byte[] bad : List.of(new byte[0], new byte[] {'{', '"', 'x'}, new byte[] {'{', -1, '}'})) {
+      Files.write(settings, bad);
+      Run run = python();
+      assertEquals(1, run.exit(), run.err());
+      assertEquals(
+          settings + ": damaged at byte 0: expected JSON in UTF-8\n", run.err(), run.err());
+    }
+    Files.write(settings, good);
+  }
+
+  @Test
+  void whoeverHasReadEnoughIsNoError() throws Exception {
+    generate();
+    Run run =
+        run(
+            "bash",
+            "-c",
+            "set -o pipefail; python3 reader.py \"$0\" jobs --json | head -n 1",
+            store.toString());
+    assertEquals(0, run.exit(), run.err());
+    assertEquals("", run.err());
+    assertEquals(1, run.out().size());
+  }
+
   @Test
   void tellsATimestampThatIsNotInItsBucket() throws Exception {
     LeaseStamp stamp =
