@@ -70,6 +70,11 @@ final class Grants {
 
   private void put(Id id, Object what) {
     int at = find(slots, id);
+    if (slots[at] == null && size >= slots.length / 3 * 2) {
+      // First, since it may fail for want of memory: no slot may ever be the last free one.
+      rebuild(2 * slots.length, any -> true);
+      at = find(slots, id);
+    }
     Object before = slots[at];
     if (before == null) {
       size++;
@@ -78,9 +83,6 @@ final class Grants {
     }
     slots[at] = what;
     bytes += bytesOf(what);
-    if (size > slots.length / 3 * 2) {
-      rebuild(2 * slots.length, any -> true);
-    }
   }
 
   private void makeRoom(long now) {
@@ -88,10 +90,8 @@ final class Grants {
       nextSweep = now + SWEEP_EVERY;
       sweep(now);
       // The longest ended first: a copy of a request comes late by seconds, if at all. What the
-      // next
-      // holders of the names inherit stands in the shards; of a grant that is over nothing is
-      // needed
-      // but its id.
+      // next holders of the names inherit stands in the shards; of a grant that is over nothing is
+      // needed but its id.
       for (int quarter = 1; quarter <= 4 && isOver(); quarter++) {
         long earlierBy = retentionNanos / 4 * quarter;
         rebuild(slots.length, g -> keepUntil(g) - earlierBy > now);
@@ -145,16 +145,17 @@ final class Grants {
   private void rebuild(int capacity, Predicate<Object> keep) {
     var fresh = new @Nullable Object[capacity];
     int kept = 0;
-    bytes = 0;
+    long keptBytes = 0;
     for (Object slot : slots) {
       if (slot != null && keep.test(slot)) {
         fresh[find(fresh, LeaseRow.id(anyRow(slot)))] = slot;
         kept++;
-        bytes += bytesOf(slot);
+        keptBytes += bytesOf(slot);
       }
     }
     slots = fresh;
     size = kept;
+    bytes = keptBytes;
   }
 
   /** Where an id is, or would be. */

@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Rows in ascending order of their names, which serves looking one up and listing a page alike. In
  * chunks, so that an insertion moves little; four bytes a row where chunks are full, some six else.
  * Not thread-safe.
+ *
+ * <p>A row that got lost would be a lease that is granted twice. So whatever may fail for want of
+ * memory comes before the first change.
  */
 final class NameRows {
   /** Rows in a full chunk. */
@@ -55,9 +58,8 @@ final class NameRows {
     byte[] key = LeaseRow.keyOf(row);
     int chunk = chunkOf(key);
     int at = search(chunk, key);
-    bytes += bytesOf(row);
     if (at >= 0) {
-      bytes -= bytesOf(chunks[chunk][at]);
+      bytes += bytesOf(row) - bytesOf(chunks[chunk][at]);
       chunks[chunk][at] = row;
       return;
     }
@@ -76,6 +78,7 @@ final class NameRows {
     rows[at] = row;
     sizes[chunk]++;
     count++;
+    bytes += bytesOf(row);
   }
 
   /** At most so many rows from a key on, or only above it, while they match. */
@@ -103,27 +106,30 @@ final class NameRows {
     return found;
   }
 
-  /** Takes those out, in ascending order, that may go, until so many and so many bytes are left. */
+  /**
+   * Takes those out, in ascending order, that may go, until so many and so many bytes are left.
+   * Whatever {@code mayGo} throws, all are there as before.
+   */
   void removeUntil(int downTo, long downToBytes, Predicate<byte[]> mayGo) {
-    var old = chunks;
-    var oldSizes = sizes;
-    int oldUsed = used;
+    var kept = new NameRows();
     int left = count;
-    chunks = new byte[0][][];
-    sizes = new int[0];
-    used = 0;
-    count = 0;
-    for (int c = 0; c < oldUsed; c++) {
-      for (int i = 0; i < oldSizes[c]; i++) {
-        byte[] row = old[c][i];
-        if ((left > downTo || bytes > downToBytes) && mayGo.test(row)) {
+    long leftBytes = bytes;
+    for (int c = 0; c < used; c++) {
+      for (int i = 0; i < sizes[c]; i++) {
+        byte[] row = chunks[c][i];
+        if ((left > downTo || leftBytes > downToBytes) && mayGo.test(row)) {
           left--;
-          bytes -= bytesOf(row);
+          leftBytes -= bytesOf(row);
         } else {
-          append(row);
+          kept.append(row);
         }
       }
     }
+    chunks = kept.chunks;
+    sizes = kept.sizes;
+    used = kept.used;
+    count = left;
+    bytes = leftBytes;
   }
 
   /** With a quarter of each chunk free, so that the next insertions split none. */
@@ -132,7 +138,6 @@ final class NameRows {
       insertChunk(used);
     }
     chunks[used - 1][sizes[used - 1]++] = row;
-    count++;
   }
 
   /** The last chunk that starts at or before a key, else the first. */
@@ -182,13 +187,16 @@ final class NameRows {
   }
 
   private void insertChunk(int at) {
+    var chunk = new byte[CHUNK][];
     if (used == chunks.length) {
-      chunks = Arrays.copyOf(chunks, used + used / 2 + 1);
-      sizes = Arrays.copyOf(sizes, chunks.length);
+      int more = used + used / 2 + 1;
+      byte[][][] longer = Arrays.copyOf(chunks, more);
+      sizes = Arrays.copyOf(sizes, more);
+      chunks = longer;
     }
     System.arraycopy(chunks, at, chunks, at + 1, used - at);
     System.arraycopy(sizes, at, sizes, at + 1, used - at);
-    chunks[at] = new byte[CHUNK][];
+    chunks[at] = chunk;
     sizes[at] = 0;
     used++;
   }

@@ -69,7 +69,15 @@ final class RegistryTurn {
   }
 
   private void began() {
-    since = OptionalLong.of(monotonic.getAsLong());
+    boolean noted = false;
+    try {
+      since = OptionalLong.of(monotonic.getAsLong());
+      noted = true;
+    } finally {
+      if (!noted) {
+        lock.unlock(); // for want of memory; a turn that never ends would end all others
+      }
+    }
   }
 
   /** Ends the turn of this thread. */

@@ -106,7 +106,16 @@ final class Shards {
 
     private Locked(List<Shard> inOrder) {
       this.inOrder = inOrder;
-      inOrder.forEach(s -> s.lock.lock());
+      int locked = 0;
+      try {
+        for (; locked < inOrder.size(); locked++) {
+          inOrder.get(locked).lock.lock();
+        }
+      } catch (RuntimeException | Error e) {
+        // There was no memory to wait with. A lock that nobody gives back ends all its names.
+        unlock(locked);
+        throw e;
+      }
     }
 
     /** Brings the time to all of them and returns the highest that any had. */
@@ -122,7 +131,13 @@ final class Shards {
     }
 
     void close() {
-      inOrder.forEach(s -> s.lock.unlock());
+      unlock(inOrder.size());
+    }
+
+    private void unlock(int locked) {
+      for (int i = 0; i < locked; i++) {
+        inOrder.get(i).lock.unlock();
+      }
     }
   }
 }

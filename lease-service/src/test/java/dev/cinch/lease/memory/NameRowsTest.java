@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -96,6 +98,34 @@ final class NameRowsTest {
     rows.removeUntil(4, each * 3 - 1, row -> true);
     assertEquals(List.of("c", "d"), all());
     assertEquals(each * 2, rows.bytes());
+  }
+
+  /** For want of memory, say: a lease whose row was lost would be granted to somebody else. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 255, 256, 700, 999})
+  void whereMakingRoomFailsAllAreThere(int after) {
+    for (int i = 0; i < 1_000; i++) {
+      put("n" + i);
+    }
+    long before = rows.bytes();
+    var looks = new AtomicInteger();
+    assertThrows(
+        OutOfMemoryError.class,
+        () ->
+            rows.removeUntil(
+                0,
+                0,
+                row -> {
+                  if (looks.getAndIncrement() == after) {
+                    throw new OutOfMemoryError("made by a test");
+                  }
+                  return looks.get() % 2 == 0;
+                }));
+    assertEquals(List.copyOf(model.keySet()), all());
+    assertEquals(1_000, rows.size());
+    assertEquals(before, rows.bytes());
+    put("n1000");
+    assertEquals(List.copyOf(model.keySet()), all());
   }
 
   private static boolean goes(String name, int kind) {
