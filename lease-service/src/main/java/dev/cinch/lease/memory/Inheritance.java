@@ -3,7 +3,9 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
+import dev.cinch.lease.witness.WitnessCodec;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +41,13 @@ record Inheritance(
         Ending.UNKNOWN,
         Long.MIN_VALUE,
         higher,
-        fence.and(other.fence));
+        bounded(fence.and(other.fence)));
+  }
+
+  /** Rule L4: for all logs where they are more than a witness names, since unions only grow. */
+  static Fence bounded(Fence fence) {
+    return fence.logs().ids().size() > WitnessCodec.MAX_LOGS
+        ? new Fence(fence.upTo(), LogSet.ALL)
+        : fence;
   }
 }

@@ -10,7 +10,6 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.witness.WitnessCodec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -201,7 +200,7 @@ final class LeaseEntry {
 
   private void setFence(Fence fence) {
     fenceUpTo = fence.upTo();
-    fenceLogs = fence.logs().ids().size() > WitnessCodec.MAX_LOGS ? LogSet.ALL : fence.logs();
+    fenceLogs = Inheritance.bounded(fence).logs();
   }
 
   /** The witness of the last lease as it stands. */

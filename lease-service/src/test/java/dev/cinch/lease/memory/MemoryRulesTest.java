@@ -260,4 +260,17 @@ final class MemoryRulesTest {
         .map(Metadata::bucketStart)
         .toList();
   }
+
+  @Test
+  void l4_ofTheLogsOfWhatWasForgottenNoMoreAreKeptThanAWitnessNames() {
+    var fence = new Fence(5, LogSet.of(List.of(new Id(1, 1))));
+    Inheritance kept = Inheritance.origin(Ending.NONE, Fence.NONE);
+    for (int i = 0; i < 1_000; i++) {
+      kept = kept.orForgotten(Inheritance.origin(Ending.BROKEN, fence));
+      fence = new Fence(6 + i, LogSet.of(List.of(new Id(2, i))));
+    }
+    assertEquals(1_000, kept.fence().logs().ids().size());
+    kept = kept.orForgotten(Inheritance.origin(Ending.BROKEN, fence));
+    assertEquals(new Fence(fence.upTo(), LogSet.ALL), kept.fence());
+  }
 }
