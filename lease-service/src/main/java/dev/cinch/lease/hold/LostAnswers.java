@@ -32,11 +32,18 @@ public final class LostAnswers {
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     giveBack();
+    boolean answered = false;
     try {
-      return service.acquire(request);
-    } catch (LeaseUnavailableException e) {
-      ids.add(request.id());
+      Grant grant = service.acquire(request);
+      answered = true;
+      return grant;
+    } catch (LeaseRefusedException e) {
+      answered = true;
       throw e;
+    } finally {
+      if (!answered) { // also where there was no memory for the answer
+        ids.add(request.id());
+      }
     }
   }
 

@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An open-addressing table with three kinds of things in its slots: for a grant of one name that
  * lease's row, which the shard has too, so that it costs the slot alone; for one of several names
- * an array of such rows; for one that was released a stub. A row whose lease somebody else has
- * taken since is here alone, which is why bytes are counted here too (rule L4).
+ * an array of such rows; for one that was released, or given back before it came, a stub. A row
+ * whose lease somebody else has taken since is here alone, which is why bytes are counted here too
+ * (rule L4).
  */
 final class Grants {
   private static final long SWEEP_EVERY = 1_000_000_000L;
@@ -42,7 +43,16 @@ final class Grants {
   }
 
   boolean wasReleased(Id id) {
-    return slots[find(slots, id)] instanceof byte[] row && LeaseRow.isStub(row);
+    return slots[find(slots, id)] instanceof byte[] row
+        && LeaseRow.isStub(row)
+        && !LeaseRow.isGivenUp(row);
+  }
+
+  /** Whether it was given back before it was granted. */
+  boolean wasGivenUp(Id id) {
+    return slots[find(slots, id)] instanceof byte[] row
+        && LeaseRow.isStub(row)
+        && LeaseRow.isGivenUp(row);
   }
 
   /** A grant that was not released. */
@@ -66,6 +76,12 @@ final class Grants {
 
   void release(Id id, long now) {
     put(id, LeaseRow.stub(id, now));
+  }
+
+  /** Takes note that a request that is not known is not to be granted when it comes. */
+  void giveUp(Id id, long now) {
+    put(id, LeaseRow.givenUp(id, now));
+    makeRoom(now);
   }
 
   private void put(Id id, Object what) {

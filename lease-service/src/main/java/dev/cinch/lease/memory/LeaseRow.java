@@ -48,6 +48,9 @@ final class LeaseRow {
   private static final int HAS_RECENT = 0x2000;
   private static final int STUB = 0x4000;
 
+  /** In a stub: the request was given back before it was granted. */
+  private static final int GIVEN_UP = 0x1;
+
   /** Looked up, since {@code values()} makes a copy each time. */
   private static final LeaseEntry.State[] STATES = LeaseEntry.State.values();
 
@@ -55,16 +58,30 @@ final class LeaseRow {
 
   /** What is left of a request whose leases were released, so that a late copy is not granted. */
   static byte[] stub(Id id, long endedAt) {
+    return stub(id, endedAt, STUB);
+  }
+
+  /** The same for a request that was not granted yet. */
+  static byte[] givenUp(Id id, long at) {
+    return stub(id, at, STUB | GIVEN_UP);
+  }
+
+  private static byte[] stub(Id id, long endedAt, int flags) {
     return ByteBuffer.allocate(NAME)
         .putLong(id.high())
         .putLong(id.low())
         .putLong(endedAt)
-        .putShort((short) STUB)
+        .putShort((short) flags)
         .array();
   }
 
   static boolean isStub(byte[] row) {
     return (ByteBuffer.wrap(row).getShort(FLAGS) & STUB) != 0;
+  }
+
+  /** Of a stub. */
+  static boolean isGivenUp(byte[] row) {
+    return (ByteBuffer.wrap(row).getShort(FLAGS) & GIVEN_UP) != 0;
   }
 
   static boolean isReleased(byte[] row) {

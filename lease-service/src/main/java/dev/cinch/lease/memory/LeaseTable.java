@@ -77,6 +77,9 @@ final class LeaseTable {
       if (stripe.wasReleased(request.id())) {
         throw notHeld("this request was granted and released; acquire with a new id");
       }
+      if (stripe.wasGivenUp(request.id())) {
+        throw notHeld("this request was given back before it came; acquire with a new id");
+      }
       GrantEntry known = stripe.get(request.id());
       if (known != null) {
         return repeat(known, request, names, now);
@@ -199,13 +202,18 @@ final class LeaseTable {
   }
 
   /**
-   * Gives the leases of a grant back; those of it that were tentative and broken are passed over.
+   * Gives the leases of a grant back; those of it that were tentative and broken are passed over. A
+   * request that is not known may be still on its way, from somebody who gave it up: it is not
+   * granted when it comes, since nobody would ever give it back.
    */
   void release(Id id, LeaseReport report, long now) throws LeaseRefusedException {
     Grants stripe = stripe(id);
     synchronized (stripe) {
       if (stripe.wasReleased(id)) {
         return;
+      }
+      if (stripe.get(id) == null) {
+        stripe.giveUp(id, now);
       }
       GrantEntry grant = known(stripe, id);
       Shards.Locked locked = shards.lock(grant.names());

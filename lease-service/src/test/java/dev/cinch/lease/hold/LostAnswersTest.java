@@ -20,7 +20,8 @@ final class LostAnswersTest {
   private enum Loss {
     NONE,
     REQUEST,
-    ANSWER
+    ANSWER,
+    MEMORY
   }
 
   private final Rig rig = new Rig();
@@ -37,6 +38,9 @@ final class LostAnswersTest {
                 Grant grant = super.acquire(request);
                 if (loss == Loss.NONE) {
                   return grant;
+                }
+                if (loss == Loss.MEMORY) {
+                  throw new OutOfMemoryError("made by a test");
                 }
               }
               throw new LeaseUnavailableException("lost", null);
@@ -77,5 +81,25 @@ final class LostAnswersTest {
     Grant other = asks.acquire(rig.request("b"));
     assertEquals(List.of(first.id()), released);
     assertEquals(1, other.witnesses().size());
+  }
+
+  @Test
+  void anAnswerThatThereWasNoMemoryForIsALostOne() throws Exception {
+    loss = Loss.MEMORY;
+    assertThrows(OutOfMemoryError.class, () -> asks.acquire(rig.request("a")));
+    loss = Loss.NONE;
+    assertEquals(1, asks.acquire(rig.request("a")).witnesses().size());
+  }
+
+  @Test
+  void aRequestThatComesAfterItWasGivenBackIsInNobodysWay() throws Exception {
+    loss = Loss.REQUEST;
+    AcquireRequest late = rig.request("a");
+    assertThrows(LeaseUnavailableException.class, () -> asks.acquire(late));
+    loss = Loss.NONE;
+    assertEquals(1, asks.acquire(rig.request("b")).witnesses().size());
+    assertThrows(LeaseRefusedException.class, () -> rig.service.acquire(late));
+    Grant grant = asks.acquire(rig.request("a"));
+    assertEquals(Ending.NONE, grant.witnesses().get(0).witness().previousEnding());
   }
 }

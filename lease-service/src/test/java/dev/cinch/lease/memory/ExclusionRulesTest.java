@@ -201,4 +201,16 @@ final class ExclusionRulesTest {
   private Grant upgrade(Grant grant) throws LeaseRefusedException {
     return rig.service.upgrade(grant.id(), LEASE_MS);
   }
+
+  /** Whoever gave the request up would wait for it otherwise, and the next one for a fence. */
+  @Test
+  void f4_aRequestThatComesAfterItWasGivenBackIsNotGranted() throws Exception {
+    var request = rig.request("a", "b");
+    for (int i = 0; i < 2; i++) {
+      refused(Reason.NOT_HELD, () -> rig.service.release(request.id(), LeaseReport.NOTHING));
+    }
+    refused(Reason.NOT_HELD, () -> rig.service.acquire(request));
+    refused(Reason.NOT_HELD, () -> rig.service.release(request.id(), LeaseReport.NOTHING));
+    assertEquals(2, rig.acquire("a", "b").witnesses().size());
+  }
 }

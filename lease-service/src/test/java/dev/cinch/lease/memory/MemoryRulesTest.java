@@ -273,4 +273,14 @@ final class MemoryRulesTest {
     kept = kept.orForgotten(Inheritance.origin(Ending.BROKEN, fence));
     assertEquals(new Fence(fence.upTo(), LogSet.ALL), kept.fence());
   }
+
+  @Test
+  void l4_requestsThatAreGivenBackBeforeTheyComeAreForgotten() {
+    var grants = new Grants(10, Long.MAX_VALUE, 60_000_000_000L, new LogSets());
+    for (int i = 0; i < 1_000; i++) {
+      grants.giveUp(new Id(0, i), START + i * 2_000_000_000L);
+      assertTrue(grants.wasGivenUp(new Id(0, i)));
+    }
+    assertTrue(grants.size() <= 31, "" + grants.size());
+  }
 }
