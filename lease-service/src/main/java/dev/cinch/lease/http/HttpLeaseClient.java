@@ -18,9 +18,11 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ServiceInfo;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
@@ -132,21 +134,35 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return grant(request.id(), "/v1/leases/acquire", WireWriter.acquire(request));
+    String path = "/v1/leases/acquire";
+    Sent sent = send("POST", path, WireWriter.acquire(request));
+    try {
+      return grant(request.id(), path, sent.answer());
+    } catch (LeaseRefusedException e) {
+      boolean passes = e.reason() == Reason.HELD || e.reason() == Reason.NOT_YET;
+      if (!sent.again() || !passes) {
+        throw e;
+      }
+      // The first one may have been granted, or may be granted still when it comes.
+      throw new LeaseUnavailableException(
+          "the lease service did not answer at first, and then: " + e.getMessage(), e);
+    }
   }
 
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     var renew = new WireReader.Renew(id, durationMs, addLogs, report);
-    return grant(id, "/v1/leases/renew", WireWriter.renew(renew));
+    String path = "/v1/leases/renew";
+    return grant(id, path, send("POST", path, WireWriter.renew(renew)).answer());
   }
 
   @Override
   public Grant upgrade(Id id, long durationMs)
       throws LeaseRefusedException, LeaseUnavailableException {
     var upgrade = new WireReader.Upgrade(id, durationMs);
-    return grant(id, "/v1/leases/upgrade", WireWriter.upgrade(upgrade));
+    String path = "/v1/leases/upgrade";
+    return grant(id, path, send("POST", path, WireWriter.upgrade(upgrade)).answer());
   }
 
   @Override
@@ -154,7 +170,7 @@ public final class HttpLeaseClient implements LeaseService {
       throws LeaseRefusedException, LeaseUnavailableException {
     String path = "/v1/leases/release";
     ObjectNode body = WireWriter.release(new WireReader.Release(id, report));
-    HttpResponse<byte[]> response = send("POST", path, body);
+    HttpResponse<byte[]> response = send("POST", path, body).answer();
     if (response.statusCode() != 200) {
       throw refusal(path, response);
     }
@@ -164,7 +180,7 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
     String path = "/v1/leases/" + encoded(name.value());
-    HttpResponse<byte[]> response = send("GET", path, null);
+    HttpResponse<byte[]> response = send("GET", path, null).answer();
     if (response.statusCode() == 404 && error(path, response).error().equals(Answer.UNKNOWN_NAME)) {
       return Optional.empty();
     }
@@ -180,22 +196,21 @@ public final class HttpLeaseClient implements LeaseService {
             + after.map(a -> "&after=" + encoded(a.value())).orElse("")
             + "&limit="
             + limit;
-    return answer(path, send("GET", path, null), WireReader::infos);
+    return answer(path, send("GET", path, null).answer(), WireReader::infos);
   }
 
   @Override
   public long now() throws LeaseUnavailableException {
-    return answer("/v1/time", send("GET", "/v1/time", null), WireReader::now);
+    return answer("/v1/time", send("GET", "/v1/time", null).answer(), WireReader::now);
   }
 
   /** What the service says about itself. */
   public ServiceInfo info() throws LeaseUnavailableException {
-    return answer("/v1/service", send("GET", "/v1/service", null), WireReader::service);
+    return answer("/v1/service", send("GET", "/v1/service", null).answer(), WireReader::service);
   }
 
-  private Grant grant(Id id, String path, ObjectNode body)
+  private Grant grant(Id id, String path, HttpResponse<byte[]> response)
       throws LeaseRefusedException, LeaseUnavailableException {
-    HttpResponse<byte[]> response = send("POST", path, body);
     if (response.statusCode() != 200) {
       throw refusal(path, response);
     }
@@ -206,7 +221,14 @@ public final class HttpLeaseClient implements LeaseService {
     return grant;
   }
 
-  private HttpResponse<byte[]> send(String method, String path, @Nullable ObjectNode body)
+  /**
+   * What was answered.
+   *
+   * @param again whether the same request may have arrived before, and was not answered
+   */
+  private record Sent(HttpResponse<byte[]> answer, boolean again) {}
+
+  private Sent send(String method, String path, @Nullable ObjectNode body)
       throws LeaseUnavailableException {
     URI uri = URI.create(base + path);
     HttpRequest request =
@@ -218,10 +240,12 @@ public final class HttpLeaseClient implements LeaseService {
                     ? HttpRequest.BodyPublishers.noBody()
                     : HttpRequest.BodyPublishers.ofByteArray(WireWriter.bytes(body)))
             .build();
+    boolean again = false;
     for (int attempt = 1; ; attempt++) {
       try {
-        return exchange(request);
+        return new Sent(exchange(request), again);
       } catch (IOException e) {
+        again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
         if (attempt == ATTEMPTS) {
           throw new LeaseUnavailableException(
               "no answer from the lease service at " + uri + ": " + reason(e), e);
@@ -263,7 +287,7 @@ public final class HttpLeaseClient implements LeaseService {
     if (e instanceof HttpTimeoutException) {
       return "timed out";
     }
-    if (e instanceof java.net.ConnectException) {
+    if (e instanceof ConnectException) {
       return "can't connect";
     }
     return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();

@@ -216,6 +216,23 @@ final class HttpLeaseClientTest {
     }
   }
 
+  /** Who believed the refusal would not give back what the first one was granted. */
+  @Test
+  void aRefusalOfTheSecondRequestSaysNothingOfTheFirst() throws Exception {
+    for (String error : List.of("HELD", "NOT_YET")) {
+      String body = "{\"error\":\"" + error + "\",\"message\":\"no\",\"retryAfterMs\":5}";
+      try (var fake = new Fake(409, body, new AtomicInteger(), 1)) {
+        HttpLeaseClient asked = fake.client();
+        assertThrows(LeaseUnavailableException.class, () -> asked.acquire(rig.request("a")));
+        assertEquals(
+            error,
+            assertThrows(LeaseRefusedException.class, () -> asked.acquire(rig.request("a")))
+                .reason()
+                .name());
+      }
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
