@@ -132,7 +132,7 @@ final class InstanceGuard {
    *
    * @return the highest expiry that may be signed, at least {@code at.now() + durationNanos}
    * @throws LeaseRefusedException {@code SUPERSEDED} for good; {@code NOT_YET} when the store can't
-   *     be reached or the clock is off: then nothing may be signed
+   *     be reached, another thread waits for it, or the clock is off: then nothing may be signed
    */
   long permit(Reading at, long durationNanos) throws LeaseRefusedException {
     requireLatest();
@@ -142,7 +142,11 @@ final class InstanceGuard {
     noteAlive(at);
     long wanted = at.now() + durationNanos;
     if (lookFirst || published < wanted) {
-      turn.take();
+      if (!turn.takeSoon()) {
+        // A store that hangs takes one of a server's threads, and not all: releases need no store.
+        throw Refusals.notYet(
+            "the lease service waits for the store, which does not answer", RETRY_AFTER);
+      }
       try {
         if (lookFirst) {
           look(registry);

@@ -10,9 +10,9 @@ import java.util.function.LongSupplier;
 @CheckReturnValue
 final class RegistryTurn {
   /**
-   * How long after a turn began others that can do without wait for its end, nanoseconds. It is
-   * counted from the beginning and not for each of them: a store that hangs costs a server's
-   * threads one such wait, and not one a request.
+   * How long after a turn began others wait for its end, nanoseconds. It is counted from the
+   * beginning and not for each of them: a store that hangs costs a server's threads one such wait,
+   * and not one a request.
    */
   static final long PATIENCE = 1_000_000_000L;
 
@@ -27,12 +27,6 @@ final class RegistryTurn {
    */
   RegistryTurn(LongSupplier monotonic) {
     this.monotonic = monotonic;
-  }
-
-  /** Takes the turn, however long that of another thread lasts. */
-  void take() {
-    lock.lock();
-    began();
   }
 
   /** Takes the turn unless another thread has it. */

@@ -5,8 +5,10 @@ import static dev.cinch.lease.memory.Rig.MS;
 import static dev.cinch.lease.memory.Rig.only;
 import static dev.cinch.lease.memory.Rig.refused;
 import static dev.cinch.lease.time.ManualTime.START;
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -23,6 +25,10 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
 /** Rules L3, L6, L9. */
@@ -370,6 +376,44 @@ final class InstanceRulesTest {
             table.renew(
                 a.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING, expiry - 1, Long.MAX_VALUE));
     assertEquals(expiry, table.acquire(rig.request("c"), START, Long.MAX_VALUE).get(0).issuedAt());
+  }
+
+  /** All threads of a server would wait for the store, and nobody could give anything back. */
+  @Test
+  void l3_aStoreThatHangsHoldsUpOneRequest() throws Exception {
+    var rig = new Rig(time, registry);
+    var publishing = new CountDownLatch(1);
+    var answer = new CountDownLatch(1);
+    registry.whileChecking =
+        () -> {
+          publishing.countDown();
+          try {
+            answer.await();
+          } catch (InterruptedException e) {
+            throw new AssertionError(e);
+          }
+        };
+    FutureTask<Grant> first = started(() -> rig.acquire("a"));
+    publishing.await();
+    time.advanceNanos(RegistryTurn.PATIENCE);
+    FutureTask<Grant> second = started(() -> rig.acquire("b"));
+    var refusal =
+        assertInstanceOf(
+            LeaseRefusedException.class,
+            assertThrows(ExecutionException.class, () -> second.get(60, SECONDS)).getCause());
+    assertEquals(Reason.NOT_YET, refusal.reason());
+    assertTrue(refusal.retryAfterMs() > 0);
+    answer.countDown();
+    rig.service.release(first.get().id(), LeaseReport.NOTHING);
+    assertEquals(1, rig.acquire("a").witnesses().size());
+  }
+
+  private static FutureTask<Grant> started(Callable<Grant> request) {
+    var task = new FutureTask<>(request);
+    var thread = new Thread(task, "asking");
+    thread.setDaemon(true);
+    thread.start();
+    return task;
   }
 
   private long ceiling(long instance) {
