@@ -44,6 +44,12 @@ public final class MemoryLeaseService implements LeaseService {
   /** How far above the longest lease ceilings are published unless told otherwise, milliseconds. */
   public static final long DEFAULT_CEILING_AHEAD_MS = 30_000;
 
+  /**
+   * How long whoever asks for leases may still wait for the answer, nanoseconds. What is granted
+   * later is held by nobody, and a release of it may have been forgotten.
+   */
+  private static final long HEARD_FOR = 60_000_000_000L;
+
   private static final int MAX_LIST = 10_000;
   private static final long NANOS_PER_MS = 1_000_000;
   private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
@@ -192,6 +198,9 @@ public final class MemoryLeaseService implements LeaseService {
     Reading at = read();
     requireGranting(at);
     long ceiling = guard.permit(at, request.durationMs() * NANOS_PER_MS);
+    if (clock.read().monotonic() - at.monotonic() > HEARD_FOR) {
+      throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
+    }
     return signed(request.id(), table.acquire(request, at.now(), ceiling));
   }
 

@@ -382,8 +382,32 @@ final class InstanceRulesTest {
   @Test
   void l3_aStoreThatHangsHoldsUpOneRequest() throws Exception {
     var rig = new Rig(time, registry);
+    FutureTask<Grant> first = hanging(rig);
+    time.advanceNanos(RegistryTurn.PATIENCE);
+    LeaseRefusedException refusal = notGranted(started(() -> rig.acquire("b")));
+    assertEquals(Reason.NOT_YET, refusal.reason());
+    assertTrue(refusal.retryAfterMs() > 0);
+    answer.countDown();
+    rig.service.release(first.get().id(), LeaseReport.NOTHING);
+    assertEquals(1, rig.acquire("a").witnesses().size());
+  }
+
+  /** Whoever asked has gone long ago, and would be in everybody's way. */
+  @Test
+  void f4_nothingIsGrantedToARequestThatTheStoreHeldUpForLong() throws Exception {
+    var rig = new Rig(time, registry);
+    FutureTask<Grant> first = hanging(rig);
+    time.advanceMs(60_001);
+    answer.countDown();
+    assertEquals(Reason.NOT_YET, notGranted(first).reason());
+    assertEquals(Ending.NONE, only(rig.acquire("a")).previousEnding());
+  }
+
+  private final CountDownLatch answer = new CountDownLatch(1);
+
+  /** A request for a lease that waits for the store's answer. */
+  private FutureTask<Grant> hanging(Rig rig) throws InterruptedException {
     var publishing = new CountDownLatch(1);
-    var answer = new CountDownLatch(1);
     registry.whileChecking =
         () -> {
           publishing.countDown();
@@ -395,17 +419,13 @@ final class InstanceRulesTest {
         };
     FutureTask<Grant> first = started(() -> rig.acquire("a"));
     publishing.await();
-    time.advanceNanos(RegistryTurn.PATIENCE);
-    FutureTask<Grant> second = started(() -> rig.acquire("b"));
-    var refusal =
-        assertInstanceOf(
-            LeaseRefusedException.class,
-            assertThrows(ExecutionException.class, () -> second.get(60, SECONDS)).getCause());
-    assertEquals(Reason.NOT_YET, refusal.reason());
-    assertTrue(refusal.retryAfterMs() > 0);
-    answer.countDown();
-    rig.service.release(first.get().id(), LeaseReport.NOTHING);
-    assertEquals(1, rig.acquire("a").witnesses().size());
+    return first;
+  }
+
+  private static LeaseRefusedException notGranted(FutureTask<Grant> asked) {
+    return assertInstanceOf(
+        LeaseRefusedException.class,
+        assertThrows(ExecutionException.class, () -> asked.get(60, SECONDS)).getCause());
   }
 
   private static FutureTask<Grant> started(Callable<Grant> request) {
