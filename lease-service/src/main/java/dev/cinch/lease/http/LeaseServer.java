@@ -187,8 +187,9 @@ public final class LeaseServer implements AutoCloseable {
           if (received.get() > MAX_BODY_BYTES) {
             write(
                 request.response(),
-                Answer.error(
-                    413, Answer.TOO_LARGE, "a body has at most " + MAX_BODY_BYTES + " bytes"));
+                Written.of(
+                    Answer.error(
+                        413, Answer.TOO_LARGE, "a body has at most " + MAX_BODY_BYTES + " bytes")));
           } else {
             dispatch(request, body.getBytes());
           }
@@ -200,31 +201,44 @@ public final class LeaseServer implements AutoCloseable {
       inFlight.decrementAndGet();
       write(
           request.response(),
-          Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100));
+          Written.of(Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100)));
       return;
     }
     String method = request.method().name();
     String path = request.path() == null ? "" : request.path();
     String query = request.query();
     vertx
-        .executeBlocking(() -> routes.answer(method, path, query, body), false)
+        .executeBlocking(() -> Written.of(routes.answer(method, path, query, body)), false)
         .onComplete(
             done -> {
               inFlight.decrementAndGet();
+              if (done.failed()) {
+                log.error("{} {} could not be answered", method, path, done.cause());
+              }
               write(
                   request.response(),
                   done.succeeded()
                       ? done.result()
-                      : Answer.error(500, Answer.INTERNAL, "the lease service failed"));
+                      : Written.of(Answer.error(500, Answer.INTERNAL, "the lease service failed")));
             });
   }
 
-  private static void write(HttpServerResponse response, Answer answer) {
+  /**
+   * An answer in bytes. A worker makes them: long ones take a while, and where that fails the
+   * sender still has to hear of it.
+   */
+  private record Written(int status, Buffer body) {
+    static Written of(Answer answer) {
+      return new Written(answer.status(), Buffer.buffer(WireWriter.bytes(answer.body())));
+    }
+  }
+
+  private static void write(HttpServerResponse response, Written answer) {
     if (response.closed() || response.ended()) {
       return;
     }
     response.setStatusCode(answer.status()).putHeader("Content-Type", "application/json");
-    var unused = response.end(Buffer.buffer(WireWriter.bytes(answer.body())));
+    var unused = response.end(answer.body());
   }
 
   private void maintain(Runnable maintenance) {

@@ -35,7 +35,7 @@ final class Routes {
   }
 
   /**
-   * Carries out a request; never throws.
+   * Carries out a request; throws nothing, but where there is no memory to say what happened.
    *
    * @param path as sent, still encoded
    * @param query as sent, null if there is none
@@ -49,7 +49,7 @@ final class Routes {
       return Answer.refusal(e);
     } catch (LeaseUnavailableException e) {
       return Answer.error(502, Answer.UNAVAILABLE, String.valueOf(e.getMessage()), 1_000);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | VirtualMachineError e) {
       log.error("{} {} failed", method, path, e);
       return Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
     }

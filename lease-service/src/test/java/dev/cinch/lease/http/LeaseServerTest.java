@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -271,6 +273,29 @@ final class LeaseServerTest {
         }
         assertTrue(answer.toString().startsWith("HTTP/1.1 200 OK\r\n"), answer.toString());
       }
+    }
+  }
+
+  /** It is answered, and said in the log: an error of the machine too. */
+  @Test
+  void whatFailsIsAnswered() throws Exception {
+    var failing =
+        (LeaseService)
+            Proxy.newProxyInstance(
+                LeaseService.class.getClassLoader(),
+                new Class<?>[] {LeaseService.class},
+                (proxy, method, arguments) -> {
+                  throw new InternalError("made by a test");
+                });
+    var routes = new Routes(failing, RIG.service::info);
+    assertEquals(500, routes.answer("GET", "/v1/time", null, new byte[0]).status());
+    try (var other = LeaseServer.builder(failing, RIG.service::info).port(0).start()) {
+      HttpResponse<String> response =
+          HTTP.send(
+              HttpRequest.newBuilder(URI.create(other.uri() + "/v1/time")).build(),
+              HttpResponse.BodyHandlers.ofString());
+      assertEquals(500, response.statusCode());
+      assertTrue(response.body().contains("INTERNAL"), response.body());
     }
   }
 
