@@ -179,6 +179,7 @@ public final class Session implements AutoCloseable {
     long askedAt = time.monotonicNanos();
     Grant grant = asks.acquire(request);
     var holding = new Holding(store.timestamps(), grant.witnesses());
+    boolean taken = false;
     try {
       check.check(grant, before);
       var held =
@@ -199,14 +200,11 @@ public final class Session implements AutoCloseable {
         LOG.debug("fence reported, now until {}", renewed.expiry());
       }
       hold(holding);
-    } catch (LeaseRefusedException
-        | LeaseUnavailableException
-        | IOException
-        | InterruptedException
-        | RuntimeException
-        | VirtualMachineError e) {
-      giveBack(grant.id(), holding);
-      throw e;
+      taken = true;
+    } finally {
+      if (!taken) { // whatever the reason: the keeper would renew them for ever, for nobody
+        giveBack(grant.id(), holding);
+      }
     }
     return holding.lease().grant();
   }

@@ -372,6 +372,27 @@ class SessionRulesTest extends SessionRig {
   }
 
   @Test
+  void leasesThatThereWasNoMemoryToFenceForAreGivenBack() throws Exception {
+    acquire("a"); // and is never heard of again
+    rig.time.advanceMs(LEASE.toMillis() + 1);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    Store b = store(fs, rig.time, "b");
+    try (var writers = new Writers(b, Durability.SYNC);
+        Session session = Session.open(writers, service, "b", keeper)) {
+      fs.before(
+          op -> {
+            if (op.kind() == FaultyFs.Kind.CREATE && op.path().toString().contains("intents")) {
+              throw new OutOfMemoryError("made by a test");
+            }
+          });
+      assertThrows(OutOfMemoryError.class, () -> session.acquire(NAMES, LEASE));
+      assertEquals(Long.MAX_VALUE, keeper.doWork());
+      assertEquals(Ending.RELEASED, acquire("c").witnesses().get(0).witness().previousEnding());
+    }
+  }
+
+  @Test
   void leasesOfASessionThatEndedWithoutAServiceAreNotRenewedAnyMore() throws Exception {
     var network = new Cut(service);
     LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
