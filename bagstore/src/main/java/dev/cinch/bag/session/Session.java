@@ -389,6 +389,8 @@ public final class Session implements AutoCloseable {
    *
    * @return false if one had been lost already: the next holder has to fence, and whoever appended
    *     knows the fate of every message all the same
+   * @throws LeaseUnavailableException if the service did not answer for some of them, which this
+   *     may be called again for; the others are given back
    * @throws IllegalStateException if a writer failed, so that nobody knows what became of a
    *     message: nothing is given back, and the next holder has to fence
    */
@@ -406,6 +408,7 @@ public final class Session implements AutoCloseable {
 
   private boolean releaseAll() throws LeaseUnavailableException {
     boolean all = true;
+    LeaseUnavailableException unanswered = null;
     for (Holding h : holdings) {
       LeaseReport report = h.report();
       try {
@@ -413,8 +416,15 @@ public final class Session implements AutoCloseable {
       } catch (LeaseRefusedException e) {
         LOG.info("a lease could not be released: {}", e.getMessage());
         all = false;
+      } catch (LeaseUnavailableException e) {
+        // Whoever waits for one of the others must not wait for this one's time to pass.
+        unanswered = e;
+        continue;
       }
       holdings.remove(h);
+    }
+    if (unanswered != null) {
+      throw unanswered;
     }
     return all;
   }

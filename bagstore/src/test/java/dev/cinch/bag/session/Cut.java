@@ -25,6 +25,9 @@ final class Cut implements LeaseService {
   /** What happens after a renewal that adds logs, before its answer arrives. */
   volatile Before afterRenewal = () -> {};
 
+  /** What happens before a release arrives. */
+  volatile Before beforeRelease = () -> {};
+
   /** For which logs leases are asked instead; null: as the caller says. */
   volatile @Nullable LogSet logs;
 
@@ -88,6 +91,7 @@ final class Cut implements LeaseService {
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
+    run(beforeRelease);
     reach().release(id, report);
   }
 

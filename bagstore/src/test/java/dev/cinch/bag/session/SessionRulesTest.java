@@ -20,6 +20,7 @@ import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -389,6 +390,23 @@ class SessionRulesTest extends SessionRig {
       assertThrows(OutOfMemoryError.class, () -> session.acquire(NAMES, LEASE));
       assertEquals(Long.MAX_VALUE, keeper.doWork());
       assertEquals(Ending.RELEASED, acquire("c").witnesses().get(0).witness().previousEnding());
+    }
+  }
+
+  @Test
+  void f4_aReleaseThatIsNotAnsweredStopsNoOther() throws Exception {
+    var network = new Cut(service);
+    try (Session session = Session.open(store("a"), network, "a")) {
+      session.acquire(NAMES, LEASE);
+      session.acquire(List.of(new LeaseName("another")), LEASE);
+      network.beforeRelease = () -> network.cut = !network.cut; // the first one, not the second
+      assertThrows(LeaseUnavailableException.class, session::release);
+      assertEquals(
+          LeaseInfo.State.RELEASED, service.show(new LeaseName("another")).orElseThrow().state());
+      assertEquals(LeaseInfo.State.HELD, service.show(NAME).orElseThrow().state());
+      network.beforeRelease = () -> {};
+      assertTrue(session.release());
+      assertEquals(LeaseInfo.State.RELEASED, service.show(NAME).orElseThrow().state());
     }
   }
 
