@@ -8,10 +8,12 @@ import java.io.StringWriter;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import javax.tools.FileObject;
 import javax.tools.ForwardingJavaFileManager;
 import javax.tools.JavaCompiler;
@@ -62,6 +64,28 @@ final class Mutant extends ClassLoader {
         sources.entrySet().stream()
             .map(e -> new Source(names.getOrDefault(e.getKey(), ""), e.getValue()))
             .toList();
+    return new Mutant(compile(mutation, units));
+  }
+
+  /**
+   * As {@link #of}, with all production sources of bagstore and aggregator compiled anew: the
+   * compiler has put the values of constants into the classes that use them.
+   */
+  static Mutant ofAll(Mutation mutation, Path root) throws IOException {
+    var units = new ArrayList<Source>();
+    for (String module : List.of("bagstore", "aggregator")) {
+      Path sources = root.resolve(module).resolve("src/main/java");
+      try (Stream<Path> files = Files.walk(sources)) {
+        for (Path file : files.filter(f -> f.toString().endsWith(".java")).sorted().toList()) {
+          var whole = new Mutation.Edit(root.relativize(file).toString(), "", "");
+          String text = Files.readString(file);
+          for (Mutation.Edit edit : mutation.edits()) {
+            text = edit.source().equals(whole.source()) ? edit.applyTo(text) : text;
+          }
+          units.add(new Source(whole.className(), text));
+        }
+      }
+    }
     return new Mutant(compile(mutation, units));
   }
 
