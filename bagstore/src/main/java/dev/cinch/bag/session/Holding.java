@@ -11,10 +11,15 @@ import dev.cinch.lease.hold.HeldLease;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongBinaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** What a session remembers of one grant. Thread-safe. */
 final class Holding {
+  // Made with the class: noting what was written must not fail for want of memory.
+  private static final LongBinaryOperator MAX = Math::max;
+  private static final LongBinaryOperator MIN = Math::min;
+
   private final Timestamps timestamps;
   private final AtomicLong highest = new AtomicLong(Long.MIN_VALUE);
   private final AtomicLong lowest = new AtomicLong(Long.MAX_VALUE);
@@ -76,8 +81,8 @@ final class Holding {
 
   /** An upper bound on what is written: counts from before the write on. */
   void wrote(long timestamp) {
-    highest.accumulateAndGet(timestamp, Math::max);
-    lowest.accumulateAndGet(timestamp, Math::min);
+    highest.accumulateAndGet(timestamp, MAX);
+    lowest.accumulateAndGet(timestamp, MIN);
   }
 
   void stands(Metadata where) {

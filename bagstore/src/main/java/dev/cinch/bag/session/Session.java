@@ -317,8 +317,9 @@ public final class Session implements AutoCloseable {
     Stamped stamped = permitting(log);
     boolean unused = used.add(writer);
     PendingReceipt pending = writer.submit(stamped.stamp(), payload, offset, length, needsThread);
-    for (Holding h : stamped.holdings()) {
-      h.wrote(pending.timestamp());
+    List<Holding> under = stamped.holdings();
+    for (int i = 0; i < under.size(); i++) { // no iterator: what takes no memory can't fail here
+      under.get(i).wrote(pending.timestamp());
     }
     return pending;
   }
