@@ -110,6 +110,19 @@ final class BucketAppender {
         return rejected(message(e));
       }
     }
+    boolean ended = false;
+    try {
+      Attempt attempt = append(batch, file);
+      ended = true;
+      return attempt;
+    } finally {
+      if (!ended) {
+        file.leave(); // a fault of ours, or no memory: nobody comes back for it
+      }
+    }
+  }
+
+  private Attempt append(PendingBatch batch, BucketFile file) {
     encoder.encode(batch, file, header(file));
     long position = file.messages;
     var unknown = new Attempt.Unknown(batch.bucket, file.name, encoder.newLength(), position, "");

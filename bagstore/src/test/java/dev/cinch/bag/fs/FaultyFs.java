@@ -8,6 +8,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 
 /**
@@ -80,6 +81,8 @@ public final class FaultyFs implements StoreFs {
   private final StoreFs inner;
   private final List<Op> trace = new ArrayList<>();
   private volatile Before before = op -> {};
+  private volatile Before after = op -> {};
+  private final AtomicInteger open = new AtomicInteger();
   private Predicate<Op> counted = op -> true;
   private Fault fault = Fault.ERROR_BEFORE;
   private int countdown;
@@ -110,6 +113,16 @@ public final class FaultyFs implements StoreFs {
 
   public void before(Before hook) {
     before = hook;
+  }
+
+  /** As {@link #before(Before)}, told after the operation took effect. */
+  public void after(Before hook) {
+    after = hook;
+  }
+
+  /** How many files are open. */
+  public int openFiles() {
+    return open.get();
   }
 
   /** What a test does in the middle of an operation of another process. */
@@ -195,6 +208,12 @@ public final class FaultyFs implements StoreFs {
     }
   }
 
+  /** It took effect. */
+  private void done(boolean hit, Op op) throws IOException {
+    leave(hit, op);
+    after.operation(op);
+  }
+
   private interface Action<T> {
     T run() throws IOException;
   }
@@ -209,7 +228,15 @@ public final class FaultyFs implements StoreFs {
       leave(hit, op); // it failed by itself, and that is no reason to go on
       throw e;
     }
-    leave(hit, op);
+    boolean left = false;
+    try {
+      done(hit, op);
+      left = true;
+    } finally {
+      if (!left && result instanceof Handle handle) {
+        handle.free(); // nobody was given it
+      }
+    }
     return result;
   }
 
@@ -304,10 +331,19 @@ public final class FaultyFs implements StoreFs {
   private final class Handle implements StoreFile {
     private final StoreFile file;
     private final Path path;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     Handle(StoreFile file, Path path) {
       this.file = file;
       this.path = path;
+      open.incrementAndGet();
+    }
+
+    void free() throws IOException {
+      if (closed.compareAndSet(false, true)) {
+        open.decrementAndGet();
+      }
+      file.close();
     }
 
     @Override
@@ -330,7 +366,7 @@ public final class FaultyFs implements StoreFs {
       } else {
         file.write(buffers);
       }
-      leave(hit, op);
+      done(hit, op);
     }
 
     @Override
@@ -351,7 +387,7 @@ public final class FaultyFs implements StoreFs {
     @Override
     public void close() throws IOException {
       if (crashed) {
-        file.close(); // the kernel closes what a process leaves open
+        free(); // the kernel closes what a process leaves open
         throw new Crash();
       }
       var op = new Op(Kind.CLOSE, path);
@@ -359,9 +395,9 @@ public final class FaultyFs implements StoreFs {
       try {
         hit = enter(op);
       } finally {
-        file.close();
+        free();
       }
-      leave(hit, op);
+      done(hit, op);
     }
   }
 }

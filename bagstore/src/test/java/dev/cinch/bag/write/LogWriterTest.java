@@ -147,6 +147,7 @@ class LogWriterTest {
     assertSame(error, assertThrows(OutOfMemoryError.class, () -> writer.append(new byte[1])));
     assertSame(error, assertThrows(IllegalStateException.class, writer::flush).getCause());
     assertSame(error, assertThrows(IllegalStateException.class, writer::close).getCause());
+    assertEquals(0, fs.openFiles());
   }
 
   @Test
