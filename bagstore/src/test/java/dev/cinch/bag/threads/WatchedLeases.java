@@ -1,0 +1,99 @@
+package dev.cinch.bag.threads;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.SignedWitness;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/** A lease service as one session reaches it: with trouble, and with notes of what it was told. */
+final class WatchedLeases implements LeaseService {
+  /** Told of a request to give leases back, before it is sent. */
+  interface Releases {
+    void releasing(Id id, LeaseReport report);
+  }
+
+  /** Told of leases that were granted. */
+  interface Grants {
+    void granted(Id id, List<SignedWitness> witnesses);
+  }
+
+  private final LeaseService service;
+  private final Trouble trouble;
+  private final Grants grants;
+  private final Releases releases;
+
+  WatchedLeases(LeaseService service, Trouble trouble, Grants grants, Releases releases) {
+    this.service = service;
+    this.trouble = trouble;
+    this.grants = grants;
+    this.releases = releases;
+  }
+
+  private void meet(String point, boolean after) throws LeaseUnavailableException {
+    try {
+      trouble.meet(point, after);
+    } catch (IOException e) {
+      throw new LeaseUnavailableException("made by a test", e);
+    }
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    meet("acquire", false);
+    Grant grant = service.acquire(request);
+    grants.granted(grant.id(), grant.witnesses());
+    meet("acquire", true);
+    return grant;
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    meet("renew", false);
+    Grant grant = service.renew(id, durationMs, addLogs, report);
+    meet("renew", true);
+    return grant;
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service.upgrade(id, durationMs);
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    releases.releasing(id, report);
+    meet("release", false);
+    service.release(id, report);
+    meet("release", true);
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    return service.show(name);
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    return service.list(prefix, after, limit);
+  }
+
+  @Override
+  public long now() throws LeaseUnavailableException {
+    return service.now();
+  }
+}
