@@ -73,6 +73,10 @@ class SignalsTest {
       append.type("x\n");
       append.line();
       append.type("x\n".repeat(5_000)); // more receipts than the pipe holds, and nobody reads them
+      Cinch cinch = Cinch.on(store);
+      while (cinch.run("cat", "--log=jobs", "--live").out().length() < 2 * 1_000) {
+        Thread.onSpinWait(); // a signal before it stands there would just end it
+      }
       append.signal("TERM");
       append.signalUntilItEnds("INT"); // those that come too soon are the same wish
       int code = append.await();
