@@ -55,6 +55,8 @@ public record Ambush(
         new Point(Op.OPEN_APPEND, DATA),
         new Point(Op.WRITE, DATA),
         new Point(Op.LINK, "/lock"),
+        new Point(Op.LIST, "/records"),
+        new Point(Op.MKDIR, "/records"),
         new Point(Op.LINK, "/records"),
         new Point(Op.LINK, "/segments"),
         new Point(Op.LIST, "/checkpoints"),
@@ -62,7 +64,8 @@ public record Ambush(
         new Point(Op.UNLINK, DATA),
         new Point(Op.UNLINK, "/prelock"),
         new Point(Op.UNLINK, "/lock"),
-        new Point(Op.UNLINK, "/records")),
+        new Point(Op.UNLINK, "/records"),
+        new Point(Op.RMDIR, "/records")),
     /** Leases change hands, and instances of their service too. */
     LEASING(
         new Point(Op.RPC, ""),
