@@ -27,6 +27,7 @@ import java.util.OptionalLong;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -257,6 +258,36 @@ class PowerCutTest {
   private static Log again(Rig rig, LogName name) throws Exception {
     var environment = rig.environment(rig.disk.view(Rig.ALICE), rig.time);
     return Store.open(rig.root, environment).createLog(name);
+  }
+
+  /**
+   * Who makes a log stops before its identity's name is forced, a writer stops at any operation,
+   * and the power fails: a log that lost its identity and has buckets would stop everybody.
+   */
+  @ParameterizedTest
+  @EnumSource(Durability.class)
+  void noBucketOutlivesTheIdentity(Durability durability) throws Exception {
+    var name = new LogName("more");
+    boolean more = true;
+    for (int k = 1; more; k++) {
+      for (int seed = 0; seed < 8; seed++) {
+        Rig rig = Rig.memory(seed);
+        var maker = new FaultyFs(rig.disk.view(Rig.BOB));
+        Store half = Store.open(rig.root, rig.environment(maker, rig.time));
+        maker.arm(1, Fault.CRASH_AFTER, op -> op.is(FaultyFs.Kind.LINK, "identity"));
+        assertThrows(FaultyFs.Crash.class, () -> half.createLog(name));
+        var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+        Store store = Store.open(rig.root, rig.environment(stopped, rig.time));
+        LogWriter writer = store.log(name).writer(durability);
+        stopped.arm(k, Fault.CRASH_AFTER);
+        var unused = new Ledger().tryAppend(writer, "unknown", new byte[] {'u'});
+        more = stopped.fired();
+        cut(rig, 50, 8L * k + seed);
+        Store after = Store.open(rig.root, rig.environment(rig.disk.view(Rig.BOB), rig.time));
+        int whole = after.whole(after.freshLogs()).size(); // fails if it must be told of a loss
+        assertTrue(whole >= 1, "cut after operation " + k);
+      }
+    }
   }
 
   /** A record was read whose closer stopped before it forced the record's name. */

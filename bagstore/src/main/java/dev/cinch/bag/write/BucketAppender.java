@@ -218,6 +218,8 @@ final class BucketAppender {
     try {
       makeDirectory(directory, mode);
     } catch (NoSuchFileException e) {
+      // A log that has buckets and no identity would stop everybody, whatever we promise.
+      fs.forceDirectory(log.layout().root());
       makeDirectory(log.layout().era(bucket), mode);
       makeDirectory(log.layout().group(bucket), mode);
       makeDirectory(directory, mode);
