@@ -127,9 +127,10 @@ public final class Store {
     for (Path directory : layout.directories()) {
       boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
     }
-    // What stands in there is forced by whoever makes it, and these names by nobody else; those of
-    // the store itself are, when its settings are published.
+    // What stands in there is forced by whoever makes it, and these names by nobody else. Before
+    // the settings: where those are, nobody makes the rest again.
     fs.forceDirectory(layout.service());
+    fs.forceDirectory(root);
     Path above = root.toAbsolutePath().getParent();
     if (above != null) {
       try {
@@ -153,7 +154,7 @@ public final class Store {
   /** A new identity would make everything in them another store's. */
   private static boolean holdsLogs(StoreFs fs, StoreLayout layout) throws IOException {
     try {
-      return !fs.list(layout.logs()).isEmpty();
+      return !fs.list(layout.logs()).stream().allMatch(LogLayout::isTemporary);
     } catch (NoSuchFileException | NotDirectoryException e) {
       return false;
     }
@@ -337,6 +338,8 @@ public final class Store {
         return madeMeanwhile(name);
       }
       int mode = context.directoryMode();
+      // init may have stopped before it did; a store that has logs has lost its settings.
+      context.fs().forceDirectory(context.layout().root());
       for (Path directory :
           List.of(
               layout.root(),
@@ -361,7 +364,6 @@ public final class Store {
       context.fs().forceDirectory(layout.horizon());
       context.fs().forceDirectory(layout.root());
       context.fs().forceDirectory(context.layout().logs());
-      context.fs().forceDirectory(context.layout().root()); // init may have stopped before it did
       context.fresh().publish(layout.identity(), identity, context.fileMode());
       return log(name);
     }

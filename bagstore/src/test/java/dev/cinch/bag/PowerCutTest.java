@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.MemoryFs;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
@@ -115,6 +116,64 @@ class PowerCutTest {
     ledger.append(writer, "kept");
     disk.powerCut(() -> false);
     assertEquals(List.of("kept"), Ledger.live(Store.open(root, environment).log(Rig.JOBS)));
+  }
+
+  /**
+   * Whoever makes a store stops at any operation, another one begins to use what there is and stops
+   * too, and the power fails: then it is a store, or can be made one.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 50, 90})
+  void aStoreThatWasHalfMadeIsOneOrCanBeMadeOne(int percent) throws Exception {
+    boolean more = true;
+    for (int k = 1; more; k++) {
+      boolean used = true;
+      for (int n = 0; used; n++) {
+        var time = new TestTime();
+        var disk = new MemoryFs(time);
+        var maker = new FaultyFs(disk.view(Rig.ALICE));
+        maker.arm(k, Fault.CRASH_AFTER);
+        try {
+          Store.init(STORE, StoreSettings.DEFAULT, environment(maker, time, 1));
+        } catch (FaultyFs.Crash e) {
+          // The other one may find a store.
+        }
+        more = maker.fired();
+        var user = new FaultyFs(disk.view(Rig.ALICE));
+        user.arm(n, Fault.CRASH_AFTER);
+        try {
+          if (n > 0) {
+            var unused = Store.open(STORE, environment(user, time, 2)).createLog(Rig.JOBS);
+          }
+        } catch (FaultyFs.Crash | NotAStoreException e) {
+          // Or none.
+        }
+        used = n == 0 || user.fired();
+        var random = new Random(100L * k + n);
+        disk.powerCut(() -> random.nextInt(100) < percent);
+        var environment = environment(disk.view(Rig.ALICE), time, 3);
+        Store store;
+        try {
+          store = Store.open(STORE, environment);
+        } catch (NotAStoreException e) {
+          store = Store.init(STORE, StoreSettings.DEFAULT, environment);
+        }
+        var ledger = new Ledger();
+        ledger.append(store.createLog(Rig.JOBS).writer(Durability.SYNC), "kept");
+        assertEquals(List.of("kept"), Ledger.live(store.log(Rig.JOBS)));
+        var instances = new StoreInstances(store.context());
+        assertEquals(1, instances.takeNumber());
+        assertTrue(instances.publishCeiling(time.wallNanos()));
+        assertEquals(1, TrustedKeyFiles.add(store.context(), KEY));
+      }
+    }
+  }
+
+  private static final Path STORE = Path.of("/store");
+  private static final PublicKey KEY = SigningKey.ofSeed(new byte[32]).publicKey();
+
+  private static Store.Environment environment(StoreFs fs, TestTime time, long seed) {
+    return new Store.Environment(fs, new MachineName("m" + seed), time, new Random(seed));
   }
 
   /** A record that names a key which was lost could not be read where leases are required. */
