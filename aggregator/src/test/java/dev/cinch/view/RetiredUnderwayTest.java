@@ -7,6 +7,7 @@ import static dev.cinch.view.Retiring.open;
 import static dev.cinch.view.Retiring.rig;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
@@ -14,6 +15,7 @@ import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.layout.LogLayout;
@@ -554,6 +556,42 @@ class RetiredUnderwayTest {
     assertEquals(2, step[0]);
     assertInstanceOf(Receipt.Rejected.class, late);
     assertEquals(5, Lines.settled(log).size());
+  }
+
+  /**
+   * A closer sleeps until its record is retired, and acts on the last one; who linked that stopped
+   * before its name was forced.
+   *
+   * @param there whether the closer finds the directory of its record gone, or makes it again
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void r2_whatASleeperGoesByOutlivesAPowerCut(boolean there) throws Exception {
+    Rig rig = rig(26, 1);
+    Log log = open(rig);
+    settleUpTo(rig, log, LogLayout.RECORDS_PER_GROUP - 1);
+    var chain = new HorizonChain(log.context());
+    long tip = chain.freshTip().orElseThrow().record().to();
+    long width = log.context().bucketWidth();
+    rig.time.advanceMs(60_000);
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log other = rig.open(stopped);
+    stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(Kind.LINK, "0000001002"));
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log sleeper = rig.open(faulty);
+    faulty.beforeFirst(
+        op -> there ? op.is(Kind.LIST, "keys") : op.is(Kind.LINK, "0000001000"),
+        () -> {
+          advance(log, tip + width);
+          advance(log, tip + 2 * width);
+          aggregate(rig);
+          assertTrue(new Retention(log, Duration.ZERO).run().records() >= 1000);
+          assertThrows(FaultyFs.Crash.class, () -> advance(other, tip + 5 * width));
+        });
+    advance(sleeper, tip + 5 * width);
+    assertTrue(stopped.fired());
+    rig.disk.powerCut();
+    assertEquals(tip + 5 * width, chain.freshTip().orElseThrow().record().to());
   }
 
   @ParameterizedTest

@@ -250,7 +250,8 @@ public final class HorizonAdvance {
     } catch (NoSuchFileException e) {
       Optional<Link> passed = chain.freshTip();
       if (passed.isPresent() && passed.get().record().number() >= number) {
-        return passed.get(); // we slept, and the directory was retired with what stood in it
+        // We slept, and the directory was retired with what stood in it.
+        return chain.durable(passed.get());
       }
       throw e;
     }
@@ -259,7 +260,8 @@ public final class HorizonAdvance {
     if (winner.isEmpty()) {
       // We slept so long that the record of this number was retired: what we linked does not count
       // (rule R2).
-      return chain.freshTip().orElseThrow(() -> new NoSuchFileException("horizon records"));
+      return chain.durable(
+          chain.freshTip().orElseThrow(() -> new NoSuchFileException("horizon records")));
     }
     if (!winner.get().record().equals(record)) {
       LOG.debug(
