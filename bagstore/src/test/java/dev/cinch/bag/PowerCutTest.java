@@ -397,4 +397,23 @@ class PowerCutTest {
     rig.disk.powerCut();
     assertEquals(List.of(), Ledger.settled(rig.open(rig.disk.view(Rig.BOB))));
   }
+
+  /** Its messages stand between others that are SYNC, and must not make them unreadable. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 50})
+  void whatIsSettledIsDurableWhateverItsWriterWanted(int percent) throws Exception {
+    for (int seed = 0; seed < 10; seed++) {
+      Rig rig = Rig.memory(seed);
+      var ledger = new Ledger();
+      LogWriter quick = rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.CLOSE);
+      LogWriter safe = rig.open(rig.disk.view(Rig.BOB)).writer(Durability.SYNC);
+      ledger.append(quick, "one");
+      ledger.append(quick, "two", Ledger.payload("two", 40_000));
+      ledger.append(quick, "three");
+      ledger.append(safe, "four");
+      rig.settle(rig.open(rig.disk.view(Rig.BOB)));
+      cut(rig, percent, seed);
+      ledger.check(Ledger.settled(rig.open(rig.disk.view(Rig.BOB))));
+    }
+  }
 }

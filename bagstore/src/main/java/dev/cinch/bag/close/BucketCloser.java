@@ -221,15 +221,27 @@ public final class BucketCloser {
     LockedFile cached;
     try (StoreFile in = log.store().fresh().readGrowing(path)) {
       long size = in.size();
-      cached = end.measure(in, size, header);
+      cached = durable(end.measure(in, size, header), in, path);
       if (cached.validLength() == size) {
         return cached;
       }
     }
     try (StoreFile in = fs.readUncached(path)) { // before anyone is told that bytes are not valid
-      LockedFile stored = end.measure(in, in.size(), header);
+      LockedFile stored = durable(end.measure(in, in.size(), header), in, path);
       return stored.validLength() > cached.validLength() ? stored : cached;
     }
+  }
+
+  /**
+   * Forces what was measured, unless the lock's copy has all of it: on a filesystem of one kernel
+   * its writer may not have (durability {@code close}), and a power cut would make the bucket
+   * unreadable, with what others wrote.
+   */
+  private LockedFile durable(LockedFile measured, StoreFile in, Path path) throws IOException {
+    if (measured.copy().length < measured.validLength() && fs.isLocal(path)) {
+      in.force();
+    }
+    return measured;
   }
 
   /** A courtesy to honest tools; safety does not rest on it, so a refusal is no error (rule C5). */

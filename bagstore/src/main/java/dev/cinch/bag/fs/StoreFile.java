@@ -15,7 +15,10 @@ public interface StoreFile extends Closeable {
    */
   void write(ByteBuffer... buffers) throws IOException;
 
-  /** Forces what was written through this handle to stable storage. */
+  /**
+   * Forces what was written through this handle to stable storage; on a filesystem of one kernel
+   * all that was written to the file, also through a handle that only reads.
+   */
   void force() throws IOException;
 
   /**
