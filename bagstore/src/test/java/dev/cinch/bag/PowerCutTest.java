@@ -23,6 +23,7 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
@@ -116,6 +117,24 @@ class PowerCutTest {
     ledger.append(writer, "kept");
     disk.powerCut(() -> false);
     assertEquals(List.of("kept"), Ledger.live(Store.open(root, environment).log(Rig.JOBS)));
+  }
+
+  /** Keys are numbered without gaps; whoever adds one may find another that was not forced. */
+  @Test
+  void f3_noKeyOutlivesTheOneBeforeIt() throws Exception {
+    for (int seed = 0; seed < 20; seed++) {
+      Rig rig = Rig.memory(seed);
+      for (int k = 1; k <= 2; k++) {
+        var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
+        StoreContext store = rig.open(stopped).context().store();
+        PublicKey key = SigningKey.ofSeed(Arrays.copyOf(new byte[] {(byte) k}, 32)).publicKey();
+        stopped.arm(1, Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
+        assertThrows(FaultyFs.Crash.class, () -> TrustedKeyFiles.add(store, key));
+      }
+      cut(rig, 50, seed);
+      StoreContext store = rig.open(rig.disk.view(Rig.BOB)).context().store();
+      var unused = TrustedKeyFiles.all(store, 0); // fails if one of them is missed
+    }
   }
 
   /**

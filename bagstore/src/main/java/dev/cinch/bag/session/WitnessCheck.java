@@ -6,6 +6,7 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
@@ -18,6 +19,7 @@ import java.io.IOException;
 final class WitnessCheck {
   private final StoreContext store;
   private long highestInstance;
+  private int durable; // keys whose names were forced
 
   WitnessCheck(StoreContext store) {
     this.store = store;
@@ -28,7 +30,13 @@ final class WitnessCheck {
    * @throws SessionRefusedException if it may not
    */
   synchronized void check(Grant grant, long before) throws IOException {
-    var verifier = new WitnessVerifier(TrustedKeyFiles.all(store, 0));
+    TrustedKeys keys = TrustedKeyFiles.all(store, 0);
+    if (keys.size() > durable) {
+      // Whoever added the last one may have stopped before it did; what we write depends on it.
+      store.fs().forceDirectory(store.layout().keys());
+      durable = keys.size();
+    }
+    var verifier = new WitnessVerifier(keys);
     long after = store.fsClock().now();
     for (SignedWitness signed : grant.witnesses()) {
       Witness w = signed.witness();

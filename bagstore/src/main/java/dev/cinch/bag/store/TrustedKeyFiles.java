@@ -142,6 +142,7 @@ public final class TrustedKeyFiles {
           return n;
         }
       }
+      store.fs().forceDirectory(store.layout().keys()); // or this one could outlive those before it
       long next = numbers.isEmpty() ? 1 : numbers.get(numbers.size() - 1) + 1;
       Path name = store.layout().keys().resolve(Numbered.name(next));
       store

@@ -12,6 +12,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -33,6 +34,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
@@ -453,5 +455,29 @@ class SessionRulesTest extends SessionRig {
       assertThrows(
           IllegalArgumentException.class, () -> session.acquire(NAMES, Duration.ofSeconds(3)));
     }
+  }
+
+  /** Who trusted the service's key stopped before its name was forced. */
+  @Test
+  void f3_aKeyThatASessionReliesOnIsDurable() throws Exception {
+    SigningKey other = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
+    MemoryLeaseService outside =
+        MemoryLeaseService.builder(new WitnessSigner(other), rig.time)
+            .random(new Random(3))
+            .start();
+    rig.time.advanceMs(300_000);
+    Store a = store("a");
+    rig.settle(a.log(Rig.JOBS)); // so that nothing is left to fence
+    var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
+    Store adder = store(stopped, rig.time, "adder");
+    stopped.arm(1, FaultyFs.Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
+    assertThrows(
+        FaultyFs.Crash.class, () -> TrustedKeyFiles.add(adder.context(), other.publicKey()));
+    try (Session session = Session.open(a, outside, "a")) {
+      session.acquire(NAMES, LEASE);
+      committed(session.append(a.log(Rig.JOBS), bytes("kept")));
+    }
+    rig.disk.powerCut();
+    assertEquals(2, TrustedKeyFiles.all(a.context(), 0).size());
   }
 }
