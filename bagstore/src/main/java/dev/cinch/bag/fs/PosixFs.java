@@ -18,6 +18,7 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.GroupPrincipal;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -225,15 +226,23 @@ public final class PosixFs implements StoreFs {
 
   @Override
   public List<String> list(Path directory) throws IOException {
-    var names = new ArrayList<String>();
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
-      for (Path entry : entries) {
-        names.add(entry.getFileName().toString());
-      }
+      return names(entries);
     } catch (DirectoryIteratorException e) {
       throw e.getCause();
     }
-    return names;
+  }
+
+  /**
+   * Each once. Where positions in a directory are not stable while it changes, a network filesystem
+   * may list an entry a second time; two of one bucket would be read twice, or spoil a record.
+   */
+  static List<String> names(Iterable<Path> entries) {
+    var names = new LinkedHashSet<String>();
+    for (Path entry : entries) {
+      names.add(entry.getFileName().toString());
+    }
+    return new ArrayList<>(names);
   }
 
   @Override

@@ -85,8 +85,8 @@ public interface StoreFs {
   }
 
   /**
-   * The names in a directory, in no order, without {@code .} and {@code ..}; see {@link Fresh#list}
-   * for one that must be fresh.
+   * The names in a directory, each once, in no order, without {@code .} and {@code ..}; see {@link
+   * Fresh#list} for one that must be fresh.
    */
   List<String> list(Path directory) throws IOException;
 

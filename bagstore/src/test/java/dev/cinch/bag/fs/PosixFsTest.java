@@ -11,6 +11,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -87,6 +89,13 @@ final class PosixFsTest {
       assertEquals(bytes.length, in.size());
       assertEquals(50, in.read(ByteBuffer.allocate(50), bytes.length - 50));
     }
+  }
+
+  /** As network filesystems do where an entry's position changes while the directory is read. */
+  @Test
+  void aNameThatTheKernelListsTwiceIsListedOnce() {
+    List<Path> entries = Stream.of("a/two", "a/one", "a/two").map(Path::of).toList();
+    assertEquals(List.of("two", "one"), PosixFs.names(entries));
   }
 
   @Test
