@@ -206,7 +206,7 @@ public final class PosixFs implements StoreFs {
   public boolean isLocal(Path file) throws IOException {
     Boolean known = local;
     if (known == null) {
-      known = LOCAL_TYPES.contains(Files.getFileStore(file).type());
+      known = LOCAL_TYPES.contains(Mounts.type(file));
       local = known;
     }
     return known;

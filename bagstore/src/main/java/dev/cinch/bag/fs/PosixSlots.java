@@ -83,7 +83,7 @@ public final class PosixSlots implements LocalSlots {
       throw new IOException(
           directory + " must be a directory of user " + me + " alone (mode 0700); name another");
     }
-    String type = Files.getFileStore(directory).type();
+    String type = Mounts.type(directory);
     if (!MEMORY_TYPES.contains(type)) {
       throw new IOException(
           directory + " is on " + type + " and must be on tmpfs, which ends with the machine");
