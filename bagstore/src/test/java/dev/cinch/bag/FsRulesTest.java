@@ -16,6 +16,7 @@ import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.FuseFs;
 import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.RepeatingFs;
 import dev.cinch.bag.fs.StaleListFs;
@@ -268,6 +269,17 @@ class FsRulesTest {
     LogWriter writer = rig.open(fs).writer(Durability.SYNC);
     Path file = file(ledger.append(writer, "one"));
     delegated.append(file.resolveSibling("prelock")).close();
+    fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(bob()));
+    assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "two"));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  /** FUSE asks the server for nothing past the end that it believes in. */
+  @Test
+  void n6_anOldLookAtThePrelockConfirmsNothing() throws Exception {
+    var fs = new FaultyFs(new FuseFs(rig.disk.view(Rig.ALICE)));
+    LogWriter writer = rig.open(fs).writer(Durability.SYNC);
+    ledger.append(writer, "one");
     fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(bob()));
     assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "two"));
     ledger.check(Ledger.settled(bob()));

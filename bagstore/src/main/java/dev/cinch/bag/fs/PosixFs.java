@@ -66,10 +66,8 @@ public final class PosixFs implements StoreFs {
 
   private final @Nullable String group;
 
-  /**
-   * Whether the first file asked about stands on such a filesystem; an instance serves one store.
-   */
-  private volatile @Nullable Boolean local;
+  /** Of the filesystem of the first file asked about; an instance serves one store. */
+  private volatile @Nullable String type;
 
   /** Of the store's filesystem, which direct reads must respect; 0: not asked for yet. */
   private volatile int blockSize;
@@ -204,10 +202,20 @@ public final class PosixFs implements StoreFs {
 
   @Override
   public boolean isLocal(Path file) throws IOException {
-    Boolean known = local;
+    return LOCAL_TYPES.contains(type(file));
+  }
+
+  @Override
+  public boolean readsReachServer(Path file) throws IOException {
+    String itsType = type(file);
+    return !itsType.startsWith("fuse") && !itsType.equals("virtiofs"); // the same client
+  }
+
+  private String type(Path file) throws IOException {
+    String known = type;
     if (known == null) {
-      known = LOCAL_TYPES.contains(Mounts.type(file));
-      local = known;
+      known = Mounts.type(file);
+      type = known;
     }
     return known;
   }

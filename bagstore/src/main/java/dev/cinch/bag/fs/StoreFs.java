@@ -53,6 +53,16 @@ public interface StoreFs {
   }
 
   /**
+   * Whether a read past the cache reaches the server wherever it begins. A FUSE client answers one
+   * by itself that begins at or past the end which it believes the file to have, as each read of a
+   * file does that it believes to be empty; and it believes so while its attributes last, whoever
+   * opens the file.
+   */
+  default boolean readsReachServer(Path file) throws IOException {
+    return true;
+  }
+
+  /**
    * Attributes by path. Fresh only right after an open of the same path: on a network filesystem
    * they may otherwise come from a cache.
    */

@@ -311,7 +311,8 @@ final class BucketAppender {
     } catch (NoSuchFileException e) {
       return false; // a wrong "no" from a cache only leads to step 5
     }
-    if (!file.passedHorizon) {
+    // Where the look at the prelock may come from a cache, only new listings tell (rule N6).
+    if (!file.passedHorizon || !fs.readsReachServer(file.prelock)) {
       if (horizon.marked(file.bucket)) {
         return false;
       }

@@ -299,6 +299,11 @@ public final class FaultyFs implements StoreFs {
   }
 
   @Override
+  public boolean readsReachServer(Path file) throws IOException {
+    return inner.readsReachServer(file);
+  }
+
+  @Override
   public FileStatus status(Path path) throws IOException {
     return run(Kind.STATUS, path, () -> inner.status(path));
   }

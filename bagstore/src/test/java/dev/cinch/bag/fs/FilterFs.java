@@ -18,6 +18,11 @@ class FilterFs implements StoreFs {
   }
 
   @Override
+  public boolean readsReachServer(Path file) throws IOException {
+    return inner.readsReachServer(file);
+  }
+
+  @Override
   public FileStatus status(Path path) throws IOException {
     return inner.status(path);
   }
