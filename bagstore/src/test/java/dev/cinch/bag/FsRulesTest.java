@@ -21,6 +21,7 @@ import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.RepeatingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings;
@@ -36,6 +37,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -277,11 +279,31 @@ class FsRulesTest {
   /** FUSE asks the server for nothing past the end that it believes in. */
   @Test
   void n6_anOldLookAtThePrelockConfirmsNothing() throws Exception {
-    var fs = new FaultyFs(new FuseFs(rig.disk.view(Rig.ALICE)));
+    var fs = new FaultyFs(new FuseFs(rig.disk.view(Rig.ALICE), new TestTime()));
     LogWriter writer = rig.open(fs).writer(Durability.SYNC);
     ledger.append(writer, "one");
     fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(bob()));
     assertInstanceOf(Receipt.Rejected.class, ledger.append(writer, "two"));
+    ledger.check(Ledger.settled(bob()));
+  }
+
+  /** A slow first batch; another process of the closer's machine looks at the file before it. */
+  @Test
+  void n6_aFileThatLooksEmptyIsLookedAtAgain() throws Exception {
+    var fuse = new FuseFs(rig.disk.view(Rig.BOB), rig.time);
+    Log closer = rig.open(fuse);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(fs).writer(Durability.SYNC);
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log")) {
+            StoreSettings settings = closer.context().store().settings();
+            rig.time.advanceNanos(2 * closer.context().bucketWidth() + settings.graceNanos());
+            assertEquals(0, fuse.status(op.path()).size());
+          }
+        });
+    assertInstanceOf(Receipt.Committed.class, ledger.append(writer, "one"));
+    closer.horizon().advance(closer.horizon().reachable(), OptionalLong.empty());
     ledger.check(Ledger.settled(bob()));
   }
 

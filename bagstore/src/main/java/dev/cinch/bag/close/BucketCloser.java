@@ -223,7 +223,10 @@ public final class BucketCloser {
       long size = in.size();
       cached = durable(end.measure(in, size, header), in, path);
       if (cached.validLength() == size) {
-        return cached;
+        if (size > 0 || fs.readsReachServer(path)) {
+          return cached;
+        }
+        sleep(bucket); // it may only look empty, until its attributes expire (rule N6)
       }
     }
     try (StoreFile in = fs.readUncached(path)) { // before anyone is told that bytes are not valid
@@ -313,7 +316,7 @@ public final class BucketCloser {
       log.store().time().sleepNanos(RETRY_NANOS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted while waiting for the lock of " + bucket);
+      throw new InterruptedIOException("interrupted while waiting for caches of " + bucket);
     }
   }
 

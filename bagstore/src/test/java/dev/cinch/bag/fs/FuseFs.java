@@ -1,5 +1,6 @@
 package dev.cinch.bag.fs;
 
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -7,15 +8,28 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A FUSE client (seen with GlusterFS 10.3 on Linux 6.18) all within the second for which its
- * attributes last: a file that it looked at and found empty stays so for it, also for who opens it
- * and reads past the cache.
+ * A FUSE client (seen with GlusterFS 10.3 on Linux 6.18): a file that it looked at and found empty
+ * stays so for it for a second, also for who opens it and reads past the cache.
  */
 public final class FuseFs extends FilterFs {
-  private final Map<Path, FileStatus> empty = new ConcurrentHashMap<>();
+  private static final long LASTS_NANOS = 1_000_000_000L;
 
-  public FuseFs(StoreFs inner) {
+  private final TimeSource time;
+  private final Map<Path, Known> empty = new ConcurrentHashMap<>();
+
+  private record Known(FileStatus status, long at) {}
+
+  /**
+   * @param time its machine's
+   */
+  public FuseFs(StoreFs inner, TimeSource time) {
     super(inner);
+    this.time = time;
+  }
+
+  private boolean isKnown(Path path) {
+    Known known = empty.get(path);
+    return known != null && time.monotonicNanos() - known.at < LASTS_NANOS;
   }
 
   @Override
@@ -30,20 +44,21 @@ public final class FuseFs extends FilterFs {
 
   @Override
   public FileStatus status(Path path) throws IOException {
-    FileStatus known = empty.get(path);
-    if (known == null) {
-      known = inner.status(path);
-      if (known.size() == 0) {
-        empty.put(path, known);
-      }
+    Known known = empty.get(path);
+    if (known != null && isKnown(path)) {
+      return known.status;
     }
-    return known;
+    FileStatus status = inner.status(path);
+    if (status.size() == 0) {
+      empty.put(path, new Known(status, time.monotonicNanos()));
+    }
+    return status;
   }
 
   @Override
   public StoreFile readUncached(Path file) throws IOException {
     StoreFile opened = inner.readUncached(file);
-    return empty.containsKey(file) ? new Empty(opened) : opened;
+    return isKnown(file) ? new Empty(opened) : opened;
   }
 
   private record Empty(StoreFile file) implements StoreFile {
