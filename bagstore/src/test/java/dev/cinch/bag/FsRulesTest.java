@@ -307,6 +307,21 @@ class FsRulesTest {
     ledger.check(Ledger.settled(bob()));
   }
 
+  /** The same for who has just taken a lease, and reads what the holder before it wrote. */
+  @Test
+  void n6_aFileThatLooksEmptyIsReadAgainLive() throws Exception {
+    var fuse = new FuseFs(rig.disk.view(Rig.BOB), rig.time);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log")) {
+            assertEquals(0, fuse.status(op.path()).size());
+          }
+        });
+    ledger.append(rig.open(fs).writer(Durability.SYNC), "one");
+    assertEquals(List.of("one"), Ledger.live(rig.open(fuse)));
+  }
+
   @Test
   void n6_aDelegationDoesNotAnswerHowLongAFileIs() throws Exception {
     LogWriter writer = alice().writer(Durability.SYNC);

@@ -16,7 +16,6 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -226,7 +225,7 @@ public final class BucketCloser {
         if (size > 0 || fs.readsReachServer(path)) {
           return cached;
         }
-        sleep(bucket); // it may only look empty, until its attributes expire (rule N6)
+        log.store().awaitCaches(bucket); // it may only look empty, until its attributes expire (rule N6)
       }
     }
     try (StoreFile in = fs.readUncached(path)) { // before anyone is told that bytes are not valid
@@ -304,20 +303,11 @@ public final class BucketCloser {
       expired = time.monotonicNanos() - deadline >= 0 || !mayBeUnseen(bucket);
       if (!expired) {
         LOG.info("{} has no lock; trying again until caches have expired", bucket);
-        sleep(bucket);
+        log.store().awaitCaches(bucket);
       }
       closed = readPastCache(bucket);
     }
     return closed;
-  }
-
-  private void sleep(Bucket bucket) throws InterruptedIOException {
-    try {
-      log.store().time().sleepNanos(RETRY_NANOS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted while waiting for caches of " + bucket);
-    }
   }
 
   private boolean isRetired(Bucket bucket) throws IOException {

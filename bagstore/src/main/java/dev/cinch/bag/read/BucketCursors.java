@@ -138,7 +138,14 @@ final class BucketCursors {
       Path path = LogLayout.dataFile(directory, name);
       try {
         StoreFile in = log.store().fresh().readGrowing(path);
-        cursors.add(cursor(path, in, whole(name, in), false));
+        LockedFile whole = whole(name, in);
+        if (whole.validLength() == 0 && !log.store().fs().readsReachServer(path)) {
+          in.close();
+          log.store().awaitCaches(path); // it may only look empty (rule N6)
+          in = log.store().fresh().readGrowing(path);
+          whole = whole(name, in);
+        }
+        cursors.add(cursor(path, in, whole, false));
       } catch (IOException | RuntimeException e) {
         closeAll();
         throw e;

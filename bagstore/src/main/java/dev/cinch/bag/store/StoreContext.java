@@ -7,6 +7,7 @@ import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.util.random.RandomGenerator;
 
 /**
@@ -41,6 +42,21 @@ public record StoreContext(
 
   public int directoryMode() {
     return settings().directoryMode();
+  }
+
+  /**
+   * Waits a second, for a cache: longer than a FUSE client remembers attributes unless it is mounted
+   * otherwise (rule N6), and often enough for what others are about to do.
+   *
+   * @param what is waited for
+   */
+  public void awaitCaches(Object what) throws InterruptedIOException {
+    try {
+      time.sleepNanos(1_000_000_000L);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting for caches of " + what);
+    }
   }
 
   /**

@@ -91,6 +91,25 @@ final class PosixFsTest {
     }
   }
 
+  /** A FUSE client asks the server for nothing that begins at the end that it believes in. */
+  @Test
+  void theSizePastTheCacheIsAskedForBeforeTheEndThatIsBelieved(@TempDir Path directory)
+      throws Exception {
+    Path file = directory.resolve("file");
+    Files.write(file, new byte[8_292]);
+    long believed = 8_192;
+    var channel =
+        new ShortChannel(FileChannel.open(file, StandardOpenOption.READ), 1 << 16, believed) {
+          @Override
+          public int read(ByteBuffer into, long position) throws IOException {
+            return position == believed ? -1 : super.read(into, position);
+          }
+        };
+    try (StoreFile in = new ChannelFile(channel, 4_096)) {
+      assertEquals(8_292, in.size());
+    }
+  }
+
   /** As network filesystems do where an entry's position changes while the directory is read. */
   @Test
   void aNameThatTheKernelListsTwiceIsListedOnce() {

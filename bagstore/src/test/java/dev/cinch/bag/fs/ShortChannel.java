@@ -9,7 +9,7 @@ import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
 
 /** Gives no more than so many bytes at a time, and an old size; it can do no more than read. */
-final class ShortChannel extends FileChannel {
+class ShortChannel extends FileChannel {
   private final FileChannel inner;
   private final int most;
   private final long size;
