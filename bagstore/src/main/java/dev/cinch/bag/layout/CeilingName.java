@@ -7,7 +7,7 @@ import java.util.OptionalLong;
  * The name of a ceiling's file: {@code <instance>-<ceiling>} (rule L3).
  *
  * @param instance number of the instance of the lease service that published it
- * @param ceiling nanoseconds since the Unix epoch
+ * @param ceiling nanoseconds since the Unix epoch; below 0 before 1970
  */
 public record CeilingName(long instance, long ceiling) {
   private static final int SEPARATOR = 10;
@@ -20,7 +20,7 @@ public record CeilingName(long instance, long ceiling) {
     }
     OptionalLong instance = Numbered.parse(name.substring(0, SEPARATOR));
     String digits = name.substring(SEPARATOR + 1);
-    if (instance.isEmpty() || !digits.matches("[0-9]{1," + LONGEST + "}")) {
+    if (instance.isEmpty() || !digits.matches("-?[0-9]{1," + LONGEST + "}")) {
       return Optional.empty();
     }
     try {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.fs.TestTime;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -83,6 +84,16 @@ final class StoreInstancesTest {
     rig.time.advanceMs(120_000);
     long fence = acquire(next, "a").fence().upTo();
     assertTrue(fence <= rig.time.wallNanos(), fence - rig.time.wallNanos() + " ns ahead");
+  }
+
+  @Test
+  void l3_theNextInstanceFindsCeilingsOfTimesBefore1970() throws Exception {
+    rig.time.advanceNanos(-TestTime.START - 3_600_000 * MS);
+    Witness earlier = acquire(serve(store()), "a");
+    assertTrue(earlier.expiry() < 0);
+    MemoryLeaseService next = serve(store());
+    rig.time.advanceMs(120_000);
+    assertTrue(acquire(next, "a").fence().upTo() >= earlier.expiry());
   }
 
   @Test
