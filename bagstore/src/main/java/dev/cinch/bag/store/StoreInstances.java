@@ -47,11 +47,11 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   /**
-   * A writer's clock may be ahead of the filesystem's while the service's is behind it, and a
-   * timestamp ahead of its writer's clock.
+   * A writer's clock may be ahead of the filesystem's while the service's is behind it, or the other
+   * way round, and a timestamp ahead of its writer's clock.
    */
   @Override
-  public long timestampsAheadNanos() {
+  public long timestampsOffNanos() {
     StoreSettings s = store.settings();
     long ms = s.clockAheadMs() + s.clockBehindMs() + s.timestampDistanceMs() + SLACK_MS;
     return ms * 1_000_000;

@@ -144,6 +144,41 @@ final class StoreInstancesTest {
     assertEquals(highest, acquire(service, "a").watermark().timestamp());
   }
 
+  /** Bounds of an hour each are the widest there are. */
+  @Test
+  void p8_aHolderWhoseClockIsBehindAsFarAsTheStoreAllowsKeepsItsLeaseAndGivesItBack()
+      throws Exception {
+    StoreSettings d = StoreSettings.DEFAULT;
+    long hour = 3_600_000;
+    rig =
+        Rig.memory(
+            7,
+            new StoreSettings(
+                d.bucketWidthMs(),
+                2 * hour,
+                hour,
+                hour,
+                d.timestampDistanceMs(),
+                d.slowAppendMs(),
+                4 * hour,
+                d.leaseMarginMs(),
+                d.fileMode(),
+                d.directoryMode(),
+                d.group(),
+                d.messageLimit(),
+                d.confirm(),
+                d.leases()));
+    offset.set(hour * MS);
+    MemoryLeaseService service = serve(store());
+    var id = new Id(1, requests + 1);
+    Witness held = acquire(service, "a");
+    long written = held.issuedAt() - 2 * hour * MS;
+    var report = new LeaseReport(OptionalLong.of(written), false, List.of());
+    assertEquals(1, service.renew(id, LEASE_MS, LogSet.NONE, report).witnesses().size());
+    service.release(id, report);
+    assertEquals(written, acquire(service, "a").watermark().timestamp());
+  }
+
   @Test
   void aClockThatWasSetSinceItWasReadIsJudgedByWhatWasRead() throws Exception {
     var instances = new StoreInstances(store());

@@ -74,7 +74,7 @@ public final class MemoryLeaseService implements LeaseService {
             clock,
             start);
     TableLimits limits =
-        b.registry == null ? b.limits : b.limits.allowingAhead(b.registry.timestampsAheadNanos());
+        b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
     table = new LeaseTable(limits, guard.number(), guard.origin(), b.random);
     log.info(
         "lease service instance {} with {}, grants in {} ms",
@@ -115,7 +115,7 @@ public final class MemoryLeaseService implements LeaseService {
 
     /**
      * Where numbers and ceilings are kept; without it there is only the quarantine. Watermarks may
-     * be as far ahead of the service's clock as it says, if that is more than {@link #limits} has.
+     * be as far from the service's clock as it says, if that is more than {@link #limits} has.
      */
     @CanIgnoreReturnValue
     public Builder registry(InstanceRegistry registry) {

@@ -51,15 +51,18 @@ public record TableLimits(
    */
   private static final long BYTES_PER_LEASE = 150;
 
-  /** The same with watermarks so far ahead of signed time, unless they may be further already. */
-  TableLimits allowingAhead(long nanos) {
+  /**
+   * The same with watermarks so far ahead of signed time, and as far behind it, unless they may be
+   * further already.
+   */
+  TableLimits allowing(long nanos) {
     return new TableLimits(
         shards,
         maxEntriesPerShard,
         maxBytesPerShard,
         retentionNanos,
         Math.max(watermarkAheadNanos, nanos),
-        watermarkBehindNanos,
+        Math.max(watermarkBehindNanos, nanos),
         metadataKept);
   }
 

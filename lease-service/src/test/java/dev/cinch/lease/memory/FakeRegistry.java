@@ -51,7 +51,7 @@ final class FakeRegistry implements InstanceRegistry {
   }
 
   @Override
-  public long timestampsAheadNanos() {
+  public long timestampsOffNanos() {
     return aheadNanos;
   }
 
