@@ -24,8 +24,9 @@ public interface InstanceRegistry {
   void checkClock(long wall) throws IOException;
 
   /**
-   * How far ahead of the service's clock, or behind it, a timestamp may be that a holder was allowed
-   * to give a message, nanoseconds, 0 or more: a watermark that far off is no mistake (rule L2).
+   * How far ahead of the service's clock, or behind it, a timestamp may be that a holder was
+   * allowed to give a message, nanoseconds, 0 or more: a watermark that far off is no mistake (rule
+   * L2).
    */
   long timestampsOffNanos();
 

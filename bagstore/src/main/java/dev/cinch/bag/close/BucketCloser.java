@@ -225,7 +225,8 @@ public final class BucketCloser {
         if (size > 0 || fs.readsReachServer(path)) {
           return cached;
         }
-        log.store().awaitCaches(bucket); // it may only look empty, until its attributes expire (rule N6)
+        log.store()
+            .awaitCaches(bucket); // it may only look empty, until its attributes expire (rule N6)
       }
     }
     try (StoreFile in = fs.readUncached(path)) { // before anyone is told that bytes are not valid

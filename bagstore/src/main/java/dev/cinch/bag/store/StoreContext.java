@@ -45,8 +45,8 @@ public record StoreContext(
   }
 
   /**
-   * Waits a second, for a cache: longer than a FUSE client remembers attributes unless it is mounted
-   * otherwise (rule N6), and often enough for what others are about to do.
+   * Waits a second, for a cache: longer than a FUSE client remembers attributes unless it is
+   * mounted otherwise (rule N6), and often enough for what others are about to do.
    *
    * @param what is waited for
    */

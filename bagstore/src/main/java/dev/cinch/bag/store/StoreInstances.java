@@ -47,8 +47,8 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   /**
-   * A writer's clock may be ahead of the filesystem's while the service's is behind it, or the other
-   * way round, and a timestamp ahead of its writer's clock.
+   * A writer's clock may be ahead of the filesystem's while the service's is behind it, or the
+   * other way round, and a timestamp ahead of its writer's clock.
    */
   @Override
   public long timestampsOffNanos() {
