@@ -173,12 +173,20 @@ final class StoreFuzzTest {
       reads(bad, damage);
       salvages(bad, damage);
       boolean found = verifies(bad);
-      if (damage && !Arrays.equals(contents.get(file), bad)) {
+      if (damage && !Arrays.equals(contents.get(file), bad) && !maySoBeWritten(file, bad)) {
         assertEquals(true, found, files.get(file).toString());
       }
     } finally {
       put(file, contents.get(file));
     }
+  }
+
+  /** An open file that ends behind its header: nothing tells that its first batch was there. */
+  private static boolean maySoBeWritten(int file, byte[] bad) {
+    byte[] good = contents.get(file);
+    boolean closed = files.contains(files.get(file).resolveSibling("lock"));
+    int header = new String(good, StandardCharsets.ISO_8859_1).indexOf("BTCH");
+    return !closed && bad.length == header && Arrays.mismatch(good, bad) == header;
   }
 
   private static void put(int file, byte[] bytes) throws IOException {
