@@ -174,11 +174,9 @@ public final class HorizonChain {
    */
   public Link read(long number) throws IOException {
     Path path = log.layout().record(number);
-    try {
-      return decode(log.store().fresh().readAll(path, Envelope.MAX_BYTES), path, number);
-    } catch (DamagedException e) {
-      return decode(log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES), path, number);
-    }
+    return log.store()
+        .fresh()
+        .decode(path, Envelope.MAX_BYTES, bytes -> decode(bytes, path, number));
   }
 
   private Link decode(byte[] bytes, Path path, long number) throws DamagedException {
@@ -269,11 +267,9 @@ public final class HorizonChain {
   /** Reads a checkpoint that is there. */
   public Checkpoint readCheckpoint(long number) throws IOException {
     Path path = log.layout().checkpoint(number);
-    try {
-      return decode(number, log.store().fresh().readAll(path, Envelope.MAX_BYTES), path);
-    } catch (DamagedException e) {
-      return decode(number, log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES), path);
-    }
+    return log.store()
+        .fresh()
+        .decode(path, Envelope.MAX_BYTES, bytes -> decode(number, bytes, path));
   }
 
   private Checkpoint decode(long number, byte[] bytes, Path path) throws DamagedException {

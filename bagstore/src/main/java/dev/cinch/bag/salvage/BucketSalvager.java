@@ -165,13 +165,10 @@ final class BucketSalvager {
   private record Lock(BucketLock lock, String digest) {}
 
   private Lock lock(Path path) throws IOException {
-    byte[] bytes = fresh.readAll(path, Envelope.MAX_BYTES);
-    try {
-      return new Lock(BucketLock.decode(bytes, path), Envelope.sha256(bytes));
-    } catch (DamagedException e) {
-      bytes = fresh.readAllUncached(path, Envelope.MAX_BYTES); // rule N5
-      return new Lock(BucketLock.decode(bytes, path), Envelope.sha256(bytes));
-    }
+    return fresh.decode(
+        path,
+        Envelope.MAX_BYTES,
+        bytes -> new Lock(BucketLock.decode(bytes, path), Envelope.sha256(bytes)));
   }
 
   /** What the lock says; null if there is none to go by. */

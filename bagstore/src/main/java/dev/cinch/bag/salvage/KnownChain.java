@@ -149,13 +149,10 @@ final class KnownChain {
   private record Read<T>(T value, String digest) {}
 
   private <T> Read<T> decode(Path path, Decoding<T> as) throws IOException {
-    byte[] bytes = fresh.readAll(path, Envelope.MAX_BYTES);
-    try {
-      return new Read<>(as.decode(bytes, path), Envelope.sha256(bytes));
-    } catch (DamagedException e) {
-      bytes = fresh.readAllUncached(path, Envelope.MAX_BYTES); // rule N5
-      return new Read<>(as.decode(bytes, path), Envelope.sha256(bytes));
-    }
+    return fresh.decode(
+        path,
+        Envelope.MAX_BYTES,
+        bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
   }
 
   private List<String> names(Path directory) throws IOException {
