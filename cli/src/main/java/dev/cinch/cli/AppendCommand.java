@@ -39,8 +39,9 @@ import picocli.CommandLine.Spec;
       "Ends with 0 when all are committed, with 3 and the numbers of the lines when some are not (4",
       "if that is because the lease service does not answer); these are not in the log and never",
       "will be.",
-      "SIGTERM and SIGINT stop the reading: what was taken is finished, leases are given back, and",
-      "it ends with 143 or 130. Another signal, half a second later or more, ends it at once."
+      "SIGTERM and SIGINT stop the reading: what was taken is finished, however long that takes,",
+      "leases are given back, and it ends with 143 or 130; after the end of the input with what it",
+      "would end with anyway. Another signal, half a second later or more, ends it at once."
     },
     footer = {
       "",
@@ -117,17 +118,29 @@ final class AppendCommand implements Callable<Integer> {
           spec.commandLine(), "--lease needs a lease service: --server URL, or CINCH_SERVER");
     }
     Duration wait = waiting.checked();
-    io.stop().listen();
+    if (leases.isEmpty()) {
+      refuseWithoutLease("--wait");
+      refuseWithoutLease("--lease-for");
+    }
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, share.apply(store.environment(time), io.env()));
     long unused = opened.context().checkedNow(); // before the first line is read and lost
     try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
       Log target = create ? opened.createLog(log) : opened.log(log);
+      io.stop().listen(); // until here nothing is lost by an end, and any of it may hang
       if (leases.isEmpty()) {
         time.settle();
         return append(target, in);
       }
       return appendUnderLeases(opened, target, in, wait, time);
+    }
+  }
+
+  /** Who names it believes that the lines are written under a lease. */
+  private void refuseWithoutLease(String option) {
+    if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
+      throw new ParameterException(
+          spec.commandLine(), option + " is for --lease, and there is none");
     }
   }
 
@@ -204,7 +217,7 @@ final class AppendCommand implements Callable<Integer> {
 
   /** One line about what became of the input and the leases, where there is something to say. */
   private int tell(AppendJob job, @Nullable String unreleased) {
-    boolean stopped = io.stop().requested();
+    boolean stopped = io.stop().requested() && !job.ended();
     boolean incomplete = job.failed() > 0 || job.lost();
     if (stopped || incomplete || unreleased != null || io.terminal()) {
       Commands.say(

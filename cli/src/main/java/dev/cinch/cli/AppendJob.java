@@ -33,6 +33,7 @@ final class AppendJob {
   private final CountDownLatch inputOver = new CountDownLatch(1);
   private final Object taking = new Object();
   private volatile boolean stopped;
+  private volatile boolean ended;
   private volatile @Nullable String lostWhy;
   private volatile @Nullable Throwable failure;
   private volatile @Nullable Throwable inputFailure;
@@ -139,7 +140,11 @@ final class AppendJob {
   private void read(InputStream in) {
     try {
       var reader = new LineReader(in, limit);
-      for (var lines = reader.read(); lines != null && take(lines); lines = reader.read()) {}
+      var lines = reader.read();
+      while (lines != null && take(lines)) {
+        lines = reader.read();
+      }
+      ended = lines == null;
     } catch (IOException | InterruptedException | RuntimeException | Error e) {
       if (!stopped) {
         inputFailure = e;
@@ -159,7 +164,10 @@ final class AppendJob {
         var sent = new Sent(lines, new Pending[lines.count()], new @Nullable String[lines.count()]);
         try {
           for (int i = 0; i < lines.count(); i++) {
-            submit(sent, i);
+            sent.why()[i] = lostWhy; // behind one that was refused, maybe for a moment only
+            if (lostWhy == null) {
+              submit(sent, i);
+            }
           }
         } finally {
           queue.put(sent); // what was handed over before an error has its fate
@@ -285,6 +293,11 @@ final class AppendJob {
             + "\",\"position\":"
             + c.position()
             + "}\n");
+  }
+
+  /** Whether all of the input was taken. */
+  boolean ended() {
+    return ended;
   }
 
   /** Messages that are in the log. */

@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -119,8 +120,8 @@ final class Commands implements Callable<Integer> {
             name, command instanceof Group group ? group.line() : new CommandLine(command));
       }
     }
-    var out = new PrintWriter(io.output(), false, java.nio.charset.StandardCharsets.UTF_8);
-    line.setOut(out);
+    var help = new StringWriter(); // written to a full disk it would be cut without a word
+    line.setOut(new PrintWriter(help));
     line.setErr(new PrintWriter(io.err(), true));
     line.setDefaultValueProvider(
         arg ->
@@ -135,8 +136,7 @@ final class Commands implements Callable<Integer> {
     line.setExecutionStrategy(
         parsed -> {
           int code = new CommandLine.RunLast().execute(parsed);
-          out.flush();
-          return code;
+          return help.getBuffer().isEmpty() ? code : Main.show(help.toString(), io);
         });
     return line;
   }

@@ -149,6 +149,10 @@ final class InitCommand implements Callable<Integer> {
     if (root == null) {
       throw misuse("name the directory: cinch init DIR");
     }
+    boolean named = spec.commandLine().getParseResult().hasMatchedOption("--store");
+    if (named && !root.equals(store)) {
+      throw misuse("two directories: " + root + ", and --store " + store);
+    }
     var settings =
         new StoreSettings(
             millis("--bucket-width", bucketWidth),

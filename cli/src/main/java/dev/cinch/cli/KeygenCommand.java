@@ -53,6 +53,8 @@ final class KeygenCommand implements Callable<Integer> {
     }
     if (opened != null) {
       long unused = TrustedKeyFiles.add(opened.context(), signing.publicKey());
+      // It may have been named by the environment, and this can't be undone.
+      Commands.say(io, "cinch keygen", store + " trusts this key");
     }
     return ExitCode.GOOD;
   }

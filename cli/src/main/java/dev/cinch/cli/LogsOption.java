@@ -52,6 +52,7 @@ final class LogsOption {
       try {
         for (Log opened : log != null ? List.of(store.log(name)) : store.whole(List.of(name))) {
           work.on(opened);
+          out.flush(); // the next one may take hours
         }
       } catch (Output.ClosedException | InterruptedException e) {
         throw e;

@@ -16,19 +16,24 @@ public final class Main {
   /** Runs one command and returns its exit code; never throws for what the user did. */
   static int run(String[] args, Io io) {
     if (args.length == 1 && args[0].equals("--version")) {
-      return version(io); // before anything is loaded that could take time
+      return show(versionLine() + "\n", io); // before anything is loaded that could take time
     }
     return Commands.run(args, io);
   }
 
-  private static int version(Io io) {
+  /** Prints what was asked for about the program itself. */
+  static int show(String text, Io io) {
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      out.line(versionLine());
-      return ExitCode.GOOD;
+      out.text(text);
     } catch (IOException e) {
-      return Failure.of(e).code();
+      Failure failure = Failure.of(e);
+      if (!failure.line().isEmpty()) {
+        Commands.say(io, "cinch", failure.line());
+      }
+      return failure.code();
     }
+    return ExitCode.GOOD;
   }
 
   static String versionLine() {

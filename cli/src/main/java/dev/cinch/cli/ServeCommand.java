@@ -100,6 +100,11 @@ final class ServeCommand implements Callable<Integer> {
     if (port < 0 || port > 65_535) {
       throw new ParameterException(spec.commandLine(), "a port is 0 to 65535, not " + port);
     }
+    if (first && store != null) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "--first does not go with a store (" + store + "), whose ceilings tell what is valid");
+    }
     var time = new SystemTime(clockOffset.toNanos());
     Store opened =
         store == null ? null : Store.open(store, Store.Environment.of(MachineNames.ofHost(), time));

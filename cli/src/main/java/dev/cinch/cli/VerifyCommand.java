@@ -75,13 +75,17 @@ final class VerifyCommand implements Callable<Integer> {
         out.ifClosed(ExitCode.DAMAGE);
       }
       if (notes || finding.severity() != Finding.Severity.NOTE) {
-        print(finding.toString());
+        print(finding.toString(), finding.severity() == Finding.Severity.DAMAGE);
       }
     }
 
-    private void print(String text) {
+    /** What would be an answer by itself is told at once: the whole may take hours. */
+    private void print(String text, boolean atOnce) {
       try {
         out.line(Failure.oneLine(text));
+        if (atOnce) {
+          out.flush();
+        }
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

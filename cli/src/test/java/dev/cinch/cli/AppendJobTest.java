@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -195,6 +196,29 @@ class AppendJobTest {
     assertEquals(
         "1 of 3 messages not appended (line 3): a lease was lost; no more input was taken",
         job.summary());
+  }
+
+  /** One that is refused for a moment only would leave a gap. */
+  @Test
+  void nothingBehindARefusedMessageIsAppended() throws Exception {
+    var job = new AppendJob(this::submit, 100, null);
+    job.run(lines("a", "never", "b", "c"));
+    assertEquals(List.of("a"), committed);
+    assertEquals(
+        "3 of 4 messages not appended (lines 2, 3, 4): a lease was lost; no more input was taken",
+        job.summary());
+  }
+
+  @Test
+  void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
+    var whole = new AppendJob(this::submit, 100, null);
+    whole.run(lines("a"));
+    whole.stop(); // too late to keep anything out
+    assertTrue(whole.ended());
+    var refused = new AppendJob(this::submit, 100, null);
+    refused.stop();
+    refused.run(lines("b"));
+    assertFalse(refused.ended());
   }
 
   @Test

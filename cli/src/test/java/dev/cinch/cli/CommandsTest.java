@@ -210,7 +210,9 @@ class CommandsTest {
     assertTrue(first.matches("[0-9a-f]{64}\n"), first);
     assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
     for (int i = 0; i < 2; i++) {
-      assertEquals(first, Cinch.on(store).run("keygen", "--key", key.toString()).ended(0).out());
+      Cinch.Ran trusted = Cinch.on(store).run("keygen", "--key", key.toString()).ended(0);
+      assertEquals(first, trusted.out());
+      assertEquals("cinch keygen: " + store + " trusts this key\n", trusted.err());
     }
     try (var keys = Files.list(store.resolve("keys"))) {
       assertEquals(List.of(first), keys.map(CommandsTest::read).toList());

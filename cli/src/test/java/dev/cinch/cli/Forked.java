@@ -85,6 +85,17 @@ final class Forked implements AutoCloseable {
     return out.lines().toList();
   }
 
+  /** Waits until one of its threads is in a method of this name. */
+  void awaitStack(String method) throws IOException, InterruptedException {
+    String jstack = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
+    String stacks = "";
+    while (!stacks.contains(method)) {
+      Process asked =
+          new ProcessBuilder(jstack, "" + process.pid()).redirectErrorStream(true).start();
+      stacks = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
   /** Sends a signal by name. */
   void signal(String name) throws IOException, InterruptedException {
     assertEquals(

@@ -335,6 +335,10 @@ class RefusalsTest {
     cinch.run("append", "--log=jobs", "--machine=a/b").failed(2, "not a machine name");
     cinch.run("append", "--log=jobs", "--lease=x").failed(2, "--lease needs a lease service");
     cinch.run("append", "--log=jobs", "--lease= ", "--server=x").failed(2, "not a lease name");
+    cinch.run("append", "--log=jobs", "--wait=5m").failed(2, "--wait is for --lease");
+    cinch.run("append", "--log=jobs", "--lease-for=1h").failed(2, "--lease-for is for --lease");
+    cinch.run("serve", "--first").failed(2, "--first does not go with a store");
+    cinch.run("init", "--store=a", "b").failed(2, "two directories: b, and --store a");
     cinch.run("append", "--log=jobs", "--clock-offset=1y").failed(2, "not a duration");
     cinch.run("close", "--every=9999999999d").failed(2, "not a duration");
     cinch.run("lease").failed(2, "name one of");

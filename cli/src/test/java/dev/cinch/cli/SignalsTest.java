@@ -66,6 +66,19 @@ class SignalsTest {
     assertEquals("one\ntwo\n", Cinch.on(store).run("cat", "--log=jobs", "--live").out());
   }
 
+  /** Nothing is lost by it, and what opens may hang for ever. */
+  @Test
+  void beforeItHasItsInputASignalJustEndsIt() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Path pipe = temp.resolve("pipe");
+    assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+    try (Forked append = append(store, pipe.toString())) {
+      append.awaitStack("UnixNativeDispatcher.open"); // nobody opens the other end
+      append.signal("TERM");
+      append.ended(143);
+    }
+  }
+
   @Test
   void aLaterSignalEndsItAtOnce() throws Exception {
     Path store = Cinch.quickStore(temp);

@@ -1,9 +1,14 @@
 package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,10 +61,17 @@ class UnreadOutputTest {
             new String[] {"--version"})) {
       assertEquals("", unread().run(command).ended(0).err());
     }
-    Cinch.on(store)
-        .unwritable("No space left on device")
-        .run("cat", "--log=jobs")
-        .failed(4, "standard output: No space left on device");
+    for (String[] command :
+        List.of(
+            new String[] {"cat", "--log=jobs"},
+            new String[] {"--help"},
+            new String[] {"close", "--help"},
+            new String[] {"--version"})) {
+      Cinch.on(store)
+          .unwritable("No space left on device")
+          .run(command)
+          .failed(4, "standard output: No space left on device");
+    }
   }
 
   @Test
@@ -84,5 +96,44 @@ class UnreadOutputTest {
     unread().run("cat", "--log=jobs").failed(1, ": damaged at byte ");
     assertEquals(1, unread().run("salvage", "--log=jobs").code());
     unread().run("doctor", "--clock-offset=-10m").failed(1, LEFT);
+  }
+
+  /** What each write to standard output had. */
+  private List<String> writes(String... command) {
+    var writes = new ArrayList<String>();
+    var out =
+        new OutputStream() {
+          @Override
+          public void write(int b) {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public void write(byte[] b, int offset, int length) {
+            if (length > 0) {
+              writes.add(new String(b, offset, length, StandardCharsets.UTF_8));
+            }
+          }
+        };
+    var args = new ArrayList<>(List.of(command));
+    args.add("--store=" + store);
+    var io =
+        new Io(
+            InputStream.nullInputStream(), out, System.err, v -> null, false, false, Stop.byHand());
+    int unused = Main.run(args.toArray(String[]::new), io);
+    return writes;
+  }
+
+  @Test
+  void whatWasFoundAndDoneIsToldAtOnce() throws Exception {
+    Cinch.on(store).overdue("one", "a");
+    Cinch.on(store).overdue("two", "a");
+    List<String> closed = writes("close");
+    assertEquals(3, closed.size(), closed::toString);
+    damage();
+    List<String> verified = writes("verify");
+    assertTrue(verified.size() > 1, verified::toString);
+    assertTrue(verified.get(0).contains("jobs"), verified::toString);
+    assertTrue(verified.get(verified.size() - 1).startsWith("DAMAGED"), verified::toString);
   }
 }

@@ -10,6 +10,7 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.security.SecureRandom;
 import java.util.List;
 import java.util.random.RandomGenerator;
@@ -71,13 +72,16 @@ public final class Fresh {
   }
 
   /**
-   * As {@link #list}; for a user who may only read, or on a read-only mount, a plain listing: it
-   * may be old then. Good for what only grows, where an old answer is not a wrong one; never for
-   * what a writer, a closer or the next holder of a lease decides by.
+   * As {@link #list}; for a user who may only read, on a read-only mount, or on a machine that has
+   * not the store's group, a plain listing: it may be old then. Good for what only grows, where an
+   * old answer is not a wrong one; never for what a writer, a closer or the next holder of a lease
+   * decides by.
    */
   public List<String> listAsPermitted(Path directory, int mode) throws IOException {
     try {
       return list(directory, mode);
+    } catch (UserPrincipalNotFoundException e) {
+      return fs.list(directory);
     } catch (FileSystemException e) {
       if (e instanceof AccessDeniedException || READ_ONLY.equals(e.getReason())) {
         return fs.list(directory);

@@ -97,8 +97,9 @@ public final class PosixFs implements StoreFs {
 
   @Override
   public void mkdir(Path directory, int mode) throws IOException {
+    @Nullable GroupPrincipal owners = owners(directory);
     Files.createDirectory(directory);
-    own(directory, mode);
+    own(directory, owners, mode);
   }
 
   @Override
@@ -108,9 +109,10 @@ public final class PosixFs implements StoreFs {
 
   @Override
   public StoreFile create(Path file, int mode) throws IOException {
+    @Nullable GroupPrincipal owners = owners(file);
     FileChannel channel = FileChannel.open(file, CREATE, NO_ATTRIBUTES);
     try {
-      own(file, mode);
+      own(file, owners, mode);
     } catch (IOException | RuntimeException e) {
       channel.close();
       throw e;
@@ -118,13 +120,18 @@ public final class PosixFs implements StoreFs {
     return new ChannelFile(channel, 1);
   }
 
-  private void own(Path path, int mode) throws IOException {
-    if (group != null) {
+  /** Looked up before anything is made: a machine without that group would leave it behind. */
+  private @Nullable GroupPrincipal owners(Path path) throws IOException {
+    return group == null
+        ? null
+        : path.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByGroupName(group);
+  }
+
+  private void own(Path path, @Nullable GroupPrincipal owners, int mode) throws IOException {
+    if (owners != null) {
       PosixFileAttributeView view = Files.getFileAttributeView(path, PosixFileAttributeView.class);
-      GroupPrincipal wanted =
-          path.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByGroupName(group);
-      if (!view.readAttributes().group().equals(wanted)) {
-        view.setGroup(wanted);
+      if (!view.readAttributes().group().equals(owners)) {
+        view.setGroup(owners);
       }
     }
     chmod(path, mode); // after the group: chown clears setgid

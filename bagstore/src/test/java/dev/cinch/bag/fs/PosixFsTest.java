@@ -11,6 +11,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -123,5 +124,23 @@ final class PosixFsTest {
     assertThrows(NoSuchFileException.class, () -> fs.forceDirectory(directory.resolve("none")));
     Path file = Files.createFile(directory.resolve("file"));
     assertThrows(NotDirectoryException.class, () -> fs.forceDirectory(file));
+  }
+
+  /** Every look would leave one behind on a machine that does not know the group. */
+  @Test
+  void nothingIsMadeForAGroupThatIsNotKnown(@TempDir Path directory) throws Exception {
+    var fs = new PosixFs("no-such-group");
+    assertThrows(
+        UserPrincipalNotFoundException.class, () -> fs.mkdir(directory.resolve("a"), 0775));
+    assertThrows(
+        UserPrincipalNotFoundException.class, () -> fs.create(directory.resolve("b"), 0664));
+    assertEquals(List.of(), fs.list(directory));
+  }
+
+  @Test
+  void whoDoesNotKnowTheGroupMayReadAllTheSame(@TempDir Path directory) throws Exception {
+    Files.createFile(directory.resolve("a"));
+    var fresh = new Fresh(new PosixFs("no-such-group"));
+    assertEquals(List.of("a"), fresh.listAsPermitted(directory, 0664));
   }
 }
