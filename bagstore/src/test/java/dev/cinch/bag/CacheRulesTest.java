@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.CorruptCacheFs;
+import dev.cinch.bag.fs.DelegatedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StaleListFs;
@@ -243,6 +244,21 @@ class CacheRulesTest {
     modes.add(rig.disk.view(0).status(bucket).mode());
     assertEquals(0775, modes.get(0) & 0777);
     assertEquals(0, modes.get(1) & 0222);
+  }
+
+  /** Else who looked for the lock just before would believe for ever that there is none. */
+  @Test
+  void n2_aClosedDirectoryLooksOtherThanWhenItsLockWasLinked() throws Exception {
+    append("one");
+    var shared = new DelegatedFs(rig.disk.view(Rig.ALICE)); // not of one kernel
+    Log log = rig.open(shared);
+    rig.settle(log); // by a clock that stands unless somebody sleeps
+    long start = log.horizon().chain().read(1).record().buckets().get(0).start();
+    Path bucket = log.context().layout().bucket(new Bucket(start, log.context().bucketWidth()));
+    long linked = shared.status(LogLayout.lock(bucket)).changeTime();
+    long closed = shared.status(bucket).changeTime();
+    assertTrue(closed > linked, closed + " after " + linked);
+    assertTrue(closed - linked < 1_000_000_000L); // no longer than it must
   }
 
   @Test

@@ -37,8 +37,9 @@ public final class ClientCache {
     }
   }
 
-  /** Attributes of a path, or that it is missing. */
-  record Attributes(@Nullable FileStatusOf of, long expires, long generation) {}
+  /** Attributes of a path, or that it is missing from a directory that was as it was then. */
+  record Attributes(
+      @Nullable FileStatusOf of, long expires, long generation, long directoryChange) {}
 
   /** A node and its status as it was. */
   record FileStatusOf(ServerNode node, FileStatus status) {}

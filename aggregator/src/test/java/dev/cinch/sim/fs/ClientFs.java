@@ -339,8 +339,17 @@ public final class ClientFs implements StoreFs {
   private boolean isValidNegative(Attributes a, Path file) {
     Path parent = file.getParent();
     return parent != null
-        && (gate.now() < a.expires() || delegatesDirectories)
+        && (gate.now() < a.expires() || delegatesDirectories || isUnchanged(parent, a))
         && cache.listing(parent).generation == a.generation();
+  }
+
+  /** A kernel that asks about the directory goes on believing while its coarse time is the same. */
+  private boolean isUnchanged(Path directory, Attributes a) {
+    ServerNode node = server.find(directory);
+    return listingsCached
+        && server.kind() == FsKind.NFS
+        && node != null
+        && node.changeTime == a.directoryChange();
   }
 
   private void forgetOrDeny(Path file) {
@@ -351,8 +360,14 @@ public final class ClientFs implements StoreFs {
       parent = parent.getParent();
     }
     if (attributesCached && parent != null) {
-      long generation = cache.listing(parent).generation;
-      cache.put(missing, new Attributes(null, gate.now() + ClientCache.EXPIRY_NANOS, generation));
+      ServerNode in = server.find(parent);
+      cache.put(
+          missing,
+          new Attributes(
+              null,
+              gate.now() + ClientCache.EXPIRY_NANOS,
+              cache.listing(parent).generation,
+              in == null ? 0 : in.changeTime));
     }
   }
 
@@ -362,7 +377,8 @@ public final class ClientFs implements StoreFs {
     if (attributesCached) {
       cache.put(
           path,
-          new Attributes(new FileStatusOf(node, status), gate.now() + ClientCache.EXPIRY_NANOS, 0));
+          new Attributes(
+              new FileStatusOf(node, status), gate.now() + ClientCache.EXPIRY_NANOS, 0, 0));
     }
     return status;
   }

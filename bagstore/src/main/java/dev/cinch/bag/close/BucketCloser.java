@@ -46,6 +46,11 @@ public final class BucketCloser {
 
   private static final long RETRY_NANOS = 1_000_000_000L;
 
+  /** How coarse change times may be: a whole second on some servers. */
+  private static final long SHORTEST_TICK_NANOS = 1_000_000;
+
+  private static final long LONGEST_TICK_NANOS = 1L << 30;
+
   private final LogContext log;
   private final StoreFs fs;
   private final StoreSettings settings;
@@ -86,7 +91,7 @@ public final class BucketCloser {
         Optional<Closed> before = readIfKnown(bucket);
         if (before.isPresent()) {
           fs.forceDirectory(directory); // its closer may have stopped before it did
-          makeReadOnly(directory, settings.closedDirectoryMode());
+          makeReadOnly(directory);
           return before;
         }
         return Optional.of(attempt(bucket, directory));
@@ -129,7 +134,7 @@ public final class BucketCloser {
       Optional<Closed> now = read(bucket);
       if (now.isPresent()) {
         fs.forceDirectory(directory);
-        makeReadOnly(directory, settings.closedDirectoryMode());
+        makeReadOnly(directory);
       }
       return now;
     } catch (NoSuchFileException e) {
@@ -180,7 +185,7 @@ public final class BucketCloser {
       }
     }
     log.store().fresh().removeQuietly(temporary);
-    makeReadOnly(directory, settings.closedDirectoryMode());
+    makeReadOnly(directory);
     return truth;
   }
 
@@ -245,6 +250,34 @@ public final class BucketCloser {
       in.force();
     }
     return measured;
+  }
+
+  /**
+   * Does so in a later tick of the server's clock than that in which the lock was linked. A client
+   * that looked just before the link would else believe for ever that there is none: its kernel
+   * goes by the directory's change time, and where nobody can make an entry that never changes
+   * again (rule N2).
+   */
+  private void makeReadOnly(Path directory) {
+    int mode = settings.closedDirectoryMode();
+    try {
+      fs.chmod(directory, mode);
+      for (long pause = SHORTEST_TICK_NANOS;
+          pause <= LONGEST_TICK_NANOS && !fs.isLocal(directory) && isOfItsTick(directory);
+          pause *= 2) {
+        log.store().time().sleepNanos(pause);
+        fs.chmod(directory, mode);
+      }
+    } catch (IOException e) {
+      LOG.debug("{}: left writable: {}", directory, e.toString());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // the bucket is closed all the same
+    }
+  }
+
+  private boolean isOfItsTick(Path directory) throws IOException {
+    long linked = fs.status(LogLayout.lock(directory)).changeTime();
+    return fs.status(directory).changeTime() == linked;
   }
 
   /** A courtesy to honest tools; safety does not rest on it, so a refusal is no error (rule C5). */
