@@ -6,6 +6,7 @@ import java.io.IOException;
 final class Diagnosis {
   private final Output out;
   private boolean failed;
+  private boolean unread;
 
   Diagnosis(Output out) {
     this.out = out;
@@ -31,8 +32,28 @@ final class Diagnosis {
     print("FAIL", what, meaning);
   }
 
+  /** What was not looked at. */
+  void note(String what, String meaning) throws IOException {
+    print("note", what, meaning);
+  }
+
+  /**
+   * Each line is seen at once: a filesystem may hang, and what hangs is what would come next. Where
+   * nobody reads, the rest is looked at all the same, since the exit code tells what was found; the
+   * line is left in the buffer, and fails again when that is closed.
+   */
   private void print(String verdict, String what, String meaning) throws IOException {
-    out.line(verdict + " " + Failure.oneLine(what + " — " + meaning));
+    String line = verdict + " " + Failure.oneLine(what + " — " + meaning);
+    out.line(line);
+    if (unread) {
+      return;
+    }
+    try {
+      out.flush();
+    } catch (Output.ClosedException e) {
+      unread = true;
+      out.line(line);
+    }
   }
 
   /** Makes a probe; one that can't be made has failed, and the others go on. */
