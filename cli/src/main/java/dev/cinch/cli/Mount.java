@@ -1,45 +1,54 @@
 package dev.cinch.cli;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * One line of {@code /proc/self/mountinfo} (proc(5)).
+ * One line of {@code /proc/self/mountinfo} (proc(5)). Names are bytes there; each byte is a
+ * character here (ISO 8859-1).
  *
+ * @param device of the filesystem, like {@code 8:1}
  * @param point where it is mounted
  * @param type of the filesystem, like {@code nfs4}
  * @param source what is mounted
  * @param options of the mount and of the filesystem
  */
-record Mount(String point, String type, String source, List<String> options) {
+record Mount(String device, String point, String type, String source, List<String> options) {
+  private static final int DEVICE = 2;
   private static final int POINT = 4;
   private static final int OPTIONS = 5;
   private static final int OCTAL = 8;
   private static final Pattern ESCAPE = Pattern.compile("\\\\([0-3][0-7]{2})");
 
-  /** The mount that a real path lies on: the last one of the longest mount point. */
-  static Optional<Mount> of(String realPath, List<String> lines) {
-    Optional<Mount> best = Optional.empty();
-    for (String line : lines) {
-      Optional<Mount> mount = parse(line);
-      if (mount.isPresent() && holds(mount.get().point(), realPath)) {
-        int length = best.map(b -> b.point().length()).orElse(-1);
-        if (mount.get().point().length() >= length) {
-          best = mount;
-        }
-      }
-    }
-    return best;
-  }
+  /** Besides NFS and FUSE. */
+  private static final Set<String> SHARED =
+      Set.of(
+          "9p",
+          "afs",
+          "beegfs",
+          "ceph",
+          "cifs",
+          "gfs2",
+          "glusterfs",
+          "gpfs",
+          "lustre",
+          "ocfs2",
+          "orangefs",
+          "smb3",
+          "vboxsf",
+          "virtiofs");
 
-  private static boolean holds(String point, String path) {
-    return point.equals("/") || path.equals(point) || path.startsWith(point + "/");
-  }
+  /** Besides those that the store itself takes for filesystems of one kernel. */
+  private static final Set<String> OF_ONE_MACHINE =
+      Set.of("bcachefs", "exfat", "f2fs", "jfs", "nilfs2", "overlay", "ramfs", "reiserfs", "vfat");
 
-  private static Optional<Mount> parse(String line) {
+  /** Empty for a line of another shape. */
+  static Optional<Mount> parse(String line) {
     List<String> fields = List.of(line.split(" "));
     int dash = fields.indexOf("-"); // ends the optional fields
     if (dash <= OPTIONS || fields.size() < dash + 3) {
@@ -51,10 +60,11 @@ record Mount(String point, String type, String source, List<String> options) {
     }
     return Optional.of(
         new Mount(
+            fields.get(DEVICE),
             unescaped(fields.get(POINT)),
             fields.get(dash + 1),
             unescaped(fields.get(dash + 2)),
-            List.copyOf(options)));
+            options.stream().map(Mount::unescaped).toList()));
   }
 
   /** Spaces and the like stand as three octal digits. */
@@ -64,15 +74,51 @@ record Mount(String point, String type, String source, List<String> options) {
         .replaceAll(m -> Matcher.quoteReplacement("" + (char) Integer.parseInt(m.group(1), OCTAL)));
   }
 
-  /** Whether other machines can see it. */
+  /** Whether a path, spelled as the table spells them, lies at or below the mount point. */
+  boolean holds(String path) {
+    return point.equals("/") || path.equals(point) || path.startsWith(point + "/");
+  }
+
+  /** Whether it is a filesystem that other machines can see. */
   boolean isShared() {
-    return type.startsWith("nfs")
-        || type.startsWith("fuse")
-        || List.of("cifs", "smb3", "ceph", "lustre", "gfs2", "ocfs2", "glusterfs", "9p", "afs")
-            .contains(type);
+    return isNfs() || isFuse() || SHARED.contains(type);
+  }
+
+  /** Whether it is one that only this machine sees, as far as the type alone tells. */
+  boolean isOfOneMachine() {
+    return OF_ONE_MACHINE.contains(type);
+  }
+
+  boolean isNfs() {
+    return type.equals("nfs") || type.equals("nfs4");
+  }
+
+  /** Whether the kernel's FUSE client is in between, which remembers attributes for a while. */
+  boolean isFuse() {
+    return type.startsWith("fuse") || type.equals("virtiofs");
+  }
+
+  boolean isSmb() {
+    return type.equals("cifs") || type.equals("smb3");
   }
 
   boolean has(String option) {
     return options.contains(option);
+  }
+
+  /** What stands behind {@code name=}; empty if it is not among the options. */
+  Optional<String> value(String name) {
+    String start = name + "=";
+    return options.stream()
+        .filter(o -> o.startsWith(start))
+        .map(o -> o.substring(start.length()))
+        .findFirst();
+  }
+
+  /** For people: names are UTF-8, most of the time. */
+  @Override
+  public String toString() {
+    String line = "%s: %s from %s (%s)".formatted(point, type, source, String.join(",", options));
+    return new String(line.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
   }
 }

@@ -1,63 +1,136 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.StoreSettings.Confirm;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /** What the mount table says about a directory. */
 final class MountProbes {
-  private static final Path TABLE = Path.of("/proc/self/mountinfo");
+  /**
+   * The longest that a FUSE client may remember attributes, in seconds: who looks again because of
+   * them waits for so long (rule N6).
+   */
+  private static final double LONGEST_ATTRIBUTE_TIMEOUT = 1;
 
-  private final Path directory;
+  private final Path table;
+  private final CommandLines processes;
+  private final StoreSettings settings;
   private final Diagnosis diagnosis;
+  private boolean oneMachine;
 
-  MountProbes(Path directory, Diagnosis diagnosis) {
-    this.directory = directory;
+  /** The command lines of running processes, which say how FUSE filesystems were mounted. */
+  @FunctionalInterface
+  interface CommandLines {
+    List<List<String>> all() throws IOException;
+  }
+
+  /**
+   * @param table the kernel's
+   * @param settings the store's, or those that it would get
+   */
+  MountProbes(Path table, CommandLines processes, StoreSettings settings, Diagnosis diagnosis) {
+    this.table = table;
+    this.processes = processes;
+    this.settings = settings;
     this.diagnosis = diagnosis;
   }
 
-  void run() throws IOException {
-    if (!Files.isReadable(TABLE)) {
-      diagnosis.warn("mount unknown", "this system has no " + TABLE);
-      return;
-    }
-    Optional<Mount> found = Mount.of(directory.toRealPath().toString(), Files.readAllLines(TABLE));
-    if (found.isEmpty()) {
-      diagnosis.warn("mount unknown", "it is not in " + TABLE);
-      return;
-    }
-    judge(found.get());
+  /** Judges the mount that a directory lies on; whatever can't be had is one line. */
+  void run(Path directory, StoreFs fs) throws IOException {
+    diagnosis.look(
+        "mount of " + directory,
+        "how it is mounted was not judged; look yourself",
+        () -> look(directory, fs));
   }
 
-  private void judge(Mount mount) throws IOException {
-    String what =
-        "mount %s: %s from %s (%s)"
-            .formatted(
-                mount.point(), mount.type(), mount.source(), String.join(",", mount.options()));
-    if (mount.isShared()) {
-      diagnosis.ok(what, "machines can share it");
+  private void look(Path directory, StoreFs fs) throws IOException {
+    oneMachine = fs.isLocal(directory);
+    MountTable mounts = MountTable.read(table);
+    Optional<Mount> found = mounts.of(directory);
+    if (found.isPresent()) {
+      judge(found.get(), mounts, oneMachine);
     } else {
-      diagnosis.warn(what, "only processes of this machine share it");
-    }
-    if (mount.has("ro")) {
-      diagnosis.fail("mounted read-only", "nothing can be appended or closed from here");
-    }
-    if (mount.has("soft") || mount.has("softerr")) {
       diagnosis.warn(
-          "mounted soft",
-          "a slow server shows as I/O errors, each of which costs a closed bucket; mount it hard");
+          "mount of " + directory + " unknown",
+          "it is not in " + table + "; look yourself how it is mounted");
     }
-    if (mount.has("nocto")) {
+  }
+
+  /** Whether it is known that no other machine can see the directory; false before it was run. */
+  boolean ofOneMachine() {
+    return oneMachine;
+  }
+
+  /**
+   * Judges one mount.
+   *
+   * @param mounts where it stands, among the others
+   * @param local whether the store takes it for a filesystem of one kernel
+   */
+  void judge(Mount mount, MountTable mounts, boolean local) throws IOException {
+    oneMachine = local || mount.isOfOneMachine();
+    sharing(mount);
+    confirmation(mount);
+    new MountOptions(mounts, mount, diagnosis).judge();
+  }
+
+  private void sharing(Mount mount) throws IOException {
+    String what = "mount " + mount;
+    if (mount.type().equals("fuse.sshfs")) {
       diagnosis.fail(
-          "mounted nocto", "opening a file no longer shows what others wrote before: mount it cto");
-    }
-    if (mount.type().equals("nfs") && mount.has("vers=3")) {
+          what,
+          "sshfs answers from caches of its own for 20 s: what others wrote is missed; use NFS");
+    } else if (mount.isFuse()) {
+      fuse(mount, what);
+    } else if (mount.isShared()) {
+      diagnosis.ok(what, "machines can share it");
+    } else if (oneMachine) {
+      diagnosis.warn(what, "only processes of this machine share it");
+    } else {
       diagnosis.warn(
-          "NFS version 3", "its creates are exclusive only if client and server get it right");
+          what, "a filesystem that Cinch does not know: ask whether machines can share it");
     }
-    if (mount.type().equals("tmpfs")) {
-      diagnosis.warn("tmpfs", "a reboot loses everything, whatever was forced");
+  }
+
+  private void fuse(Mount mount, String what) throws IOException {
+    OptionalDouble seconds =
+        mount.type().equals("fuse.glusterfs")
+            ? GlusterClient.attributeTimeout(mount.point(), processes.all())
+            : OptionalDouble.empty();
+    if (seconds.isEmpty()) {
+      diagnosis.warn(
+          what,
+          "mount it with an attribute-timeout (attr_timeout) of at most 1 s on every machine; the table of mounts does not show it");
+    } else if (seconds.getAsDouble() > LONGEST_ATTRIBUTE_TIMEOUT) {
+      diagnosis.fail(
+          what,
+          "attribute-timeout is %s s, so that a closed bucket looks open for as long: mount it with 1 s or less"
+              .formatted(seconds.getAsDouble()));
+    } else {
+      diagnosis.ok(
+          what,
+          "machines can share it; attribute-timeout is %s s".formatted(seconds.getAsDouble()));
+    }
+  }
+
+  /** Section 5: {@code confirm: late} goes by change times that the server assigned. */
+  private void confirmation(Mount mount) throws IOException {
+    if (settings.confirm() != Confirm.LATE || oneMachine || mount.isNfs()) {
+      return;
+    }
+    String what = "confirm: late on " + mount.type();
+    if (mount.type().startsWith("fuse") || List.of("ceph", "glusterfs").contains(mount.type())) {
+      diagnosis.fail(
+          what,
+          "change times may be the client's: a late append is told COMMITTED and lost; make a store with --confirm always");
+    } else {
+      diagnosis.warn(
+          what, "safe only if the server alone assigns change times; else --confirm always");
     }
   }
 }

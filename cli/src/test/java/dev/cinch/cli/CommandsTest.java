@@ -238,7 +238,7 @@ class CommandsTest {
       List<Path> before = everything(place);
       Cinch.Ran ran = Cinch.on(place).run("doctor").ended(0);
       assertEquals(before, everything(place));
-      assertTrue(ran.out().lines().allMatch(l -> l.matches("(ok  |warn) .+ — .+")), ran.out());
+      assertTrue(ran.out().lines().allMatch(l -> l.matches("(ok  |note|warn) .+ — .+")), ran.out());
       for (String what : List.of("create exclusively", "link, the first", "clock", "mount ")) {
         assertTrue(ran.out().contains(what), () -> what + " in " + ran.out());
       }

@@ -47,7 +47,7 @@ final class TextFuzzTest {
     String text = new String(data, StandardCharsets.UTF_8);
     List<String> lines = text.lines().toList();
     if (!lines.isEmpty()) {
-      Hostile.parse(data.length, () -> Mount.of(lines.get(0), lines));
+      Hostile.parse(data.length, () -> new MountTable(lines).of(lines.get(0), "8:1"));
     }
   }
 
