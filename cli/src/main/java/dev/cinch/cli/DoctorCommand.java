@@ -57,7 +57,10 @@ final class DoctorCommand implements Callable<Integer> {
       var mounts =
           new MountProbes(MountTable.FILE, GlusterClient::commandLines, settings, diagnosis);
       mounts.run(root, fs);
-      new FilesystemProbes(fs, new Fresh(fs).temporary(place), settings, store.time(), diagnosis)
+      var directReads =
+          new DirectReads(DirectReads.Access.of(fs), mounts.ofOneMachine(), diagnosis);
+      new FilesystemProbes(
+              fs, new Fresh(fs).temporary(place), settings, store.time(), directReads, diagnosis)
           .run();
       diagnosis.note(
           "a power cut was not tried",

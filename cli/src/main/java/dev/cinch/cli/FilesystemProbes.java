@@ -1,6 +1,5 @@
 package dev.cinch.cli;
 
-import com.sun.nio.file.ExtendedOpenOption;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFile;
@@ -10,12 +9,10 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 
 /** Tries out a filesystem's operations in a directory of its own, and removes it. */
@@ -30,17 +27,24 @@ final class FilesystemProbes {
   private final Path place;
   private final StoreSettings settings;
   private final TimeSource time;
+  private final DirectReads directReads;
   private final Diagnosis diagnosis;
 
   /**
    * @param place does not exist yet
    */
   FilesystemProbes(
-      StoreFs fs, Path place, StoreSettings settings, TimeSource time, Diagnosis diagnosis) {
+      StoreFs fs,
+      Path place,
+      StoreSettings settings,
+      TimeSource time,
+      DirectReads directReads,
+      Diagnosis diagnosis) {
     this.fs = fs;
     this.place = place;
     this.settings = settings;
     this.time = time;
+    this.directReads = directReads;
     this.diagnosis = diagnosis;
   }
 
@@ -60,9 +64,12 @@ final class FilesystemProbes {
       diagnosis.look("force", "SYNC does not survive a power cut", this::force);
       diagnosis.look("clock", "appends and closing are refused", this::clock);
       diagnosis.look("change time", "a replaced prelock could be missed", this::changeTime);
-      directReads();
+      diagnosis.look(
+          "read past the cache",
+          "no append can be confirmed and no bucket closed; use another filesystem",
+          () -> directReads.probe(file("create")));
     } finally {
-      clean();
+      diagnosis.look("remove what was tried out", "delete " + place + " yourself", this::clean);
     }
   }
 
@@ -161,26 +168,35 @@ final class FilesystemProbes {
     long after = time.wallNanos();
     long skew = now < before ? now - before : Math.max(0, now - after);
     String what = "filesystem's clock %+.3f s from this machine's".formatted(skew / 1e9);
-    boolean out =
-        -skew > settings.clockAheadMs() * NANOS_PER_MS
-            || skew > settings.clockBehindMs() * NANOS_PER_MS;
     String bounds =
         "%.3f s ahead to %.3f s behind are allowed"
             .formatted(settings.clockAheadMs() / 1e3, settings.clockBehindMs() / 1e3);
-    if (out) {
-      diagnosis.fail(what, "appends and closing are refused: " + bounds + "; set the clock (NTP)");
-    } else {
-      diagnosis.ok(what, bounds);
-    }
     boolean coarse = now % NANOS_PER_SECOND == 0;
     for (int i = 1; i < CLOCK_READINGS && coarse; i++) {
       coarse = clock.now() % NANOS_PER_SECOND == 0;
     }
-    if (coarse) {
+    boolean refused =
+        -skew > settings.clockAheadMs() * NANOS_PER_MS
+            || skew > settings.clockBehindMs() * NANOS_PER_MS;
+    // A clock that is right looks ahead by what is cut off, so there is nothing to set.
+    boolean cutOff = coarse && settings.clockAheadMs() * NANOS_PER_MS <= NANOS_PER_SECOND;
+    boolean explained =
+        cutOff && -skew <= settings.clockAheadMs() * NANOS_PER_MS + NANOS_PER_SECOND && skew <= 0;
+    if (!refused) {
+      diagnosis.ok(what, bounds);
+    } else if (!explained) {
+      diagnosis.fail(what, "appends and closing are refused: " + bounds + "; set the clock (NTP)");
+    }
+    if (!coarse) {
+      diagnosis.ok("change times finer than a second", "fine enough for any bucket width");
+    } else if (cutOff) {
+      diagnosis.fail(
+          "change times in whole seconds",
+          "a clock that is right looks up to 1 s ahead (%s), and then all is refused: make a store with --clock-ahead above 1 s, and with wide buckets and grace"
+              .formatted(bounds));
+    } else {
       diagnosis.warn(
           "change times in whole seconds", "make buckets and grace wide, several seconds at least");
-    } else {
-      diagnosis.ok("change times finer than a second", "fine enough for any bucket width");
     }
   }
 
@@ -196,18 +212,6 @@ final class FilesystemProbes {
     } else {
       diagnosis.fail(
           "setting a directory's time set its change time back", "the filesystem has no own clock");
-    }
-  }
-
-  private void directReads() throws IOException {
-    Path file = file("create");
-    try (FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.READ, ExtendedOpenOption.DIRECT)) {
-      long unused = channel.size();
-      diagnosis.ok("reads past the cache", "damage is looked at twice before it is believed");
-    } catch (IOException | UnsupportedOperationException e) {
-      diagnosis.warn(
-          "no reads past the cache (O_DIRECT)", "a page that was cached wrong looks like damage");
     }
   }
 
