@@ -5,11 +5,15 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.StoreSettings;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -37,7 +41,8 @@ final class DoctorCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Path root = store.store;
-    if (!Files.isDirectory(root)) {
+    // Files.isDirectory would answer no, too, where the way there is barred or the server forgot.
+    if (!Files.readAttributes(root, BasicFileAttributes.class).isDirectory()) {
       throw new NotDirectoryException(root.toString());
     }
     try (Output out = io.output()) {
@@ -51,7 +56,7 @@ final class DoctorCommand implements Callable<Integer> {
         diagnosis.ok("store " + opened.context().identity().id(), "opened");
         new StoreProbes(opened, diagnosis).run();
       } catch (NotAStoreException e) {
-        diagnosis.warn("no store yet", "judged by the default settings of init");
+        noStore(root, e, diagnosis);
       }
       StoreFs fs = new PosixFs(settings.group().orElse(null));
       var mounts =
@@ -66,6 +71,23 @@ final class DoctorCommand implements Callable<Integer> {
           "a power cut was not tried",
           "what was forced is lost with an NFS export that is async, or a disk that lies; see to both on the server");
       return diagnosis.failed() ? ExitCode.DAMAGE : ExitCode.GOOD;
+    }
+  }
+
+  private static void noStore(Path root, NotAStoreException e, Diagnosis diagnosis)
+      throws IOException {
+    if (holdsLogs(new StoreLayout(root).logs())) {
+      diagnosis.fail("store.json is missing", Failure.of(e).line());
+    } else {
+      diagnosis.warn("no store yet", "judged by the default settings of init");
+    }
+  }
+
+  private static boolean holdsLogs(Path logs) throws IOException {
+    try {
+      return !new PosixFs(null).list(logs).stream().allMatch(LogLayout::isTemporary);
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return false;
     }
   }
 }

@@ -2,53 +2,116 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.layout.TimeName;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 
 /** Whether this user may do in an existing store what its writers and closers do (rule C6). */
 final class StoreProbes {
   private static final int SETGID = 02000;
   private static final int GROUP_WRITE = 0020;
-  private static final int MAX_NAMED = 5;
+  private static final String CHGRP = "; give the store's group access (chgrp, chmod g+rwx)";
 
   private final Store store;
+  private final StoreLayout layout;
   private final Diagnosis diagnosis;
+  private final StoreAccess access = new StoreAccess();
 
   StoreProbes(Store store, Diagnosis diagnosis) {
     this.store = store;
+    this.layout = store.context().layout();
     this.diagnosis = diagnosis;
   }
 
   void run() throws IOException {
-    diagnosis.look("directories", "the store can't be used by this user", this::directories);
-    diagnosis.look("logs", "some logs can't be used by this user", this::logs);
+    String unusable = "the store can't be used by this user";
+    diagnosis.look("devices", unusable, this::devices);
+    diagnosis.look("directories", unusable, this::special);
+    diagnosis.look("logs", "no log can be used by this user", this::logs);
+    diagnosis.look("directories", unusable, this::directories);
+    diagnosis.look("group of new entries", unusable, this::groups);
+    files();
+  }
+
+  /** The filesystem is judged by the root, and its clock read in one directory, for all of it. */
+  private void devices() throws IOException {
+    long device = MountTable.number(layout.root());
+    var elsewhere = new ArrayList<Path>();
+    for (Path directory : layout.directories()) {
+      if (MountTable.number(directory) != device) {
+        elsewhere.add(directory);
+      }
+    }
+    if (!elsewhere.isEmpty()) {
+      diagnosis.fail(
+          "on another filesystem than the store: " + StoreAccess.named(elsewhere),
+          "other machines may see another one there, with another clock; move it into the store's");
+    }
+  }
+
+  /** What neither writers nor all closers need. */
+  private void special() throws IOException {
+    access.needs(layout.clock());
+    access.needs(layout.logs());
+    if (!Files.isWritable(layout.keys())) {
+      // A record says how many keys apply: they are listed past the cache, with an entry made.
+      diagnosis.fail(
+          "not writable: " + layout.keys(),
+          "this user can't close, nor have an append that is late decided" + CHGRP);
+    }
+    List<Path> service =
+        List.of(layout.instances(), layout.ceilings()).stream()
+            .filter(d -> !Files.isWritable(d))
+            .toList();
+    if (!service.isEmpty()) {
+      diagnosis.warn(
+          "not writable: " + StoreAccess.named(service),
+          "this user can't run the lease server for this store; nothing else needs it");
+    }
+  }
+
+  /** Each by itself: what is wrong with one of them says nothing about the others. */
+  private void logs() throws IOException {
+    for (LogName name : store.logs()) {
+      diagnosis.look(
+          "log " + name,
+          "it can't be appended to or closed by this user; what it has may be whole: see verify",
+          () -> log(name));
+    }
+    if (!access.halfMade().isEmpty()) {
+      diagnosis.warn(
+          "no identity yet: " + StoreAccess.named(access.halfMade()),
+          "who made it stopped before its end, it holds nothing; the next append makes it whole");
+    }
+  }
+
+  private void log(LogName name) throws IOException {
+    List<Log> whole = store.whole(List.of(name));
+    if (whole.isEmpty()) {
+      access.halfMade(layout.log(name).root());
+      return;
+    }
+    for (Log log : whole) {
+      new LogProbes(log, access).run();
+    }
   }
 
   private void directories() throws IOException {
-    StoreLayout layout = store.context().layout();
-    var all = new ArrayList<Path>(layout.directories());
-    for (LogName name : store.logs()) {
-      LogLayout log = layout.log(name);
-      all.addAll(List.of(log.buckets(), log.records(), log.intents()));
-    }
-    List<Path> closed = all.stream().filter(d -> !Files.isWritable(d)).toList();
-    if (closed.isEmpty()) {
-      diagnosis.ok(all.size() + " directories writable", "this user can append and close");
+    if (access.unwritable().isEmpty()) {
+      diagnosis.ok(
+          access.directories().size() + " directories writable", "this user can append and close");
     } else {
       diagnosis.fail(
-          "not writable: " + named(closed),
-          "this user can't append or close; give the store's group access (chgrp, chmod g+rwx)");
+          "not writable: " + StoreAccess.named(access.unwritable()),
+          "this user can't append or close" + CHGRP);
     }
+  }
+
+  private void groups() throws IOException {
     int mode = store.context().directoryMode();
     if ((mode & GROUP_WRITE) == 0) {
       diagnosis.warn(
@@ -56,7 +119,7 @@ final class StoreProbes {
       return;
     }
     var without = new ArrayList<Path>();
-    for (Path directory : all) {
+    for (Path directory : access.directories()) {
       if ((store.context().fs().status(directory).mode() & SETGID) == 0) {
         without.add(directory);
       }
@@ -65,94 +128,24 @@ final class StoreProbes {
       diagnosis.ok("group of new entries", "what one user creates others of the group can close");
     } else {
       diagnosis.warn(
-          "no setgid bit: " + named(without),
+          "no setgid bit: " + StoreAccess.named(without),
           "entries get their creator's own group, so that other users may be unable to close them");
     }
   }
 
-  /** Data files and prelocks of what is not settled, which the next closer must read and set. */
-  private void logs() throws IOException {
-    var unreadable = new ArrayList<Path>();
-    long looked = 0;
-    for (LogName name : store.logs()) {
-      Log log = store.log(name);
-      long settled =
-          new HorizonChain(log.context())
-              .knownTip()
-              .map(t -> t.record().to())
-              .orElse(Long.MIN_VALUE);
-      for (Path directory : unsettled(log, settled)) {
-        List<Path> entries = entries(directory);
-        looked += entries.size();
-        List<Path> without = entries.stream().filter(e -> !isAccessible(e, directory)).toList();
-        // Who closed it meanwhile took permissions away, or somebody retired it.
-        if (!without.isEmpty() && !isClosed(directory)) {
-          unreadable.addAll(without);
-        }
-      }
-    }
-    if (unreadable.isEmpty()) {
-      diagnosis.ok(looked + " files not settled yet", "this user can close over all of them");
-    } else {
+  /** Data files and prelocks of what is not settled. */
+  private void files() throws IOException {
+    if (!access.inaccessible().isEmpty()) {
       diagnosis.fail(
-          "no access to " + named(unreadable),
+          "no access to " + StoreAccess.named(access.inaccessible()),
           "this user can't close these buckets; chgrp and chmod g+rw, or close as their owner");
+    } else if (access.unwritable().isEmpty()) {
+      diagnosis.ok(
+          access.files() + " files not settled yet",
+          access.isCutShort()
+              ? "this user can close over them; only the first %d buckets of a log were looked at"
+                  .formatted(LogProbes.MOST_BUCKETS)
+              : "this user can close over all of them");
     }
-  }
-
-  private List<Path> entries(Path directory) throws IOException {
-    return list(directory).stream()
-        .filter(name -> !LogLayout.isTemporary(name))
-        .map(directory::resolve)
-        .toList();
-  }
-
-  private static boolean isAccessible(Path entry, Path bucket) {
-    boolean prelock = entry.equals(LogLayout.prelock(bucket));
-    return Files.isReadable(entry) && (!prelock || Files.isWritable(entry));
-  }
-
-  private boolean isClosed(Path bucket) throws IOException {
-    List<Path> entries = entries(bucket);
-    return entries.isEmpty() || entries.contains(LogLayout.lock(bucket));
-  }
-
-  /** What is retired meanwhile holds nothing. */
-  private List<String> list(Path directory) throws IOException {
-    try {
-      return store.context().fs().list(directory);
-    } catch (NoSuchFileException e) {
-      return List.of();
-    }
-  }
-
-  private List<Path> unsettled(Log log, long settled) throws IOException {
-    long width = log.context().bucketWidth();
-    var buckets = new ArrayList<Path>();
-    for (Path era :
-        endingAfter(settled, log.context().layout().buckets(), LogLayout.eraWidth(width))) {
-      for (Path group : endingAfter(settled, era, LogLayout.groupWidth(width))) {
-        buckets.addAll(endingAfter(settled, group, width));
-      }
-    }
-    return buckets;
-  }
-
-  private List<Path> endingAfter(long settled, Path directory, long width) throws IOException {
-    var found = new ArrayList<Path>();
-    for (String name : list(directory)) {
-      OptionalLong start = TimeName.parse(name);
-      if (start.isPresent() && start.getAsLong() + width > settled) {
-        found.add(directory.resolve(name));
-      }
-    }
-    return found;
-  }
-
-  private static String named(List<Path> paths) {
-    String names = String.join(", ", paths.stream().limit(MAX_NAMED).map(Path::toString).toList());
-    return paths.size() <= MAX_NAMED
-        ? names
-        : names + " and " + (paths.size() - MAX_NAMED) + " more";
   }
 }
