@@ -6,7 +6,19 @@ import java.io.IOException;
 public class NotAStoreException extends IOException {
   private static final long serialVersionUID = 1;
 
+  private final boolean lost;
+
   NotAStoreException(String message) {
+    this(message, false);
+  }
+
+  NotAStoreException(String message, boolean lost) {
     super(message);
+    this.lost = lost;
+  }
+
+  /** Whether there was one, which has lost the file that says what it is. */
+  public boolean lost() {
+    return lost;
   }
 }

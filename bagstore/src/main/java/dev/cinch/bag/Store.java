@@ -188,10 +188,12 @@ public final class Store {
                   MAX_SETTINGS,
                   bytes -> StoreIdentity.decode(bytes, layout.settings()));
     } catch (NoSuchFileException | NotDirectoryException e) {
+      boolean lost = holdsLogs(environment.fs(), layout);
       throw new NotAStoreException(
-          holdsLogs(environment.fs(), layout)
+          lost
               ? root + LOST_SETTINGS
-              : root + " is not a Cinch store: it has no store.json; make one with init");
+              : root + " is not a Cinch store: it has no store.json; make one with init",
+          lost);
     }
     StoreFs fs = withGroup(environment.fs(), identity.settings());
     var fresh = new Fresh(fs, environment.random());
@@ -384,7 +386,7 @@ public final class Store {
       return log(name);
     } catch (NotAStoreException e) {
       // A new identity would make all that it holds another log's.
-      throw new NotAStoreException(context.layout().log(name).root() + LOST_IDENTITY);
+      throw new NotAStoreException(context.layout().log(name).root() + LOST_IDENTITY, true);
     }
   }
 

@@ -1,40 +1,33 @@
 package dev.cinch.cli;
 
-import com.sun.nio.file.ExtendedOpenOption;
+import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.fs.StoreFs;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.FileSystemException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 
 /**
  * Whether reads go past this machine's cache, as the look at a prelock and at the end of a data
  * file must (rule N6).
  */
 final class DirectReads {
-  /** EINVAL, which is how an open says so, in the language of this process. */
-  private static final String NOT_SUPPORTED = notSupported();
-
   private final Access access;
   private final boolean oneMachine;
   private final Diagnosis diagnosis;
 
   /** How files are read here. */
   interface Access {
-    /** Opens a file for direct reads alone, and closes it. */
-    void open(Path file) throws IOException;
+    /** Whether there are such reads at all. */
+    boolean areSupported(Path file) throws IOException;
 
     /** Reads the first byte as a store does, and says how many bytes it got. */
     int read(Path file) throws IOException;
 
-    static Access of(StoreFs fs) {
+    static Access of(PosixFs fs) {
       return new Access() {
         @Override
-        public void open(Path file) throws IOException {
-          openDirect(file);
+        public boolean areSupported(Path file) throws IOException {
+          return fs.hasDirectReads(file);
         }
 
         @Override
@@ -56,30 +49,6 @@ final class DirectReads {
     this.diagnosis = diagnosis;
   }
 
-  private static String notSupported() {
-    try {
-      FileChannel.open(
-              Path.of("/proc/self/status"), // certainly has none
-              StandardOpenOption.READ,
-              ExtendedOpenOption.DIRECT)
-          .close();
-    } catch (FileSystemException e) {
-      String reason = e.getReason();
-      if (reason != null && e.getClass() == FileSystemException.class) {
-        return reason;
-      }
-    } catch (IOException | UnsupportedOperationException e) {
-      // No Linux, or no such file: in English then.
-    }
-    return "Invalid argument";
-  }
-
-  private static void openDirect(Path file) throws IOException {
-    FileChannel.open(
-            file, StandardOpenOption.READ, StandardOpenOption.WRITE, ExtendedOpenOption.DIRECT)
-        .close();
-  }
-
   /**
    * Tries it.
    *
@@ -87,7 +56,7 @@ final class DirectReads {
    * @throws IOException if it can't be read, but not for want of direct reads
    */
   void probe(Path file) throws IOException {
-    if (!isSupported(file)) {
+    if (!access.areSupported(file)) {
       missing();
       return;
     }
@@ -110,20 +79,6 @@ final class DirectReads {
       diagnosis.fail(
           what,
           "a bucket that another machine closed may look open: messages are lost; use a filesystem that has them");
-    }
-  }
-
-  private boolean isSupported(Path file) throws IOException {
-    try {
-      access.open(file);
-      return true;
-    } catch (FileSystemException e) {
-      if (!NOT_SUPPORTED.equals(e.getReason())) {
-        throw e; // another error says nothing about direct reads
-      }
-      return false;
-    } catch (UnsupportedOperationException e) {
-      return false; // as EINVAL
     }
   }
 }

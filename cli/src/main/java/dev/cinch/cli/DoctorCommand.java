@@ -4,13 +4,9 @@ import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.StoreSettings;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -56,9 +52,13 @@ final class DoctorCommand implements Callable<Integer> {
         diagnosis.ok("store " + opened.context().identity().id(), "opened");
         new StoreProbes(opened, diagnosis).run();
       } catch (NotAStoreException e) {
-        noStore(root, e, diagnosis);
+        if (e.lost()) {
+          diagnosis.fail("store.json is missing", Failure.of(e).line());
+        } else {
+          diagnosis.warn("no store yet", "judged by the default settings of init");
+        }
       }
-      StoreFs fs = new PosixFs(settings.group().orElse(null));
+      var fs = new PosixFs(settings.group().orElse(null));
       var mounts =
           new MountProbes(MountTable.FILE, GlusterClient::commandLines, settings, diagnosis);
       mounts.run(root, fs);
@@ -71,23 +71,6 @@ final class DoctorCommand implements Callable<Integer> {
           "a power cut was not tried",
           "what was forced is lost with an NFS export that is async, or a disk that lies; see to both on the server");
       return diagnosis.failed() ? ExitCode.DAMAGE : ExitCode.GOOD;
-    }
-  }
-
-  private static void noStore(Path root, NotAStoreException e, Diagnosis diagnosis)
-      throws IOException {
-    if (holdsLogs(new StoreLayout(root).logs())) {
-      diagnosis.fail("store.json is missing", Failure.of(e).line());
-    } else {
-      diagnosis.warn("no store yet", "judged by the default settings of init");
-    }
-  }
-
-  private static boolean holdsLogs(Path logs) throws IOException {
-    try {
-      return !new PosixFs(null).list(logs).stream().allMatch(LogLayout::isTemporary);
-    } catch (NoSuchFileException | NotDirectoryException e) {
-      return false;
     }
   }
 }

@@ -57,7 +57,7 @@ class FilesystemProbesTest {
             temp.resolve("clock"),
             ahead(aheadMs),
             new Standing(START + machineMs * MS),
-            new DirectReads(DirectReads.Access.of(fs), true, diagnosed.diagnosis),
+            new DirectReads(DirectReads.Access.of(new PosixFs(null)), true, diagnosed.diagnosis),
             diagnosed.diagnosis)
         .run();
     try (var left = Files.list(temp)) {

@@ -162,6 +162,26 @@ public final class PosixFs implements StoreFs {
     return direct(file, SHARED_DIRECT, SHARED);
   }
 
+  /**
+   * Whether reads of a file go past the cache; where not, {@link #readShared} and {@link
+   * #readUncached} go through it.
+   *
+   * @param file that this user may read and write
+   */
+  public boolean hasDirectReads(Path file) throws IOException {
+    try {
+      FileChannel.open(file, SHARED_DIRECT, NO_ATTRIBUTES).close();
+      return true;
+    } catch (FileSystemException e) {
+      if (!NOT_SUPPORTED.equals(e.getReason())) {
+        throw e; // says nothing about direct reads
+      }
+      return false;
+    } catch (UnsupportedOperationException e) {
+      return false; // as EINVAL
+    }
+  }
+
   /** Past the cache; through it only where there are no direct reads (tmpfs). */
   private StoreFile direct(Path file, Set<OpenOption> options, Set<OpenOption> otherwise)
       throws IOException {

@@ -1,11 +1,13 @@
 package dev.cinch.bag.fs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -65,7 +67,17 @@ final class PosixFsTest {
 
   @Test
   void readsWhereThereAreNoDirectReads() throws Exception {
-    assertEquals(1, readShared(Path.of("/proc/self/comm"), ByteBuffer.allocate(1)));
+    Path none = Path.of("/proc/self/comm");
+    assertEquals(1, readShared(none, ByteBuffer.allocate(1)));
+    assertFalse(new PosixFs(null).hasDirectReads(none));
+  }
+
+  /** Only EINVAL says that there are none. */
+  @Test
+  void anotherErrorSaysNothingAboutDirectReads(@TempDir Path directory) {
+    var fs = new PosixFs(null);
+    assertThrows(NoSuchFileException.class, () -> fs.hasDirectReads(directory.resolve("none")));
+    assertThrows(FileSystemException.class, () -> fs.hasDirectReads(directory));
   }
 
   @Test
