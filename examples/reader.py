@@ -6,16 +6,18 @@
 Prints a line a message: its timestamp, data file, position and payload; with --json an object a
 line, its payload in base64. Checks every digest and checksum on the way, and where the store says
 "leases: required" every signature. Reads from segments what lies behind a checkpoint. Writes
-nothing. Exit code 1 if something is damaged.
+nothing. Exit code 1 if something is damaged or can't be read, or standard output can't be written.
 
 Written from docs/format.md and docs/format-segments.md.
 """
 import base64
+import contextlib
 import hashlib
 import heapq
 import json
 import os
 import re
+import resource
 import struct
 import sys
 import time
@@ -23,7 +25,22 @@ import zlib
 
 NONE = -(1 << 63)
 DATA_FILE = re.compile(r"([a-z0-9][a-z0-9._-]{0,62})-([0-9a-f]{32})\.log")
-NUMBERED = re.compile(r"\d{10}")
+NUMBERED = re.compile(r"[0-9]{10}")
+LONGEST_BODY = 1 << 26
+# The fields of documents that a reader needs.
+FIELDS = {
+    "log": {"log": str},
+    "record": {
+        "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "buckets": list,
+    },
+    "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
+    "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
+    "listed bucket": {"start": int, "lock": str},
+    "locked file": {
+        "name": str, "validLength": int, "messages": int, "first": int, "last": int, "digest": int, "copy": str,
+    },
+}
+SETTINGS = {"store": str, "bucketWidthMs": int, "leases": str}
 
 
 class Damaged(Exception):
@@ -35,9 +52,43 @@ def check(ok, path, offset, expected):
         raise Damaged(f"{path}: damaged at byte {offset}: expected {expected}")
 
 
+@contextlib.contextmanager
+def sense(path):
+    """For bytes whose checksums are right and that mean nothing all the same: whoever wrote them is wrong."""
+    try:
+        yield
+    except (struct.error, ValueError, LookupError, TypeError, AttributeError, OverflowError) as e:
+        raise Damaged(f"{path}: damaged: {e!r}") from None
+
+
+def opened(path):
+    """A file that should be there; where a cache says that it is not, listing its directory ends that (rule N3)."""
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        listed(os.path.dirname(os.path.abspath(path)))
+        return open(path, "rb")
+
+
+def listed(directory):
+    """Lists a directory; what is below one that is thought missing is missing too, so first the one above."""
+    try:
+        os.listdir(directory)
+    except FileNotFoundError:
+        listed(os.path.dirname(directory))
+        os.listdir(directory)
+
+
 def read(path):
-    with open(path, "rb") as f:
+    with opened(path) as f:
         return f.read()
+
+
+def typed(fields, path, types):
+    """That an object has these fields, of these types."""
+    check(isinstance(fields, dict), path, 0, "an object")
+    for name, kind in types.items():
+        check(type(fields.get(name)) is kind, path, 0, f'"{name}", a {"text" if kind is str else kind.__name__}')
 
 
 def sha256(data):
@@ -53,7 +104,7 @@ def document(data, path, offset):
 
     try:
         return json.loads(data, object_pairs_hook=fields)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Damaged(f"{path}: damaged at byte {offset}: expected JSON in UTF-8") from None
 
 
@@ -62,7 +113,10 @@ def settings(store):
     fields = document(read(path), path, 0)
     check(isinstance(fields, dict) and fields.get("format") == 1, path, 0, "store format 1")
     text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
-    check(sha256(text.encode()) == fields.get("sha256"), path, 0, "sha256 of the other fields")
+    with sense(path):
+        check(sha256(text.encode()) == fields.get("sha256"), path, 0, "sha256 of the other fields")
+    typed(fields, path, SETTINGS)
+    check(fields["bucketWidthMs"] > 0, path, 0, "a width of buckets")
     return fields
 
 
@@ -74,7 +128,9 @@ def envelope(path, kind):
     check(end > 0 and len(words) == 5 and words[:3] == ["cinch", kind, "1"], path, 0, f"a {kind}")
     body = data[end + 1 :]
     check(words[3] == str(len(body)) and words[4] == sha256(body), path, end + 1, words[3] + " bytes of that digest")
-    return document(body, path, end + 1), sha256(data)
+    fields = document(body, path, end + 1)
+    typed(fields, path, FIELDS[kind])
+    return fields, sha256(data)
 
 
 def time_name(nanos):
@@ -99,7 +155,7 @@ def last_checkpoint(log_dir, log_id):
         path = numbered(root, max(found))
         try:
             checkpoint, _ = envelope(path, "checkpoint")
-        except FileNotFoundError:
+        except OSError:
             if max(numbers(root), default=0) == max(found):
                 raise
             continue  # it was removed behind a newer one
@@ -109,13 +165,13 @@ def last_checkpoint(log_dir, log_id):
     return None
 
 
-def records(log_dir, log_id, checkpoint):
-    """The chain of records above the checkpoint, checked link by link."""
+def records(log_dir, log_id, checkpoint, width=1):
+    """The chain of records above the checkpoint, checked link by link; their ends and buckets are multiples of the width."""
     root = os.path.join(log_dir, "horizon", "records")
     paths = {
         number: numbered(os.path.join(root, group), number)
         for group in os.listdir(root)
-        if re.fullmatch(r"\d{7}", group)
+        if re.fullmatch(r"[0-9]{7}", group)
         for number in numbers(os.path.join(root, group))
     }
     number, before = 0, (NONE, "")
@@ -128,15 +184,27 @@ def records(log_dir, log_id, checkpoint):
         check(record["log"] == log_id and record["number"] == n, paths[n], 0, f"record {n} of {log_id}")
         check(n == number + 1, paths[n], 0, f"record {number + 1}")
         check((record["from"], record["previous"]) == before, paths[n], 0, "to follow the record before")
+        in_range(record, paths[n], width)
         number, before = n, (record["to"], digest)
         yield record
+
+
+def in_range(record, path, width):
+    """That a record settles whole buckets, and lists such of its range, each once, in order."""
+    check(record["from"] < record["to"] and record["to"] % width == 0, path, 0, "a range that ends at a bucket, above its beginning")
+    least = record["from"]
+    for bucket in record["buckets"]:
+        typed(bucket, path, FIELDS["listed bucket"])
+        start = bucket["start"]
+        check(least <= start < record["to"] and start % width == 0, path, 0, "buckets of its range in order")
+        least = start + 1
 
 
 class Bytes:
     """A data file up to its valid length, with the lock's copy laid over its end."""
 
     def __init__(self, path, valid, copy):
-        self.file = open(path, "rb")
+        self.file = opened(path)
         self.valid = valid
         self.copy = copy
 
@@ -153,11 +221,16 @@ class Bytes:
 
 def data_file(path, locked, expected):
     """Yields (timestamp, position, payload, witnesses) of every message of a file."""
+    with sense(path):
+        yield from frames(path, locked, expected)
+
+
+def frames(path, locked, expected):
     _, incarnation = DATA_FILE.fullmatch(locked["name"]).groups()
     *_, start, width = expected
     seed = bytes.fromhex(incarnation)
     limit = locked["validLength"]
-    source = Bytes(path, limit, base64.b64decode(locked["copy"]))
+    source = Bytes(path, limit, base64.b64decode(locked["copy"], validate=True))
     digest, offset = header(path, source, expected, locked["name"])
     witnesses, count, first, last = [], 0, None, None
     while offset < limit:
@@ -166,7 +239,8 @@ def data_file(path, locked, expected):
         length, messages, before, crc = struct.unpack("<IIII", head[4:])
         check(crc == zlib.crc32(seed + struct.pack("<q", offset) + head[:16]), path, offset, "a head of that checksum")
         check(before == digest, path, offset, f"digest {digest:08x} before")
-        check(offset + 20 + length + 48 <= limit, path, offset, "a batch within the valid length")
+        fits = 0 < length <= LONGEST_BODY and offset + 20 + length + 48 <= limit
+        check(fits, path, offset, "a batch within the valid length")
         body = source.at(offset + 20, length)
         at = offset + 20 + length
         trailer = source.at(at, 48)
@@ -234,6 +308,7 @@ def entries(path, base, body):
         elif kind == 2:
             yield 2, value
         else:
+            check(n % 4 == 0, path, base + at, "a lease set of whole numbers")
             yield 3, struct.unpack(f"<{n // 4}I", value)
         at += skip + n
 
@@ -246,7 +321,11 @@ class Segment:
 
     def __init__(self, path, number, place):
         self.path = path
-        self.file = open(path, "rb")
+        self.file = opened(path)
+        with sense(path):
+            self.begin(path, number, place)
+
+    def begin(self, path, number, place):
         head = self.at(0, 128)
         check(len(head) == 128 and head[:12] == b"CINCHSEG\1\0\x80\0", path, 0, "the header of a segment")
         crc, *fields = struct.unpack("<I16s16sqqqqq32sq", head[12:])
@@ -282,6 +361,10 @@ class Segment:
 
     def read(self):
         """Yields (timestamp, file name, position, payload, witnesses, number of trusted keys)."""
+        with sense(self.path):
+            yield from self.checked()
+
+    def checked(self):
         next_offset, before, buckets, total = 128, NONE, 0, 0
         left = []
         for kind, length, offset, time_ in self.blocks:
@@ -391,7 +474,7 @@ def trusted_key(store, number):
         text = read(path).decode("ascii", "replace").strip()
     except FileNotFoundError:
         raise Damaged(f"{path}: there is no key {number}, and a record names it") from None
-    check(re.fullmatch(r"[0-9a-fA-F]{64}", text), path, 0, "a public key in hexadecimal")
+    check(re.fullmatch("[0-9a-fA-F]{64}", text), path, 0, "a public key in hexadecimal")
     return bytes.fromhex(text)
 
 
@@ -450,6 +533,13 @@ def ed25519(key, message, signature):
 # Messages in order
 
 
+def allow_many_files():
+    """All files of a bucket are open at once, one for each of its writers."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 class Log:
     def __init__(self, store, name):
         self.settings = settings(store)
@@ -459,6 +549,7 @@ class Log:
         self.store = store
         self.keys = []
         self.known = {}
+        allow_many_files()
 
     def messages(self):
         """Yields (timestamp, file name, position, payload, names of leases) in the total order."""
@@ -466,20 +557,25 @@ class Log:
         while True:
             checkpoint = last_checkpoint(self.directory, self.id)
             try:
+                before = None
                 for message in self.all(checkpoint, last):
-                    if last is None or message[:3] > last:
-                        last = message[:3]
+                    key = message[:3]
+                    if before is not None and key <= before:
+                        raise Damaged(f"{self.directory}: {key} stands after {before}")
+                    before = key
+                    if last is None or key > last:  # else it was given before somebody retired what we read
+                        last = key
                         yield message
                 return
-            except (Damaged, FileNotFoundError):
-                # Retired under our hands: the order is the same in segments.
+            except (Damaged, OSError):
+                # Retired under our hands (on NFS that is ESTALE): the order is the same in segments.
                 if last_checkpoint(self.directory, self.id) == checkpoint:
                     raise
 
     def all(self, checkpoint, after):
         if checkpoint:
             yield from self.retired(checkpoint, after)
-        chain = list(records(self.directory, self.id, checkpoint))
+        chain = list(records(self.directory, self.id, checkpoint, self.width))
         if last_checkpoint(self.directory, self.id) != checkpoint:
             raise Damaged("records were retired")  # those read may be a sleeper's; begin again
         for record in chain:
@@ -515,6 +611,11 @@ class Log:
         check(digest == listed["lock"], path, 0, "SHA-256 " + listed["lock"])
         place = (self.settings["store"], self.id, start, width)
         check((lock["store"], lock["log"], lock["start"], lock["width"]) == place, path, 0, "the lock of this bucket")
+        name = ""
+        for f in lock["files"]:
+            typed(f, path, FIELDS["locked file"])
+            check(DATA_FILE.fullmatch(f["name"]) and f["name"] > name, path, 0, "names of data files, ascending")
+            name = f["name"]
         files = [
             self.named(f["name"], data_file(os.path.join(directory, f["name"]), f, place))
             for f in lock["files"]
@@ -566,6 +667,9 @@ def main(arguments):
     if len(places) != 2:
         print("usage: reader.py STORE LOG [--json]", file=sys.stderr)
         return 2
+    if sys.stdout is None:  # and the next file that is opened would get its number
+        print("standard output is closed", file=sys.stderr)
+        return 1
     out = sys.stdout.buffer
     try:
         for timestamp, name, position, payload, leases in Log(*places).messages():
@@ -582,13 +686,21 @@ def main(arguments):
                 out.write(f"{timestamp} {name} {position} ".encode() + payload + b"\n")
         out.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # else Python complains at its end
+        abandon(out)
         return 0  # the reader has had enough
     except (Damaged, OSError) as e:
-        out.flush()
+        abandon(out)
         print(e, file=sys.stderr)
         return 1
     return 0
+
+
+def abandon(out):
+    """Writes what can be written; what can't is forgotten, or Python would complain of it at its end."""
+    try:
+        out.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 if __name__ == "__main__":

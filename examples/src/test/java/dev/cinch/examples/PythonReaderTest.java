@@ -318,6 +318,92 @@ class PythonReaderTest {
   }
 
   @Test
+  void outputThatCannotBeWrittenIsOneLine() throws Exception {
+    generate();
+    for (String out : List.of(">&-", ">/dev/full")) {
+      Run run = run("bash", "-c", "python3 reader.py \"$0\" jobs --json " + out, store.toString());
+      assertEquals(1, run.exit(), run.err());
+      assertEquals(
+          1,
+          run.err().lines().filter(line -> !line.contains("has no valid witness")).count(),
+          run.err());
+    }
+  }
+
+  /** Puts another document in place of a record; all digests are right. */
+  private void rewrite(Path path, List<ClosedBucket> buckets) throws Exception {
+    var record = HorizonRecord.decode(Files.readAllBytes(path), path);
+    put(
+        path,
+        new HorizonRecord(
+                record.log(),
+                record.number(),
+                record.from(),
+                record.to(),
+                record.previous(),
+                record.trustedKeys(),
+                buckets,
+                record.closer(),
+                record.settledAt())
+            .encode());
+  }
+
+  @Test
+  void tellsBucketsThatARecordListsTwiceOrOutOfItsRange() throws Exception {
+    generate();
+    Path path = log.context().layout().record(1);
+    byte[] good = Files.readAllBytes(path);
+    var buckets = HorizonRecord.decode(good, path).buckets();
+    assertTrue(buckets.size() > 1);
+    long end = HorizonRecord.decode(good, path).to();
+    var twice = new ArrayList<>(buckets);
+    twice.add(1, buckets.get(0));
+    var swapped = new ArrayList<>(buckets);
+    swapped.set(0, buckets.get(1));
+    swapped.set(1, buckets.get(0));
+    var beyond = new ArrayList<>(buckets);
+    beyond.add(new ClosedBucket(end, buckets.get(0).lockDigest()));
+    for (var bad : List.of(twice, swapped, beyond)) {
+      rewrite(path, bad);
+      tells(path, "buckets of its range in order");
+      put(path, good);
+    }
+  }
+
+  /** The digests are right: whoever wrote it is wrong. */
+  @Test
+  void tellsNonsenseInOneLine() throws Exception {
+    LeaseStamp stamp =
+        AuditStore.stamp(s.sign(s.first("unit/1", s.clock.wallNanos() + 60 * SECOND)));
+    s.settle(log, AuditStore.append(s.writer(log), stamp, "one"));
+    Path recordPath = log.context().layout().record(1);
+    var listed = HorizonRecord.decode(Files.readAllBytes(recordPath), recordPath).buckets().get(0);
+    long width = log.context().store().settings().bucketWidthNanos();
+    Path lock = LogLayout.lock(log.context().layout().bucket(new Bucket(listed.start(), width)));
+    String text = Files.readString(lock);
+    String body = text.substring(text.indexOf('\n') + 1);
+    for (String bad :
+        List.of(
+            "[]",
+            body.replaceFirst("\"copy\" *: *\"", "\"copy\":\"*"),
+            body.replaceFirst("\"first\" *: *", "\"first\":1"),
+            body.replaceFirst("\"validLength\" *: *[0-9]+", "\"validLength\":99999999999999999999"),
+            body.replaceFirst("\"name\" *: *\"", "\"name\":\"../"),
+            body.replaceFirst("\"files\"", "\"other\""))) {
+      assertTrue(!bad.equals(body), bad);
+      byte[] bytes = bad.getBytes(StandardCharsets.UTF_8);
+      String head = "cinch lock 1 " + bytes.length + " " + Envelope.sha256(bytes) + "\n";
+      put(lock, (head + bad).getBytes(StandardCharsets.UTF_8));
+      String sha = Envelope.sha256(Files.readAllBytes(lock));
+      rewrite(recordPath, List.of(new ClosedBucket(listed.start(), sha)));
+      Run run = python();
+      assertEquals(1, run.exit(), bad);
+      assertEquals(1, run.err().lines().count(), run.err());
+      assertTrue(run.err().contains(lock.getParent() + "/"), run.err());
+    }
+  }
+
+  @Test
   void tellsATimestampThatIsNotInItsBucket() throws Exception {
     LeaseStamp stamp =
         AuditStore.stamp(s.sign(s.first("unit/1", s.clock.wallNanos() + 60 * SECOND)));
