@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+MOST_SECONDS = 600
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -22,10 +23,19 @@ class Referee:
 
     def judge(self, arguments):
         arguments = [sys.executable, os.path.join(HERE, "referee.py"), *arguments]
-        return subprocess.run(arguments, capture_output=True, text=True)
+        try:
+            return subprocess.run(arguments, capture_output=True, text=True, timeout=MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(arguments, 4, "", f"not done within {MOST_SECONDS} s")
+
+    def holders(self, log):
+        """Where a final look writes which runs wrote what under leases."""
+        return os.path.join(self.saved, f"holders-{log}")
 
     def look(self, log, final=False, cat=None):
         if not self.exists(os.path.join(self.store, "logs", log, "identity")):
+            if final:
+                self.fleet.violation(f"referee on {log}: the log has no identity")
             return
         looks = self.looks.setdefault(log, [])
         save = os.path.join(self.saved, f"look-{log}-{len(looks)}")
@@ -35,6 +45,7 @@ class Referee:
             arguments += ["--earlier", earlier]
         if final:
             arguments += ["--final"]
+            arguments += ["--holders", self.holders(log)]
         if cat:
             arguments += ["--cat", cat]
         done = self.judge(arguments)

@@ -8,6 +8,9 @@ docs/format.md. What writers were told stands in a directory, for each run of a 
     RUN.receipts  what "cinch append --json" printed; a last line that is cut off does not count
     RUN.exit      the exit code, if it ended by itself; no such file if it was killed
     RUN.leases    names of the leases that it wrote under, a line each; no such file: none
+    RUN.started, RUN.held, RUN.ended
+                  for leases.py, nanoseconds of one monotonic clock: just before it was started; when it was
+                  seen to have its leases, and to have ended, if it was; no such file: not known
 
 Names of runs have no dot. A run takes its leases once and not again after it lost them (as "cinch append" does),
 so under one name all messages of a run stand before or after all of another.
@@ -25,6 +28,9 @@ Counted as violations:
   changed     what an earlier look saw settled is not what this one begins with
   unlike      with --cat: what "cinch cat" printed has other bytes
   unsettled   with --final: a receipt says committed, and its time is not settled
+  misnumbered the receipts are not for the lines 1, 2, 3 and so on, each once, in this order
+  unsent      a receipt for a line that the run was not given
+  untold      the run ended with 0 and did not commit every line, or gave no receipt for one
 
 Numbers that are no violation: killed runs leave messages without verdict, which may be there or
 not; "early" are committed ones whose time is not settled yet; "overtaken" are messages of a run
@@ -40,14 +46,17 @@ import importlib.util
 import json
 import os
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NONE = -(1 << 63)
 MOST_TOLD = 20
+PAUSE = 0.5  # seconds before reading again: retiring goes on for a moment
 
 VIOLATIONS = (
-    "lost doubled ghosts moved aliens unreceipted unordered mixed mislabelled changed unlike unsettled".split()
-)
+    "lost doubled ghosts moved aliens unreceipted unordered mixed mislabelled changed unlike unsettled"
+    " misnumbered unsent untold"
+).split()
 
 
 def load_reader(path):
@@ -63,14 +72,19 @@ class Run:
     def __init__(self, directory, name):
         base = os.path.join(directory, name)
         self.name = name
+        # In this order, since it may be running: a line is sent before it has a receipt, and an end is the last of all.
+        self.code = number(base + ".exit")
+        self.ended = self.code is not None and self.code >= 0
+        self.told = [json.loads(line) for line in lines(base + ".receipts")]
+        self.receipts = {receipt["line"]: receipt for receipt in self.told}
         self.sent = lines(base + ".sent", whole=False)
         self.leases = sorted(line.decode() for line in lines(base + ".leases"))
-        exit_code = lines(base + ".exit")
-        self.ended = bool(exit_code) and int(exit_code[0]) >= 0
-        self.receipts = {}
-        for line in lines(base + ".receipts"):
-            receipt = json.loads(line)
-            self.receipts[receipt["line"]] = receipt
+        self.times = {what: number(f"{base}.{what}") for what in ("started", "held", "ended")}
+
+
+def number(path):
+    found = lines(path)
+    return int(found[0]) if found else None
 
 
 def lines(path, whole=True):
@@ -103,7 +117,7 @@ class Look:
         checkpoint = reader.last_checkpoint(opened.directory, opened.id)
         if checkpoint and (through is None or checkpoint["to"] <= through):
             self.to = checkpoint["to"]
-        for record in reader.records(opened.directory, opened.id, checkpoint):
+        for record in reader.records(opened.directory, opened.id, checkpoint, opened.width):
             if through is None or record["to"] <= through:
                 self.to = record["to"]
         for timestamp, file, position, payload, leases in cat(printed) if printed else opened.messages():
@@ -135,6 +149,7 @@ def look(reader, store, log, tries, printed, through):
             if attempt + 1 == tries:
                 raise
             print(f"reading again: {e}", file=sys.stderr)
+            time.sleep(PAUSE)
 
 
 class Judgement:
@@ -160,6 +175,7 @@ def judge(judgement, all_runs, seen, final):
         counts["sent"] += len(run.sent)
         counts["runs"] += 1
         counts["killed"] += not run.ended
+        in_turn(judgement, run)
     found = collections.defaultdict(list)
     for message in seen.messages:
         found[message[3]].append(message)
@@ -171,6 +187,22 @@ def judge(judgement, all_runs, seen, final):
     for payload, (run, number) in sent.items():
         receipt(judgement, run, number, payload, found.get(payload, []), seen.to, final)
     in_order(judgement, sent, seen.messages)
+
+
+def in_turn(judgement, run):
+    """Receipts come in the order of the lines, whatever the order of the messages is; a run that was killed gave the first ones."""
+    for line, told in enumerate(run.told, 1):
+        if told["line"] != line:
+            judgement.violation("misnumbered", f"{run.name}: receipt {line} is for line {told['line']}")
+            break
+    for told in run.told:
+        if not 0 < told["line"] <= len(run.sent):
+            judgement.violation("unsent", f"{run.name}: a receipt for line {told['line']} of {len(run.sent)}")
+    if run.code == 0:
+        for line in range(1, len(run.sent) + 1):
+            state = run.receipts[line]["state"] if line in run.receipts else "without a receipt"
+            if state != "committed":
+                judgement.violation("untold", f"{run.name} ended with 0, and line {line} of {len(run.sent)} is {state}")
 
 
 def receipt(judgement, run, number, payload, places, to, final):
@@ -229,6 +261,18 @@ def in_order(judgement, sent, messages):
             holder[name] = run.name
 
 
+def under_leases(all_runs, messages, log):
+    """For leases.py: each run that has messages under leases, with their timestamps and lines."""
+    sent = {payload: (run, line) for run in all_runs for line, payload in enumerate(run.sent, 1)}
+    found = {}
+    for message in messages:
+        run, line = sent.get(message[3], (None, 0))
+        if run and run.leases:
+            holder = {"run": run.name, "log": log, "leases": run.leases, "messages": [], **run.times}
+            found.setdefault(run.name, holder)["messages"].append([message[0], line])
+    return list(found.values())
+
+
 def show(payload):
     return repr(payload[:40])[1:] + (f"… ({len(payload)} bytes)" if len(payload) > 40 else "")
 
@@ -265,6 +309,7 @@ def main():
     parser.add_argument("--messages", metavar="FILE", help="take the messages from what \"cinch cat --format json\" printed")
     parser.add_argument("--through", type=int, metavar="NANOS", help="judge only what is settled through this time")
     parser.add_argument("--tries", type=int, default=5, help="how often to read while others close and retire; 5")
+    parser.add_argument("--holders", metavar="FILE", help="write there which runs wrote what under leases, for leases.py")
     parser.add_argument("--json", action="store_true", help="print the numbers as one JSON object")
     parser.add_argument("--reader", default=os.path.join(HERE, "..", "reader.py"), help="reads the format; ../reader.py")
     options = parser.parse_args()
@@ -278,7 +323,11 @@ def main():
     judgement.counts["settled"] = len(seen.messages)
     if options.sent:
         # After the look: whatever is seen was sent before, and no receipt may come for what a look did not see.
-        judge(judgement, runs(options.sent), seen, options.final)
+        all_runs = runs(options.sent)
+        judge(judgement, all_runs, seen, options.final)
+        if options.holders:
+            with open(options.holders, "w", encoding="utf-8") as f:
+                json.dump(under_leases(all_runs, seen.messages, options.log), f)
     else:
         in_order(judgement, {}, seen.messages)
     for path in options.earlier:

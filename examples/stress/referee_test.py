@@ -106,6 +106,57 @@ class RefereeTest(unittest.TestCase):
         self.case.messages.sort(key=lambda m: m["timestamp"])
         self.found("mixed")
 
+    def test_a_receipt_told_twice(self):
+        self.case.receipts["one"].insert(1, self.case.receipts["one"][0])
+        self.found("misnumbered")
+
+    def test_a_hole_in_the_receipts(self):
+        del self.case.receipts["two"][1], self.case.exits["two"]
+        self.found("misnumbered")
+
+    def test_receipts_in_another_order(self):
+        self.case.receipts["two"].reverse()
+        self.found("misnumbered")
+
+    def test_committed_and_then_rejected(self):
+        self.case.receipts["one"].append({"line": 2, "state": "rejected", "reason": "closed"})
+        self.case.messages.pop(1)
+        self.found("misnumbered")
+
+    def test_a_receipt_for_what_was_not_sent(self):
+        self.case.receipts["two"].append(dict(self.case.receipts["two"][2], line=4))
+        del self.case.exits["two"]
+        self.found("unsent")
+
+    def test_a_good_end_without_the_last_message(self):
+        self.case.receipts["two"].pop()
+        self.case.messages.pop()
+        self.found("untold")
+
+    def test_a_good_end_and_a_message_that_was_rejected(self):
+        self.case.receipts["two"][2] = {"line": 3, "state": "rejected", "reason": "closed"}
+        self.case.messages.pop()
+        self.found("untold")
+        self.case.exits["two"] = "3"
+        self.found()
+
+    def test_who_is_stopped_may_leave_lines(self):
+        self.case.receipts["two"].pop()
+        self.case.messages.pop()
+        self.case.exits["two"] = "143"
+        self.found()
+
+    def test_holders(self):
+        self.case.write("one.started", ["5"])
+        self.case.write("one.held", ["7"])
+        holders = self.case.path("holders")
+        self.found(arguments=["--holders", holders])
+        with open(holders, encoding="utf-8") as f:
+            one, two = json.load(f)
+        self.assertEqual(one, {"run": "one", "log": "jobs", "leases": ["job"], "started": 5, "held": 7, "ended": None,
+                               "messages": [[1000, 1], [1001, 2], [1002, 3]]})
+        self.assertEqual(two["messages"][0], [2000, 1])
+
     def test_mislabelled(self):
         self.case.messages[0]["leases"] = []
         self.found("mislabelled")
