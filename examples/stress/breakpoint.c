@@ -6,7 +6,14 @@
  *   late    SIGKILL after it; of a write, after half of its bytes
  *   stop    SIGSTOP before the call; whoever started the process continues it
  *   enospc, eio, eacces, edquot, erofs, eintr, estale
- *           the call fails so; a write writes half of its bytes first, which is as bad as a full disk gets
+ *           the call fails so; a write writes half of its bytes first, which is as bad as a full disk gets (but with
+ *           eintr nothing: no kernel says so after it wrote something)
+ *
+ * Counted are open, opendir, write, pwrite, writev, fsync, fdatasync, fchmod, close, link, unlink, mkdir, rmdir, chmod and
+ * lchown, and where what is asked for can come of it also looks: reads (read, pread; for stop, eio, estale, eintr) and
+ * attributes (stat, lstat, fstatat, statx; for stop, eio, estale, eacces). Who is killed before a look has changed no more
+ * than who is killed after the call before it. Not counted: attributes of open files, the entries that a listing gives
+ * after opendir, and paths relative to a descriptor.
  *
  * The name of the call and its path are then written to the file BREAK_NOTE. Without BREAK_DIR nothing is changed.
  * cc -shared -fPIC -O1 -o breakpoint.so breakpoint.c -ldl
@@ -24,7 +31,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define MAX_FDS 65536
@@ -37,6 +46,8 @@ static int at;
 static int error; /* 0: a signal */
 static int late;
 static int sig;
+static int reads; /* whether these looks are counted */
+static int attributes;
 static int note = -1;
 
 static ssize_t (*real_write)(int, const void *, size_t);
@@ -65,6 +76,9 @@ __attribute__((constructor)) static void start(void) {
   if (!strcmp(what, "late")) late = 1;
   for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
     if (!strcmp(what, errors[i].name)) error = errors[i].number;
+  int both = sig == SIGSTOP || error == EIO || error == ESTALE;
+  reads = both || error == EINTR;
+  attributes = both || error == EACCES;
   int (*real_open)(const char *, int, ...) = next("open");
   if (path) note = real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
@@ -81,6 +95,9 @@ static void tell(const char *call, const char *path) {
   if (note >= 0 && n > 0 && real_write(note, line, (size_t)n) < 0) abort();
 }
 
+/* To this thread: one to the process may be taken by another, while this one goes on with its call. */
+static void signal_here(int number) { syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number); }
+
 enum { PASS, AFTER, FAIL };
 
 /* What is to happen to this call: PASS, be killed AFTER it, or FAIL with errno set. */
@@ -92,13 +109,13 @@ static int meet(const char *call, const char *path) {
     return FAIL;
   }
   if (late) return AFTER;
-  kill(getpid(), sig);
+  signal_here(sig);
   while (sig == SIGKILL) pause();
   return PASS;
 }
 
 static void die(void) {
-  kill(getpid(), SIGKILL);
+  signal_here(SIGKILL);
   for (;;) pause();
 }
 
@@ -161,24 +178,53 @@ DIR *opendir(const char *path) {
   return result;
 }
 
+/* Writes the first half of what there is. */
+static ssize_t half_of_vector(ssize_t (*real)(int, const struct iovec *, int), int fd, const struct iovec *all, int n) {
+  struct iovec part[n > 0 ? n : 1];
+  size_t left = 0;
+  for (int i = 0; i < n; i++) left += all[i].iov_len;
+  left /= 2;
+  int used = 0;
+  for (; used < n && left > 0; used++) {
+    part[used] = all[used];
+    if (part[used].iov_len > left) part[used].iov_len = left;
+    left -= part[used].iov_len;
+  }
+  return used ? real(fd, part, used) : 0;
+}
+
 #define WRITE(NAME, PARAMETERS, ALL, HALF)                                \
   ssize_t NAME PARAMETERS {                                               \
     static ssize_t (*real) PARAMETERS;                                    \
     if (!real) real = next(#NAME);                                        \
     if (!is_ours(fd)) return real ALL;                                    \
     char buffer[PATH_MAX];                                                \
-    int fate = meet("write", path_of(fd, buffer, sizeof buffer));         \
+    int fate = meet(#NAME, path_of(fd, buffer, sizeof buffer));           \
     if (fate == PASS) return real ALL;                                    \
     int failure = errno;                                                  \
-    ssize_t unused = real HALF;                                           \
+    ssize_t unused = failure == EINTR ? 0 : HALF;                         \
     (void)unused;                                                         \
     if (fate == AFTER) die();                                             \
     errno = failure;                                                      \
     return -1;                                                            \
   }
-WRITE(write, (int fd, const void *data, size_t n), (fd, data, n), (fd, data, n / 2))
-WRITE(pwrite, (int fd, const void *data, size_t n, off_t o), (fd, data, n, o), (fd, data, n / 2, o))
-WRITE(pwrite64, (int fd, const void *data, size_t n, off64_t o), (fd, data, n, o), (fd, data, n / 2, o))
+WRITE(write, (int fd, const void *data, size_t n), (fd, data, n), real(fd, data, n / 2))
+WRITE(pwrite, (int fd, const void *data, size_t n, off_t o), (fd, data, n, o), real(fd, data, n / 2, o))
+WRITE(pwrite64, (int fd, const void *data, size_t n, off64_t o), (fd, data, n, o), real(fd, data, n / 2, o))
+WRITE(writev, (int fd, const struct iovec *all, int n), (fd, all, n), half_of_vector(real, fd, all, n))
+
+#define READ(NAME, PARAMETERS, ARGUMENTS)                                 \
+  ssize_t NAME PARAMETERS {                                               \
+    static ssize_t (*real) PARAMETERS;                                    \
+    if (!real) real = next(#NAME);                                        \
+    if (!reads || !is_ours(fd)) return real ARGUMENTS;                    \
+    char buffer[PATH_MAX];                                                \
+    if (meet(#NAME, path_of(fd, buffer, sizeof buffer)) == FAIL) return -1; \
+    return real ARGUMENTS;                                                \
+  }
+READ(read, (int fd, void *data, size_t n), (fd, data, n))
+READ(pread, (int fd, void *data, size_t n, off_t o), (fd, data, n, o))
+READ(pread64, (int fd, void *data, size_t n, off64_t o), (fd, data, n, o))
 
 #define ON_FILE(NAME, PARAMETERS, ARGUMENTS)                              \
   int NAME PARAMETERS {                                                   \
@@ -239,3 +285,15 @@ PATH_CALL(rmdir, (const char *path), (path), path)
 PATH_CALL(chmod, (const char *path, mode_t mode), (path, mode), path)
 PATH_CALL(fchmodat, (int fd, const char *path, mode_t mode, int flags), (fd, path, mode, flags), path)
 PATH_CALL(lchown, (const char *path, uid_t uid, gid_t gid), (path, uid, gid), path)
+
+#define LOOK(NAME, PARAMETERS, ARGUMENTS)                                 \
+  int NAME PARAMETERS {                                                   \
+    static int (*real) PARAMETERS;                                        \
+    if (!real) real = next(#NAME);                                        \
+    if (attributes && below(path) && meet(#NAME, path) == FAIL) return -1; \
+    return real ARGUMENTS;                                                \
+  }
+LOOK(stat64, (const char *path, struct stat64 *to), (path, to))
+LOOK(lstat64, (const char *path, struct stat64 *to), (path, to))
+LOOK(fstatat64, (int fd, const char *path, struct stat64 *to, int flags), (fd, path, to, flags))
+LOOK(statx, (int fd, const char *path, int flags, unsigned mask, struct statx *to), (fd, path, flags, mask, to))
