@@ -1,17 +1,21 @@
 """The processes of a run: started, fed, killed, stopped and continued."""
 import collections
+import contextlib
 import ctypes
 import os
 import random
-import re
 import signal
 import socket
 import subprocess
 import threading
 import time
 
+from endings import Endings
+from standing import Standing
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CINCH = os.path.join(ROOT, "cli", "bin", "cinch")
+JAR = os.path.join(ROOT, "cli", "target", "cinch.jar")
 JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 
 # Short, so that much is closed, fenced and retired in little time. A slow machine makes for
@@ -24,7 +28,6 @@ SETTLED_AFTER = 1.2  # seconds: a bucket and the grace
 LEASE = "2500ms"
 
 LIBC = ctypes.CDLL(None)
-NOISE = re.compile(r"^\s+at [\w.$/]+\(|^Caused by: |^Exception in thread", re.MULTILINE)
 
 
 def die_with_parent():
@@ -40,6 +43,11 @@ class User:
         if uid is not None:
             self.how.update(user=uid, group=gid, extra_groups=list(groups))
         self.uid, self.gid = uid, gid
+
+    def can(self, what, path):
+        """Whether a file can be read (-r) or run (-x)."""
+        options = {name: value for name, value in self.how.items() if name != "umask"}
+        return subprocess.run(["test", what, path], cwd="/", check=False, **options).returncode == 0
 
 
 GROUP = 30000
@@ -60,6 +68,7 @@ class Fleet:
 
     settings = SETTINGS
     lease = LEASE
+    patience = 600  # seconds: whatever takes longer hangs
 
     def __init__(self, place, users, work, rng):
         self.place = place
@@ -68,6 +77,7 @@ class Fleet:
         self.rng = rng
         self.counts = collections.Counter()
         self.violations = []
+        self.endings = Endings(self.violation)
         self.turn = 0
         self.children = []
         self.sent = os.path.join(work, "sent")
@@ -109,20 +119,25 @@ class Fleet:
             [CINCH, *arguments], cwd="/", env=variables, preexec_fn=die_with_parent, **user.how, **options
         )
         child.turn = turn
+        child.signalled = set()  # signals of ours that end a process
         child.arguments = arguments
         self.children.append(child)
         self.counts["processes"] += 1
         return child
 
     def closer(self):
-        """One that goes on; what it complains of is kept."""
-        with open(os.path.join(self.work, "closer.err"), "ab") as err:
-            return self.start("close", "--every", "300ms", "--trust-clock", stdout=subprocess.DEVNULL, stderr=err)
+        return Standing(self, "closer", "close", "--every", "300ms", "--trust-clock")
 
     def run(self, *arguments, **options):
         """Runs a command to its end: (exit code, output, complaints)."""
-        child = self.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-        out, err = child.communicate()
+        options.setdefault("stdout", subprocess.PIPE)
+        child = self.start(*arguments, stderr=subprocess.PIPE, **options)
+        try:
+            out, err = child.communicate(timeout=self.patience)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, err = child.communicate()
+            self.violation(f"{' '.join(arguments)}: hangs; killed after {self.patience} s: {err.decode('utf-8', 'replace')[:2000]}")
         self.children.remove(child)
         self.complaints(" ".join(arguments), child.returncode, err)
         return child.returncode, out, err.decode("utf-8", "replace")
@@ -134,12 +149,8 @@ class Fleet:
         return out
 
     def complaints(self, what, code, err):
-        """No command may find damage or print a stack trace, whatever happened to others."""
-        text = err if isinstance(err, str) else err.decode("utf-8", "replace")
-        if code == 1:
-            self.violation(f"{what}: exit code 1: {text.strip()[:2000]}")
-        elif NOISE.search(text):
-            self.violation(f"{what}: exit code {code}, a stack trace: {text.strip()[:2000]}")
+        """How a command ended and what it said; the first word of what names it."""
+        self.endings.judge(what, code, err if isinstance(err, str) else err.decode("utf-8", "replace"))
 
     def violation(self, text):
         self.violations.append(text)
@@ -150,6 +161,8 @@ class Fleet:
         if child.poll() is not None:
             return False
         child.send_signal(number)
+        if number in (signal.SIGKILL, signal.SIGTERM):
+            child.signalled.add(number)
         return True
 
     def end(self):
@@ -165,10 +178,12 @@ class Writer:
 
     ALPHABET = bytes(b for b in range(256) if b != 10)
 
-    def __init__(self, fleet, name, log, leases=(), pace=0.03, count=None, environment=None, turn=None, more=()):
+    def __init__(
+        self, fleet, name, log, leases=(), pace=0.03, count=None, environment=None, turn=None, more=(), large=0.004
+    ):
         self.fleet, self.name, self.log, self.leases = fleet, name, log, leases
         self.rng = random.Random(fleet.rng.getrandbits(64))
-        self.pace, self.left = pace, count
+        self.pace, self.left, self.large = pace, count, large
         directory = os.path.join(fleet.sent, log)
         os.makedirs(directory, exist_ok=True)
         self.base = os.path.join(directory, name)
@@ -179,7 +194,9 @@ class Writer:
             arguments += ["--server", fleet.server, "--lease-for", fleet.lease]
             with open(self.base + ".leases", "w", encoding="ascii") as f:
                 f.write("".join(f"{lease}\n" for lease in leases))
-        self.sent = open(self.base + ".sent", "wb", buffering=0)
+        self.held = False
+        self.note("started")
+        self.sent = open(self.base + ".sent", "wb")
         with open(self.base + ".receipts", "wb") as out, open(self.base + ".err", "wb") as err:
             self.child = fleet.start(
                 *arguments, stdin=subprocess.PIPE, stdout=out, stderr=err, environment=environment, turn=turn
@@ -201,25 +218,38 @@ class Writer:
                 for _ in range(burst):
                     number += 1
                     data += self.message(number) + b"\n"
-                self.sent.write(data)  # before it is handed over: what is in the store was sent
+                self.sent.write(data)
+                self.sent.flush()  # before it is handed over: what is in the store was sent
                 self.child.stdin.write(data)
                 self.child.stdin.flush()
                 time.sleep(self.pace * self.rng.random() * 2)
         except (BrokenPipeError, ValueError):
             pass  # it was killed, or ended
+        except OSError as e:
+            self.fleet.violation(f"{self.name}: what it is to be given can't be kept: {e}")
         finally:
-            self.sent.close()
-            try:
-                self.child.stdin.close()
-            except BrokenPipeError:
-                pass
+            for file in (self.sent, self.child.stdin):
+                with contextlib.suppress(OSError):
+                    file.close()
 
     def message(self, number):
         size = self.rng.choice((0, 5, 40, 40, 200, 1000))
-        if self.rng.random() < 0.004:
-            size = self.rng.randrange(16_000, 60_000)  # such a batch goes in two steps
+        if self.rng.random() < self.large:
+            size = self.rng.randrange(16_400, 60_000)  # such a batch goes in two steps
         filler = bytes(self.rng.choices(self.ALPHABET, k=size))
         return f"{self.log} {self.name} {number:06d} ".encode() + filler
+
+    def note(self, what):
+        """For leases.py: when something was so."""
+        with open(f"{self.base}.{what}", "w", encoding="ascii") as f:
+            f.write(f"{time.monotonic_ns()}\n")
+
+    def holds(self):
+        """Whether it has its leases, or had them: from its first receipt on."""
+        if not self.held and os.path.getsize(self.base + ".receipts"):
+            self.held = True
+            self.note("held")
+        return self.held
 
     def finish(self):
         """No more input: it is to end by itself."""
@@ -229,10 +259,13 @@ class Writer:
         code = self.child.poll()
         if code is None:
             return False
+        first = not os.path.exists(self.base + ".exit")
         with open(self.base + ".exit", "w", encoding="ascii") as f:
             f.write(f"{code}\n")
-        with open(self.base + ".err", encoding="utf-8", errors="replace") as f:
-            self.fleet.complaints(f"append {self.name}", code, f.read())
+        if first:
+            self.note("ended")
+            with open(self.base + ".err", encoding="utf-8", errors="replace") as f:
+                self.fleet.complaints(f"append {self.name}", code, f.read())
         if self.child in self.fleet.children:
             self.fleet.children.remove(self.child)
         self.feeder.join(5)

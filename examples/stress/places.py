@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -39,15 +40,20 @@ class Place:
         self.directories = directories
         self.small = small  # fills up, and is to
         self.undo = []
+        self.remains = None  # what holds the store when nothing is mounted any more, and how it is removed
+        self.erase = lambda: None
 
-    def close(self):
+    def close(self, keep=False):
+        """Undoes all; what remains is removed too, unless it is to be kept."""
+        if not keep:
+            self.undo.insert(0, self.erase)
         while self.undo:
             step = self.undo.pop()
             for attempt in range(20):
                 try:
                     step()
                     break
-                except OSError as e:
+                except (OSError, subprocess.SubprocessError) as e:
                     if attempt == 19:
                         print(f"not undone: {e}", flush=True)
                     time.sleep(0.25)
@@ -56,7 +62,7 @@ class Place:
 def given(work, directory):
     base = tempfile.mkdtemp(prefix="cinch-stress.", dir=directory)
     place = Place(work, [base])
-    place.undo.append(lambda: remove(base))
+    place.remains, place.erase = base, lambda: remove(base)
     return place
 
 
@@ -70,15 +76,19 @@ def remove(directory):
 
 def mounted(place, device, kind, target, *options):
     os.mkdir(target)
+    place.undo.append(lambda: unmount(target))
     command("mount", "-t", kind, *options, device, target)
-    place.undo.append(lambda: command("umount", target))
 
 
 def tmpfs(work, size="256m", small=False):
     need_root("mounting a tmpfs")
     target = os.path.join(work, "tmpfs")
     place = Place(work, [target], small)
-    mounted(place, "cinch-stress", "tmpfs", target, "-o", f"size={size}")
+    try:
+        mounted(place, "cinch-stress", "tmpfs", target, "-o", f"size={size}")
+    except BaseException:
+        place.close()
+        raise
     return place
 
 
@@ -89,13 +99,15 @@ def ext4(work, size=512 << 20, small=False):
     place = Place(work, [target], small)
     with open(image, "wb") as f:
         f.truncate(size)
-    place.undo.append(lambda: os.remove(image))
+    place.remains, place.erase = image, lambda: os.remove(image)
     try:
         command("mkfs.ext4", "-q", "-m", "0", image)
         mounted(place, image, "ext4", target, "-o", "loop")
-    except OSError as e:
+    except BaseException as e:
         place.close()
-        raise Skip(f"no ext4 image can be mounted here: {e}") from e
+        if isinstance(e, OSError):
+            raise Skip(f"no ext4 image can be mounted here: {e}") from e
+        raise
     return place
 
 
@@ -144,17 +156,21 @@ def gluster(work):
         )
     targets = [os.path.join(work, "mount1"), os.path.join(work, "mount2")]
     place = Place(work, targets)
-    command("ip", "address", "add", f"{GLUSTER_ADDRESS}/32", "dev", "lo")
-    place.undo.append(lambda: command("ip", "address", "delete", f"{GLUSTER_ADDRESS}/32", "dev", "lo"))
-    daemon = subprocess.Popen(
-        ["glusterd", "-N", "-f", volfile, "-l", os.path.join(work, "glusterd.log"), "-p", os.path.join(work, "glusterd.pid")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    place.remains = brick
+    try:
+        start_gluster(place, home, volfile, brick, targets)
+    except BaseException as e:  # also a signal: nothing of it may be left
+        place.close()
+        if isinstance(e, OSError):
+            raise Skip(f"no GlusterFS volume can be had here: {e}") from e
+        raise
+    return place
 
-    def end_daemon():
-        daemon.terminate()
-        daemon.wait()
+
+def start_gluster(place, home, volfile, brick, targets):
+    # One that a run left which was killed is ours as well.
+    command("ip", "address", "replace", f"{GLUSTER_ADDRESS}/32", "dev", "lo")
+    place.undo.append(lambda: command("ip", "address", "delete", f"{GLUSTER_ADDRESS}/32", "dev", "lo"))
 
     def end_bricks():
         """They outlive a glusterd that was killed together with this process."""
@@ -170,22 +186,36 @@ def gluster(work):
                 pass  # it has ended, as it should
 
     place.undo.append(end_bricks)
+    log, pid = os.path.join(place.work, "glusterd.log"), os.path.join(place.work, "glusterd.pid")
+    daemon = subprocess.Popen(
+        ["glusterd", "-N", "-f", volfile, "-l", log, "-p", pid], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+    def end_daemon():
+        daemon.terminate()
+        daemon.wait(60)
+
     place.undo.append(end_daemon)
-    try:
-        wait_until("glusterd", lambda: listens(GLUSTER_ADDRESS, 24007))
-        gluster_command("volume", "create", "cinch", f"{GLUSTER_ADDRESS}:{brick}", "force")
-        gluster_command("volume", "start", "cinch")
-        place.undo.append(lambda: gluster_command("volume", "stop", "cinch", "force"))
-        for target in targets:
-            os.mkdir(target)
-            log = target + ".log"
-            command("glusterfs", "-s", GLUSTER_ADDRESS, "--volfile-id", "cinch", "--acl", "-l", log, target)
-            place.undo.append(lambda t=target: command("umount", t))
-            wait_until(target, lambda t=target: mount_type(t) == "fuse.glusterfs")
-    except OSError as e:
-        place.close()
-        raise Skip(f"no GlusterFS volume can be had here: {e}") from e
-    return place
+    wait_until("glusterd", lambda: listens(GLUSTER_ADDRESS, 24007))
+    gluster_command("volume", "create", "cinch", f"{GLUSTER_ADDRESS}:{brick}", "force")
+    place.undo.append(lambda: stop_volume())
+    gluster_command("volume", "start", "cinch")
+    for target in targets:
+        os.mkdir(target)
+        place.undo.append(lambda t=target: unmount(t))
+        command("glusterfs", "-s", GLUSTER_ADDRESS, "--volfile-id", "cinch", "--acl", "-l", target + ".log", target)
+        wait_until(target, lambda t=target: mount_type(t) == "fuse.glusterfs")
+
+
+def stop_volume():
+    if "Status: Started" in command("gluster", "--mode=script", "volume", "info", "cinch"):
+        gluster_command("volume", "stop", "cinch", "force")
+
+
+def unmount(target):
+    """Also where a signal came before it was known whether it is mounted."""
+    if mount_type(target):
+        command("umount", target)
 
 
 def gluster_command(*arguments):
@@ -196,6 +226,19 @@ def mount_type(directory):
     with open("/proc/self/mounts", encoding="utf-8") as f:
         types = [line.split()[2] for line in f if line.split()[1] == directory]
     return types[-1] if types else None
+
+
+APART = "CINCH_STRESS_APART"  # set once this process has mounts of its own
+
+
+def apart(name):
+    """Goes on with mounts of its own, if it is to mount something and can: whoever kills it leaves none behind."""
+    mine = ["unshare", "--mount", "--propagation", "private"]
+    if name not in MAKERS or APART in os.environ or os.geteuid() != 0 or not shutil.which("unshare"):
+        return
+    if subprocess.run([*mine, "true"], capture_output=True, check=False).returncode == 0:
+        os.environ[APART] = "1"
+        os.execvp("unshare", [*mine, sys.executable, *sys.argv])
 
 
 MAKERS = {"tmpfs": tmpfs, "ext4": ext4, "full": full, "full-tmpfs": full_tmpfs, "gluster": gluster}

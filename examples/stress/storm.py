@@ -6,6 +6,10 @@ import subprocess
 import time
 
 import fleet as fleets
+import reads
+from endings import unasked
+from standing import Standing
+from takeovers import Takeovers
 
 SHARED = ("shared/a", "shared/b", "shared/c")
 ONE_SHOTS = (
@@ -14,10 +18,15 @@ ONE_SHOTS = (
     ("gc", "--retention", "2s", "--log", "retired"),
     ("gc", "--retention", "2s", "--log", "retired"),
     ("close", "--trust-clock"),
-    ("cat", "--log", "kept", "--live"),
+    ("cat", "--log", "kept", "--live", "--format", "json"),
+    ("cat", "--log", "retired", "--live", "--format", "json"),
+    ("cat", "--log", "kept"),
     ("cat", "--log", "retired"),
     ("verify",),
 )
+
+
+MOST_TOLD = 5  # of one read
 
 
 class Storm:
@@ -25,7 +34,9 @@ class Storm:
         self.fleet, self.referee, self.rng = fleet, referee, fleet.rng
         self.writers = {}
         self.runs = 0
-        self.closer = self.server = self.shot = self.shot_err = None
+        self.closer = self.server = self.shot = self.live = None
+        self.settled = reads.Settled(fleet.work)
+        self.takeovers = Takeovers(fleet)
         self.stopped = {}  # child: when to continue it
         self.filler = None
         self.fill_at = 0.0
@@ -35,10 +46,7 @@ class Storm:
         return sorted(self.ever)
 
     def serve(self):
-        self.server = self.fleet.start(
-            "serve", "--key", self.fleet.key, "--port", str(self.fleet.port), turn=0,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )
+        self.server = Standing(self.fleet, "server", "serve", "--key", self.fleet.key, "--port", str(self.fleet.port), turn=0)
 
     def rage(self, seconds, say):
         now = began = time.monotonic()
@@ -46,6 +54,7 @@ class Storm:
         while now < began + seconds:
             self.replace()
             self.weather(now)
+            self.takeovers.notice(self.writers.values(), self.logs())
             if self.fleet.place.small:
                 self.fill(now)
             if now > next_look:
@@ -65,26 +74,59 @@ class Storm:
         """Starts again whatever has ended."""
         for slot in range(3):
             writer = self.writers.get(slot)
-            if writer is None or writer.ended():
+            if writer is None or self.over(writer):
                 self.runs += 1
                 self.writers[slot] = self.writer(slot)
-        if self.closer is None or self.closer.poll() is not None:
+        if self.closer is None or self.closer.ended():
             self.closer = self.fleet.closer()
-        if self.server.poll() is not None:
+        if self.server.ended():
             self.serve()
         if self.shot is None or self.shot.poll() is not None:
             self.judge_shot()
-            path = os.path.join(self.fleet.work, "shot.err")
-            with open(path, "wb") as f:
-                self.shot = self.fleet.start(*self.rng.choice(ONE_SHOTS), stdout=subprocess.DEVNULL, stderr=f)
-            self.shot_err = path
+            self.shoot(self.rng.choice(ONE_SHOTS))
+
+    def over(self, writer):
+        if not writer.ended():
+            return False
+        if unasked(writer.child.returncode, writer.child.signalled):
+            self.fleet.violation(f"{writer.name} on {writer.log}: ended with {writer.child.returncode}, unasked")
+        return True
+
+    def shoot(self, arguments):
+        self.live = reads.Live(self.fleet.sent, arguments[2]) if "--live" in arguments else None
+        with open(self.shot_path("out"), "wb") as out, open(self.shot_path("err"), "wb") as err:
+            self.shot = self.fleet.start(*arguments, stdout=out, stderr=err)
+
+    def shot_path(self, what):
+        return os.path.join(self.fleet.work, "shot." + what)
 
     def judge_shot(self):
-        if self.shot is not None:
-            with open(self.shot_err, encoding="utf-8", errors="replace") as f:
-                self.fleet.complaints(" ".join(self.shot.arguments), self.shot.returncode, f.read())
-            if self.shot in self.fleet.children:
-                self.fleet.children.remove(self.shot)
+        if self.shot is None:
+            return
+        child, self.shot = self.shot, None
+        what, code = " ".join(child.arguments), child.returncode
+        with open(self.shot_path("err"), encoding="utf-8", errors="replace") as f:
+            self.fleet.complaints(what, code, f.read())
+        if unasked(code, child.signalled):
+            self.fleet.violation(f"{what}: ended with {code}, unasked")
+        if child in self.fleet.children:
+            self.fleet.children.remove(child)
+        if child.arguments[0] == "cat":
+            self.fleet.counts["reads"] += 1
+            self.judge_read(what, child.arguments[2], code)
+
+    def judge_read(self, what, log, code):
+        out = self.shot_path("out")
+        if self.live:
+            # Two mounts have two caches: only on one a read may lack nothing.
+            complete = code == 0 and len(self.fleet.place.directories) == 1
+            wrong = list(self.live.wrong(out, complete))
+        else:
+            wrong = list(self.settled.wrong(log, out))
+        for text in wrong[:MOST_TOLD]:
+            self.fleet.violation(f"{what}: {text}")
+        if wrong:
+            os.rename(out, f"{out}-{self.fleet.counts['reads']}")
 
     def writer(self, slot):
         leases = []
@@ -104,19 +146,21 @@ class Storm:
         draw = self.rng.random()
         if draw > 0.35:
             return
-        victims = [w.child for w in self.writers.values()] * 4 + [self.shot] * 3 + [self.closer]
+        victims = [w.child for w in self.writers.values()] * 4 + [self.shot] * 3 + [self.closer.child]
         if self.rng.random() < 0.05:  # seldom: after a start it grants nothing for the longest lease
-            victims = [self.server]
+            victims = [self.server.child]
         child = self.rng.choice(victims)
         if child in self.stopped:
             if draw < 0.05 and self.fleet.signal(child, signal.SIGKILL):  # while it is stopped
                 self.fleet.counts["kills"] += 1
                 del self.stopped[child]
             return
-        if draw < 0.17:
+        if draw < 0.08 and child.arguments[0] == "append":  # it finishes what it took, and gives its leases back
+            self.fleet.counts["stopped by SIGTERM"] += self.fleet.signal(child, signal.SIGTERM)
+        elif draw < 0.17:
             if self.fleet.signal(child, signal.SIGKILL):
                 self.fleet.counts["kills"] += 1
-                self.fleet.counts["server kills"] += child is self.server
+                self.fleet.counts["server kills"] += child is self.server.child
         elif self.fleet.signal(child, signal.SIGSTOP):
             self.fleet.counts["stops"] += 1
             self.stopped[child] = now + self.rng.choice((0.3, 1.5, 4, 8))
@@ -158,21 +202,34 @@ class Storm:
         end = time.monotonic() + 120
         waiting = list(self.writers.values())
         while waiting:
-            waiting = [w for w in waiting if not w.ended()]
+            waiting = [w for w in waiting if not self.over(w)]
             if time.monotonic() > end:
                 for writer in waiting:
                     writer.child.send_signal(signal.SIGQUIT)  # where its threads are, to its receipts
                     time.sleep(1)
                     self.fleet.violation(f"{writer.name} on {writer.log} does not end within 120 s")
-                    writer.child.kill()
+                    self.fleet.signal(writer.child, signal.SIGKILL)
                     writer.child.wait()
                 continue
-            if self.server.poll() is not None:
+            if self.server.ended():
                 self.serve()
+            self.takeovers.notice(self.writers.values(), self.logs())
             time.sleep(0.1)
-        for child in (self.shot, self.closer, self.server):
-            if child is not None:
-                if child is not self.shot:
-                    child.kill()
-                child.wait()
-        self.judge_shot()
+        if self.shot is not None:
+            try:
+                self.shot.wait(120)
+            except subprocess.TimeoutExpired:
+                self.fleet.violation(f"{' '.join(self.shot.arguments)}: does not end within 120 s")
+                self.fleet.signal(self.shot, signal.SIGKILL)
+                self.shot.wait()
+            self.judge_shot()
+        self.takeovers.end()
+        for standing in filter(None, (self.closer, self.server)):
+            standing.end()
+
+    def judge(self, cats, holders):
+        """What was seen on the way, against the last looks at all logs: what "cat" printed of each, and who held leases."""
+        for log, path in cats.items():
+            for text in self.settled.unlike(log, path):
+                self.fleet.violation(text)
+        self.takeovers.judge(holders)
