@@ -56,7 +56,7 @@ class Operations:
         if command in ("view", "gc"):
             needed = os.path.join(needed, "0000000")
         if command != "append" and command != "lease":
-            wait_until(f"{log}: {needed}", lambda: os.path.isdir(needed))
+            wait_until(f"{log}: {needed}", lambda: os.path.isdir(needed), HANGS)
         first, begun = 1 + self.fleet.rng.randrange(self.step), time.monotonic()
         self.met = 0
         try:

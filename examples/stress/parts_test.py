@@ -85,9 +85,9 @@ class EndingsTest(unittest.TestCase):
 class StandingTest(Temporary):
     """A closer, played by a shell."""
 
-    def told(self, script, kill):
+    def told(self, script, kill, small=False):
         told = []
-        one = fleet.Fleet(mock.Mock(directories=[self.directory]), "self", tempfile.mkdtemp(dir=self.directory), None)
+        one = fleet.Fleet(mock.Mock(directories=[self.directory], small=small), "self", tempfile.mkdtemp(dir=self.directory), None)
         one.violation = told.append
         with mock.patch.object(fleet, "CINCH", "/bin/sh"):
             process = standing.Standing(one, "closer", "-c", script)
@@ -108,12 +108,16 @@ class StandingTest(Temporary):
     def test_ends_by_itself(self):
         self.assertEqual(1, len(self.told("exit 0", False)))
         self.assertEqual(1, len(self.told("kill -9 $$", False)))
+        self.assertEqual(1, len(self.told("exit 4", False)))
+
+    def test_has_no_room(self):
+        self.assertEqual([], self.told("exit 4", False, small=True))
 
 
 class FleetTest(Temporary):
     def test_what_hangs(self):
         told = []
-        one = fleet.Fleet(mock.Mock(directories=[self.directory]), "self", self.directory, None)
+        one = fleet.Fleet(mock.Mock(directories=[self.directory], small=False), "self", self.directory, None)
         one.violation, one.patience = told.append, 0.2
         with mock.patch.object(fleet, "CINCH", "/bin/sh"):
             one.run("-c", "exec sleep 60")
@@ -172,6 +176,9 @@ class ReadsTest(Temporary):
 
     def test_live_of_what_was_rejected_before(self):
         self.assertEqual(1, len(self.live(self.receipt(1), "", self.message(5, 1))))
+
+    def test_live_of_what_was_committed_in_another_place(self):
+        self.assertEqual(1, len(self.live(self.receipt(1, 6), "", self.message(5, 1), complete=False)))
 
     def test_live_twice(self):
         self.assertEqual(1, len(self.live("", "", self.message(5, 1) * 2)))

@@ -58,8 +58,10 @@ class Live:
             if before and key <= before:
                 yield f"{run} line {line} at {key} after {before}"
             before = key
-            if told.pop((run, line), key) is None:
-                yield f"{run} line {line} at {key} had been rejected before the read began"
+            place = told.pop((run, line), key)
+            if place != key:  # what was sent again has one receipt, for the last time
+                verdict = f"committed at {place}" if place else "rejected"
+                yield f"{run} line {line} at {key} had been {verdict} before the read began"
         if complete:
             for (run, line), place in told.items():
                 if place:

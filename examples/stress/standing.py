@@ -5,6 +5,8 @@ import subprocess
 
 from endings import DAMAGE, NOISE, noise, unasked
 
+UNAVAILABLE = 4
+
 
 class Standing:
     def __init__(self, fleet, name, *arguments, **options):
@@ -29,8 +31,11 @@ class Standing:
         bad = noise(text, NOISE, DAMAGE)  # "close --every" says so and goes on
         if bad:
             self.fleet.violation(f"{self.name} says, see {self.path}: {bad}")
-        if not self.child.signalled or unasked(self.child.returncode, self.child.signalled):
-            self.fleet.violation(f"{self.name}: ended with {self.child.returncode}, unasked: {text.strip()[-2000:]}")
+        code = self.child.returncode
+        if self.fleet.place.small and code == UNAVAILABLE:
+            return  # a lease server can't start where there is no room
+        if not self.child.signalled or unasked(code, self.child.signalled):
+            self.fleet.violation(f"{self.name}: ended with {code}, unasked: {text.strip()[-2000:]}")
 
     def end(self):
         self.fleet.signal(self.child, signal.SIGCONT)

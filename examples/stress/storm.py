@@ -18,11 +18,13 @@ ONE_SHOTS = (
     ("gc", "--retention", "2s", "--log", "retired"),
     ("gc", "--retention", "2s", "--log", "retired"),
     ("close", "--trust-clock"),
+    ("verify",),
+)
+READS = (
     ("cat", "--log", "kept", "--live", "--format", "json"),
     ("cat", "--log", "retired", "--live", "--format", "json"),
     ("cat", "--log", "kept"),
     ("cat", "--log", "retired"),
-    ("verify",),
 )
 
 
@@ -33,7 +35,7 @@ class Storm:
     def __init__(self, fleet, referee):
         self.fleet, self.referee, self.rng = fleet, referee, fleet.rng
         self.writers = {}
-        self.runs = 0
+        self.runs = self.shots = 0
         self.closer = self.server = self.shot = self.live = None
         self.settled = reads.Settled(fleet.work)
         self.takeovers = Takeovers(fleet)
@@ -83,7 +85,8 @@ class Storm:
             self.serve()
         if self.shot is None or self.shot.poll() is not None:
             self.judge_shot()
-            self.shoot(self.rng.choice(ONE_SHOTS))
+            self.shots += 1
+            self.shoot(self.rng.choice(READS if self.shots % 2 else ONE_SHOTS))
 
     def over(self, writer):
         if not writer.ended():
