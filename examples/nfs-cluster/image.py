@@ -1,4 +1,4 @@
-"""What machines boot from: an initramfs with busybox, a few kernel modules, keys and ./init; and the server's disk."""
+"""What machines boot from: an initramfs with busybox, a few kernel modules, a key and ./init; and the server's disk."""
 import os
 import shutil
 import subprocess
@@ -6,28 +6,27 @@ import subprocess
 from places import command
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtiofs")
+MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtiofs", "overlay")
 DISK_BYTES = 4 << 30
 
 
 def keys(work):
     command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "cinch", "-f", os.path.join(work, "key"))
-    command("dropbearkey", "-t", "ed25519", "-f", os.path.join(work, "hostkey"))
 
 
-def initramfs(work, kernel):
+def initramfs(work, kernel, base, layer):
     tree = os.path.join(work, "initramfs")
     lab = os.path.join(tree, "lab")
     for directory in ("bin", "lab", "dev", "proc", "sys"):
         os.makedirs(os.path.join(tree, directory))
-    shutil.copy(shutil.which("busybox"), os.path.join(tree, "bin", "busybox"))
+    busybox = os.path.join(layer, "bin", "busybox")
+    shutil.copy(busybox if os.path.exists(busybox) else "/bin/busybox", os.path.join(tree, "bin", "busybox"))
     os.symlink("busybox", os.path.join(tree, "bin", "sh"))
     for target in (tree, lab):
         shutil.copy(os.path.join(HERE, "init"), os.path.join(target, "init"))
-    for name in ("key.pub", "hostkey"):
-        shutil.copy(os.path.join(work, name), lab)
+    shutil.copy(os.path.join(work, "key.pub"), lab)
     with open(os.path.join(lab, "modules"), "w", encoding="ascii") as f:
-        for path in modules(kernel):
+        for path in modules(kernel, base):
             shutil.copy(path, lab)
             f.write(os.path.basename(path) + "\n")
     packed = os.path.join(work, "initramfs.cpio")
@@ -38,11 +37,11 @@ def initramfs(work, kernel):
     return packed
 
 
-def modules(kernel):
+def modules(kernel, base):
     """Paths of the modules, each after those that it needs."""
     paths = []
     for module in MODULES:
-        for line in command("modprobe", "-S", kernel, "--show-depends", module).splitlines():
+        for line in command("modprobe", "-d", base, "-S", kernel, "--show-depends", module).splitlines():
             words = line.split()
             if words[0] == "insmod" and words[1] not in paths:
                 paths.append(words[1])

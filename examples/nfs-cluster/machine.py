@@ -22,6 +22,10 @@ def kvm():
     return bool(flags) and os.access("/dev/kvm", os.W_OK)
 
 
+class Slow(OSError):
+    """A machine that does not fail, but is not up in time."""
+
+
 class Machine:
     def __init__(self, name, number, lab):
         self.name, self.number, self.lab = name, number, lab
@@ -58,7 +62,7 @@ class Machine:
         arguments += ["-object", f"memory-backend-memfd,id=mem,size={memory}M,share=on", "-numa", "node,memdev=mem"]
         arguments += ["-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{self.path}.console"]
         arguments += ["-monitor", f"unix:{self.path}.monitor,server,nowait", "-device", "virtio-rng-pci"]
-        arguments += ["-kernel", f"/boot/vmlinuz-{self.lab.kernel}", "-initrd", self.lab.initramfs, "-append", line]
+        arguments += ["-kernel", f"{self.lab.base}/boot/vmlinuz-{self.lab.kernel}", "-initrd", self.lab.initramfs, "-append", line]
         arguments += ["-chardev", f"socket,id=fs,path={self.path}.sock", "-device", "vhost-user-fs-pci,chardev=fs,tag=root"]
         for i, bridge in enumerate("dc"):
             arguments += ["-netdev", f"tap,id={bridge},ifname={self.name}-{bridge},script=no,downscript=no"]
@@ -80,18 +84,22 @@ class Machine:
             console = self.console()
             if f"{self.name}: READY" in console:
                 break
-            late = time.monotonic() > end
-            if late or self.vm.poll() is not None or "FAILED" in console or "Kernel panic" in console:
-                how = f"is not up after {seconds} s" if late else "does not boot"
-                raise OSError(f"{self.name} {how}, and its console's end is: {console.strip()[-300:]}")
+            if time.monotonic() > end or not self.goes_on(console):
+                # What ended or failed is not slow, however late it is seen.
+                kind, how = (Slow, f"is not up after {seconds} s") if self.goes_on(console) else (OSError, "does not boot")
+                raise kind(f"{self.name} {how}, and its console's end is: {console.strip()[-300:]}")
             time.sleep(0.1)
         while not os.path.exists(self.path + ".ssh"):
             if self.link is None or self.link.poll() is not None:
                 self.link = self.child([*SSH, "-M", "-S", self.path + ".ssh", "-i", self.lab.key, "-N", self.address()], "ssh")
             if time.monotonic() > end:
-                raise OSError(f"{self.name}: no ssh, see {self.path}.ssh.log")
+                raise Slow(f"{self.name}: no ssh after {seconds} s, see {self.path}.ssh.log")
             time.sleep(0.2)
         self.right_clock()
+
+    def goes_on(self, console):
+        """Booting, so far."""
+        return self.vm.poll() is None and self.files.poll() is None and "FAILED" not in console and "Kernel panic" not in console
 
     def console(self):
         try:
@@ -136,24 +144,29 @@ class Machine:
     def suspend(self):
         """Its clocks stop too."""
         self.monitor("stop")
+        if b"VM status: paused" not in self.monitor("info status"):
+            raise OSError(f"{self.name} did not stand still")
 
     def resume(self):
         self.monitor("cont")
 
     def monitor(self, line):
+        """What QEMU answers."""
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(10)
             s.connect(self.path + ".monitor")
-            seen = b""
-            for sent in (None, line):
-                if sent:
-                    s.sendall(sent.encode() + b"\n")
-                count = seen.count(b"(qemu)") + 1
-                while seen.count(b"(qemu)") < count:
-                    part = s.recv(4096)
-                    if not part:
-                        return
-                    seen += part
+            self.prompt(s)
+            s.sendall(line.encode() + b"\n")
+            return self.prompt(s)
+
+    def prompt(self, s):
+        seen = b""
+        while b"(qemu)" not in seen:
+            part = s.recv(4096)
+            if not part:
+                raise OSError(f"{self.name}: QEMU's monitor ended, and said: {seen.decode('utf-8', 'replace')[-300:]}")
+            seen += part
+        return seen
 
     def cut_power(self):
         """The virtual machine is killed; so is what connects to it."""
