@@ -1,4 +1,4 @@
-"""Cinch's processes on the machines of a lab, and the referee."""
+"""Cinch's processes on the machines of a lab."""
 import os
 import shlex
 import shutil
@@ -6,17 +6,14 @@ import signal
 import subprocess
 
 import fleet as fleets
-import looks
-import referee
+import jar
+from background import Aggregator, Background
 from machine import kvm
 from places import wait_until
 
 
-JAR = os.path.join(fleets.ROOT, "cli", "target", "cinch.jar")
-READER = os.path.join(fleets.ROOT, "examples", "reader.py")
 JAVA = "/usr/bin/java -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto -Xlog:disable -Xlog:all=error:stderr -Xmx200m"
 EXPORT = "/mnt/disk/export/home"  # on the server
-COPY = "/mnt/disk/copy"  # there, too
 STORE = "/mnt/nfs/home/store"  # on clients
 KEY = "/tmp/cinch.key"
 PORT = 8470
@@ -43,6 +40,7 @@ class Cluster(fleets.Fleet):
         # Where all is emulated, what compiles costs more than it saves.
         self.java = [*shlex.split(JAVA), "-XX:TieredStopAtLevel=1" if kvm() else "-Xint"]
         self.classes = os.path.join(work, "cinch.jsa")
+        self.backgrounds, self.every = [], []  # those that go on, and all that ever were
 
     def store(self, mount=0):
         return STORE
@@ -53,7 +51,7 @@ class Cluster(fleets.Fleet):
 
     def prepare(self):
         """Begins to archive loaded classes, which halves the start of a process; the machines can boot meanwhile."""
-        shutil.copy(JAR, self.jar)
+        shutil.copy(jar.PATH, self.jar)
         os.chmod(self.jar, 0o644)
         warm = [*shlex.split(JAVA), f"-XX:ArchiveClassesAtExit={self.classes}", "-cp", self.jar, "dev.cinch.cli.Warmup"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -96,10 +94,41 @@ class Cluster(fleets.Fleet):
         self.counts["processes"] += 1
         return child
 
-    def background(self, name, *arguments, turn, stdout=subprocess.DEVNULL, **options):
+    def background(self, name, *arguments, turn, stdout=subprocess.DEVNULL, codes=None, **options):
         """One that goes on; what it complains of is kept."""
-        with open(os.path.join(self.work, f"{name}.err"), "ab") as err:
-            return self.start(*arguments, turn=turn, stdout=stdout, stderr=err, **options)
+        name += f"-{sum(b.name.rpartition('-')[0] == name for b in self.every) + 1}"
+        path = os.path.join(self.work, f"{name}.err")
+        with open(path, "wb") as err:
+            child = self.start(*arguments, turn=turn, stdout=stdout, stderr=err, **options)
+        made = Aggregator(self, name, child, path, codes) if codes else Background(self, name, child, path)
+        self.every.append(made)
+        self.backgrounds.append(made)
+        return child
+
+    def look_at_backgrounds(self):
+        """None should have ended."""
+        self.backgrounds = [b for b in self.backgrounds if not b.over()]
+
+    def judge_backgrounds(self, say):
+        """At the end."""
+        self.look_at_backgrounds()
+        for background in self.backgrounds:
+            said = background.judge()
+            if said:
+                say(said)
+
+    def fate(self, child):
+        """The exit code of a process that ended, or None. Negative: it was killed."""
+        code = child.poll()
+        if code != 255:
+            return code
+        # Of ssh: the connection broke, or a signal ended the process. Cinch itself has no such code.
+        try:
+            child.machine.run("true")
+        except (OSError, subprocess.SubprocessError) as e:
+            raise OSError(f"the connection to {child.machine.name} broke, which is the lab's failure: {e}") from e
+        child.returncode = -signal.SIGKILL
+        return child.returncode
 
     def serve(self):
         """Starts the lease service, which makes its key and has the store trust it."""
@@ -110,15 +139,17 @@ class Cluster(fleets.Fleet):
     def served(self):
         """Waits until it listens."""
         path = os.path.join(self.work, "serve.out")
-        wait_until(f"the lease service listens, see {self.work}/serve.err", lambda: os.path.getsize(path), 240)
+        wait_until(f"the lease service listens, see {self.work}/serve-1.err", lambda: os.path.getsize(path), 240)
 
     def look_after(self, turn):
         """What every machine of a site might run besides: a closer on the first two, an aggregator on the last; lean: one closer."""
         if turn < 2 and not (self.lean and turn == 0):
             self.background(f"closer{turn}", "close", "--every", "2s", "--trust-clock", turn=turn)
         if turn == len(self.lab.clients) - 1 and not self.lean:
-            loop = {"before": "while sleep 25; do", "after": "; done"}
-            self.background("view", "view", "build", "--wait", "0s", turn=turn, **loop)
+            loop = {"before": "while sleep 25; do", "after": " > /dev/null; echo $?; done"}
+            codes = os.path.join(self.work, "view.codes")
+            with open(codes, "wb") as out:
+                self.background("view", "view", "build", "--wait", "0s", turn=turn, stdout=out, codes=codes, **loop)
 
     def end(self):
         self.warm.kill()
@@ -127,50 +158,11 @@ class Cluster(fleets.Fleet):
 
     def lose(self, machine):
         """Everything that ran on it is gone."""
+        for background in [b for b in self.backgrounds if b.child.machine is machine]:
+            self.backgrounds.remove(background)
+            background.judge()
         for child in [c for c in self.children if c.machine is machine]:
             child.kill()
             child.wait()
             child.returncode = -signal.SIGKILL  # ssh may have said 255 by then, as if somebody had ended by himself
             self.children.remove(child)
-
-
-class Referee(looks.Referee):
-    """Judges a copy of what stands on the server's own disk, where no cache of NFS is."""
-
-    def __init__(self, cluster):
-        super().__init__(cluster)
-        self.store = os.path.join(cluster.work, "copy", "store")
-
-    def look(self, log, **options):
-        self.copy_all()
-        super().look(log, **options)
-
-    def settled(self, log):
-        """The time through which the log is settled on the server's disk."""
-        self.copy_all()
-        return referee.Look(referee.load_reader(READER), self.store, log).to
-
-    def cinch(self, *arguments):
-        """What a command on the copy prints; it runs here, where nothing is emulated."""
-        variables = dict(os.environ, CINCH_STORE=self.store)
-        words = [*shlex.split(JAVA), "-cp", self.fleet.jar, "dev.cinch.cli.Main", *arguments]
-        done = subprocess.run(words, env=variables, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        complaints = done.stderr.decode("utf-8", "replace").strip()
-        if done.returncode:
-            self.fleet.violation(f"{arguments[0]}, on a copy: exit code {done.returncode}: {complaints[:2000]}")
-        return done.stdout
-
-    def copy_all(self):
-        shutil.rmtree(os.path.dirname(self.store), ignore_errors=True)
-        os.mkdir(os.path.dirname(self.store))
-        # Records first: others go on meanwhile, but what a record lists stays as it is.
-        self.copy("--parents store/logs/*/horizon store/store.json", "store")
-        self.copy("store", "--exclude=store/logs/*/horizon store")
-
-    def copy(self, what, kept):
-        # cp waits for a client to give its delegation of a file back, where tar would say EAGAIN.
-        line = f"rm -rf {COPY} && mkdir {COPY} && cd {EXPORT} && cp -a {what} {COPY} 2>/dev/null; cd {COPY} && tar -cf - {kept} 2>/dev/null"
-        server = subprocess.Popen(self.fleet.lab.server.shell(line), stdout=subprocess.PIPE)
-        done = subprocess.run(["tar", "--warning=no-timestamp", "-xf", "-", "-C", os.path.dirname(self.store)], stdin=server.stdout, check=False)
-        if done.returncode or server.wait() not in (0, 1):  # 1: something changed or went while it was read
-            raise OSError(f"the store can't be copied from the server: exit code {server.returncode}")

@@ -8,6 +8,7 @@ class Fault:
     lapses = False
     reboots = False  # the first client: everything that ran there is gone
     stills = False  # nobody can append meanwhile
+    silences = slice(0)  # on which clients, the victim first, nothing can be committed meanwhile
 
     def __init__(self, name, cluster):
         self.name = name
@@ -25,6 +26,7 @@ class Partition(Fault):
     """Nothing gets from the server to the client or back. The lease service can be reached: the lease goes on."""
 
     directions = ("in", "out")
+    silences = slice(1)
 
     def inject(self):
         if "in" in self.directions:
@@ -64,6 +66,7 @@ class Freeze(Fault):
     """The client stands still past its lease; its clocks go on."""
 
     lapses = True
+    silences = slice(1)
 
     def inject(self):
         self.victim.freeze()
@@ -78,6 +81,7 @@ class Suspend(Fault):
     """The client stands still past its lease, and its clocks too. A while after it woke, its wall clock is set."""
 
     lapses = True
+    silences = slice(1)
 
     def inject(self):
         self.victim.suspend()
@@ -111,6 +115,9 @@ class ClockAhead(Fault):
         self.victim.move_clock(self.seconds)
 
     def heal(self):
+        off = self.victim.clock_ahead() - self.seconds
+        if abs(off) > 60:
+            raise OSError(f"its clock was not {self.seconds} s ahead, but {off:.0f} s more than that")
         self.victim.right_clock()
 
 
@@ -124,6 +131,7 @@ class Server(Fault):
     """The server loses power and is booted again."""
 
     stills = True
+    silences = slice(None)
 
     def inject(self):
         self.lab.server.cut_power()

@@ -179,7 +179,7 @@ class Measure:
             self.say(f"200 bytes forced, {name}: {float(done):.1f} ms, {per(before, calls(self.first), LOOPS)}")
 
     def late(self, how, number):
-        """A look at the prelock after a write that arrived when another client had long set it: 0 would be wrong."""
+        """A look at the prelock after a write that arrived when another client had long set it must see that."""
         name = f"late-{how.replace(' ', '-')}-{number}"
         child = self.python(LATE, f"{MOUNT}/{name}", how, stdin=subprocess.PIPE)
         child.stdout.readline()
@@ -202,6 +202,8 @@ class Measure:
             f"late write, file {how} the cut: {delegations.strip()} delegations; to set the prelock took {took:.1f} s; {size} bytes were"
             f" there then; {time.monotonic() - healed:.1f} s after the cut the write was through, and the prelock's size seen was {seen}"
         )
+        if seen != "1":
+            self.cluster.violation(f"{name}: the prelock's size seen was {seen or '(none: the writer ended)'}, and it is 1")
 
     def kept_open(self):
         """Files that one client keeps open, and what others do to them."""
