@@ -143,9 +143,10 @@ class Machine:
                 tries.append((after - before, float(there) - (before + after) / 2))
             return min(tries)[1]
         finally:
-            end.cancel()
-            child.kill()
+            # By itself: sessions that begin after one was killed are sometimes refused, and end with 255.
+            child.stdin.close()
             child.wait()
+            end.cancel()
 
     def move_clock(self, seconds):
         self.run("date", "-s", f"now {seconds:+.3f} seconds")
