@@ -1,4 +1,5 @@
 """Processes that are to go on until the run ends: lease service, closers, aggregator, readers."""
+from endings import DAMAGE, NOISE, noise
 
 
 class Background:
@@ -18,7 +19,9 @@ class Background:
     def judge(self):
         """What is no damage and no stack trace may be there; the last line is worth a look."""
         said = self.complaints()
-        self.cluster.complaints(self.name, None, said)
+        bad = noise(said, NOISE, DAMAGE)
+        if bad:
+            self.cluster.violation(f"{self.name} says, see {self.err}: {bad}")
         return f"{self.name} complained {said.count(chr(10)) + 1} times, at last: {said.splitlines()[-1]}" if said else None
 
     def complaints(self):
