@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.CorruptCacheFs;
-import dev.cinch.bag.fs.DelegatedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StaleListFs;
@@ -250,9 +250,9 @@ class CacheRulesTest {
   @Test
   void n2_aClosedDirectoryLooksOtherThanWhenItsLockWasLinked() throws Exception {
     append("one");
-    var shared = new DelegatedFs(rig.disk.view(Rig.ALICE)); // not of one kernel
+    var shared = new CoarseFs(rig.disk.view(Rig.ALICE), 20_000_000);
     Log log = rig.open(shared);
-    rig.settle(log); // by a clock that stands unless somebody sleeps
+    rig.settle(log); // within one tick, unless somebody sleeps
     long start = log.horizon().chain().read(1).record().buckets().get(0).start();
     Path bucket = log.context().layout().bucket(new Bucket(start, log.context().bucketWidth()));
     long linked = shared.status(LogLayout.lock(bucket)).changeTime();

@@ -79,7 +79,7 @@ final class VerifyCommand implements Callable<Integer> {
       }
     }
 
-    /** What would be an answer by itself is told at once: the whole may take hours. */
+    /** Damage is told at once: the whole may take hours. */
     private void print(String text, boolean atOnce) {
       try {
         out.line(Failure.oneLine(text));

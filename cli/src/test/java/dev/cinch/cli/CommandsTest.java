@@ -247,23 +247,6 @@ class CommandsTest {
     assertTrue(off.out().matches("(?s).*FAIL filesystem's clock \\+(599|600)\\..*"), off.out());
   }
 
-  /** A closer takes permissions away: what it has done is no reason to complain. */
-  @Test
-  void doctorNamesWhatCanNotBeClosedUnlessItIs() throws Exception {
-    Path store = Cinch.quickStore(temp);
-    Cinch cinch = Cinch.on(store);
-    cinch.feed("a\n", "append", "--log", "jobs").ended(0);
-    Path data =
-        everything(store).stream().filter(p -> p.toString().endsWith(".log")).findFirst().get();
-    Path foreign = data.resolveSibling("m9-00000000000000000000000000000000.log");
-    Files.createSymbolicLink(foreign, temp.resolve("nothing"));
-    Cinch.Ran open = cinch.run("doctor").ended(1);
-    assertTrue(open.out().contains("FAIL no access to " + foreign), open.out());
-    Files.createFile(data.resolveSibling("lock"));
-    Cinch.Ran closed = cinch.run("doctor").ended(0);
-    assertTrue(closed.out().contains("files not settled yet"), closed.out());
-  }
-
   private static List<Path> everything(Path place) throws IOException {
     try (var all = Files.walk(place)) {
       return all.sorted().toList();

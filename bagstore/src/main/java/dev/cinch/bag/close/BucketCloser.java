@@ -91,7 +91,7 @@ public final class BucketCloser {
         Optional<Closed> before = readIfKnown(bucket);
         if (before.isPresent()) {
           fs.forceDirectory(directory); // its closer may have stopped before it did
-          makeReadOnly(directory);
+          closeDirectory(directory);
           return before;
         }
         return Optional.of(attempt(bucket, directory));
@@ -134,7 +134,7 @@ public final class BucketCloser {
       Optional<Closed> now = read(bucket);
       if (now.isPresent()) {
         fs.forceDirectory(directory);
-        makeReadOnly(directory);
+        closeDirectory(directory);
       }
       return now;
     } catch (NoSuchFileException e) {
@@ -185,7 +185,7 @@ public final class BucketCloser {
       }
     }
     log.store().fresh().removeQuietly(temporary);
-    makeReadOnly(directory);
+    closeDirectory(directory);
     return truth;
   }
 
@@ -253,12 +253,12 @@ public final class BucketCloser {
   }
 
   /**
-   * Does so in a later tick of the server's clock than that in which the lock was linked. A client
-   * that looked just before the link would else believe for ever that there is none: its kernel
-   * goes by the directory's change time, and where nobody can make an entry that never changes
-   * again (rule N2).
+   * Makes it read-only in a later tick of the server's clock than that in which the lock was
+   * linked. A client that looked just before the link would else believe for ever that there is
+   * none: its kernel goes by the directory's change time, and where nobody can make an entry that
+   * never changes again (rule N2).
    */
-  private void makeReadOnly(Path directory) {
+  private void closeDirectory(Path directory) {
     int mode = settings.closedDirectoryMode();
     try {
       fs.chmod(directory, mode);
