@@ -110,8 +110,8 @@ public final class Store {
       throw new IllegalArgumentException(String.join("; ", problems));
     }
     StoreFs fs = withGroup(environment.fs(), settings);
-    var fresh = new Fresh(fs, environment.random());
     var layout = new StoreLayout(root);
+    var fresh = new Fresh(fs, environment.random(), null);
     boolean made = fresh.ensureDirectory(root, settings.directoryMode());
     List<String> names = fs.list(root);
     if (names.contains(StoreLayout.SETTINGS)) {
@@ -196,7 +196,7 @@ public final class Store {
           lost);
     }
     StoreFs fs = withGroup(environment.fs(), identity.settings());
-    var fresh = new Fresh(fs, environment.random());
+    var fresh = new Fresh(fs, environment.random(), root);
     var clock = new FsClock(fs, fresh, layout.clock(), identity.settings().directoryMode());
     return new Store(
         new StoreContext(
@@ -232,12 +232,12 @@ public final class Store {
 
   /** As {@link #logs}, past every cache. */
   public List<LogName> freshLogs() throws IOException {
-    return names(context.fresh().list(context.layout().logs(), context.fileMode()));
+    return names(context.fresh().list(context.layout().logs()));
   }
 
   /** As {@link #freshLogs} where this user may create files in the store, else as {@link #logs}. */
   public List<LogName> permittedLogs() throws IOException {
-    return names(context.fresh().listAsPermitted(context.layout().logs(), context.fileMode()));
+    return names(context.fresh().listAsPermitted(context.layout().logs()));
   }
 
   private static List<LogName> names(List<String> entries) {
@@ -282,7 +282,7 @@ public final class Store {
       if (!permittedLogs().contains(layout.name())) {
         throw e;
       }
-      List<String> unused = context.fresh().listAsPermitted(layout.root(), context.fileMode());
+      List<String> unused = context.fresh().listAsPermitted(layout.root());
       return readIdentity(layout);
     }
   }
@@ -317,11 +317,11 @@ public final class Store {
 
   /** Fences rest on this, so the listings must not come from a cache (rules N2 and N3). */
   private boolean isWhole(LogLayout layout) throws IOException {
-    List<String> entries = context.fresh().listAsPermitted(layout.root(), context.fileMode());
+    List<String> entries = context.fresh().listAsPermitted(layout.root());
     return entries.contains(String.valueOf(layout.identity().getFileName()))
         // Buckets are made after the identity: it was lost, which must be told.
         || (entries.contains(String.valueOf(layout.buckets().getFileName()))
-            && !context.fresh().listAsPermitted(layout.buckets(), context.fileMode()).stream()
+            && !context.fresh().listAsPermitted(layout.buckets()).stream()
                 .allMatch(LogLayout::isTemporary));
   }
 
@@ -374,7 +374,7 @@ public final class Store {
   /** Who links the first record of a log has forced its identity, so it was there. */
   private boolean holdsRecords(LogLayout layout) throws IOException {
     try {
-      return !context.fresh().listAsPermitted(layout.records(), context.fileMode()).stream()
+      return !context.fresh().listAsPermitted(layout.records()).stream()
           .allMatch(LogLayout::isTemporary);
     } catch (NoSuchFileException e) {
       return false;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.DelegatedFs;
 import dev.cinch.bag.fs.FaultyFs;
@@ -32,6 +33,7 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -138,7 +140,7 @@ class FsRulesTest {
   void n2_anEntryOfOnesOwnIsMadeThoughTheRequestSentTwiceSaysThatItExists() throws Exception {
     var repeats = new RepeatingFs(rig.disk.view(Rig.BOB));
     Path logs = bob().context().store().layout().logs();
-    assertEquals(List.of(Rig.JOBS.value()), new Fresh(repeats).list(logs, 0664));
+    assertEquals(List.of(Rig.JOBS.value()), new Fresh(repeats).list(logs));
   }
 
   @Test
@@ -213,13 +215,58 @@ class FsRulesTest {
     ledger.check(Ledger.settled(log));
   }
 
+  /** The name, its directory, and the one above: nothing else changes in any of them. */
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2})
+  void n3_aNoIsNotBelievedAfterAListingAlone(int above) throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(alice());
+    var coarse = new NegativeFs(rig.disk.view(Rig.BOB), true);
+    Log log = rig.open(coarse);
+    Path thoughtMissing = log.context().layout().record(1);
+    for (int i = 0; i < above; i++) {
+      thoughtMissing = parent(thoughtMissing);
+    }
+    coarse.forget(thoughtMissing);
+    assertTrue(log.context().store().fresh().exists(log.context().layout().record(1)));
+    coarse.forget(thoughtMissing);
+    ledger.check(Ledger.settled(log));
+  }
+
+  /** A full disk, say: reading goes on by the listing. */
+  @Test
+  void n3_whereNoEntryCanBeMadeTheListingMustDo() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(alice());
+    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    var full = new FaultyFs(negative);
+    Log log = rig.open(full);
+    negative.forget(log.context().layout().record(1));
+    full.before(
+        op -> {
+          if (op.kind() == Kind.CREATE) {
+            throw new FileSystemException(op.path().toString(), null, "No space left on device");
+          }
+        });
+    assertTrue(log.context().store().fresh().exists(log.context().layout().record(1)));
+  }
+
+  @Test
+  void n3_whatIsNotKnownToBeAStoreIsNotWrittenTo() throws Exception {
+    Path empty = rig.root.resolveSibling("empty");
+    rig.disk.view(0).mkdir(empty, 0777);
+    var fs = new FaultyFs(new CoarseFs(rig.disk.view(Rig.BOB), 1));
+    assertThrows(NotAStoreException.class, () -> Store.open(empty, rig.environment(fs, rig.time)));
+    assertTrue(fs.trace().stream().noneMatch(op -> op.kind() == Kind.CREATE));
+  }
+
   @Test
   void n3_aDirectoryBelowOneThatIsThoughtMissingIsListed() throws Exception {
     Path file = file(ledger.append(alice().writer(Durability.SYNC), "one"));
     Path bucket = parent(file);
     var negative = new NegativeFs(rig.disk.view(Rig.BOB));
     negative.forget(parent(parent(bucket)));
-    List<String> names = new Fresh(negative).list(bucket, 0644);
+    List<String> names = new Fresh(negative).list(bucket);
     assertTrue(names.contains(String.valueOf(file.getFileName())), names.toString());
   }
 
@@ -230,7 +277,7 @@ class FsRulesTest {
     var fresh = new Fresh(rig.disk.view(Rig.BOB));
     Path absent = closed.resolve("absent");
     assertThrows(NoSuchFileException.class, () -> fresh.read(absent.resolve("file")));
-    assertThrows(NoSuchFileException.class, () -> fresh.list(absent, 0644));
+    assertThrows(NoSuchFileException.class, () -> fresh.list(absent));
   }
 
   private static Path parent(Path path) {

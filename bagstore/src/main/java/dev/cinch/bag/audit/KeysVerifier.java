@@ -49,7 +49,7 @@ final class KeysVerifier {
   /** The first {@code count}, or all there are now if that is fewer. */
   TrustedKeys first(int count) throws IOException {
     if (count > keys.size()) {
-      look(directory -> store.fresh().listAsPermitted(directory, store.fileMode()));
+      look(directory -> store.fresh().listAsPermitted(directory));
     }
     return all().first(Math.min(count, keys.size()));
   }

@@ -132,9 +132,7 @@ final class SegmentsVerifier {
   /** Past caches, if this user may make an entry: for who would call something damaged else. */
   private List<String> freshList(Path directory) throws IOException {
     try {
-      return log.store().fresh().listAsPermitted(directory, log.store().fileMode()).stream()
-          .sorted()
-          .toList();
+      return log.store().fresh().listAsPermitted(directory).stream().sorted().toList();
     } catch (NoSuchFileException e) {
       return List.of();
     }

@@ -88,7 +88,7 @@ public final class BucketCloser {
     while (true) {
       boolean expired = log.store().time().monotonicNanos() - deadline >= 0;
       try {
-        Optional<Closed> before = readIfKnown(bucket);
+        Optional<Closed> before = readIfKnown(bucket); // else closed once more, to the same end
         if (before.isPresent()) {
           fs.forceDirectory(directory); // its closer may have stopped before it did
           closeDirectory(directory);
@@ -137,8 +137,10 @@ public final class BucketCloser {
         closeDirectory(directory);
       }
       return now;
-    } catch (NoSuchFileException e) {
-      return Optional.empty(); // with all around it
+    } catch (IOException e) {
+      // Missing with all around it, or stale: retired meanwhile. If not, the next try says it.
+      LOG.debug("{}: {}", directory, e.toString());
+      return Optional.empty();
     }
   }
 
@@ -259,19 +261,27 @@ public final class BucketCloser {
    * never changes again (rule N2).
    */
   private void closeDirectory(Path directory) {
-    int mode = settings.closedDirectoryMode();
+    makeReadOnly(directory, settings.closedDirectoryMode());
     try {
-      fs.chmod(directory, mode);
       for (long pause = SHORTEST_TICK_NANOS;
           pause <= LONGEST_TICK_NANOS && !fs.isLocal(directory) && isOfItsTick(directory);
           pause *= 2) {
         log.store().time().sleepNanos(pause);
-        fs.chmod(directory, mode);
+        changeDirectory(directory);
       }
     } catch (IOException e) {
-      LOG.debug("{}: left writable: {}", directory, e.toString());
+      LOG.debug("{}: left as it was: {}", directory, e.toString());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the bucket is closed all the same
+    }
+  }
+
+  /** Where its mode is another user's to set, by an entry of one's own. */
+  private void changeDirectory(Path directory) throws IOException {
+    try {
+      fs.chmod(directory, settings.closedDirectoryMode());
+    } catch (IOException e) {
+      log.store().fresh().change(directory);
     }
   }
 
@@ -289,10 +299,8 @@ public final class BucketCloser {
     }
   }
 
-  /**
-   * As {@link #read}; a "no" may be old, and then the bucket is closed once more, to the same end.
-   */
-  private Optional<Closed> readIfKnown(Bucket bucket) throws IOException {
+  /** As {@link #read}, in fewer calls where there is none; but a "no" may be old. */
+  public Optional<Closed> readIfKnown(Bucket bucket) throws IOException {
     try {
       fs.read(LogLayout.lock(log.layout().bucket(bucket))).close();
       return read(bucket);
@@ -318,10 +326,9 @@ public final class BucketCloser {
 
   /**
    * As {@link #read}, of a bucket that a record lists, so that its lock is there unless it was lost
-   * or retired. A "no" is not believed before an entry of one's own (rule N2): this machine's
-   * kernel may not know of a link that it gave up itself, or a killed process asked for, for as
-   * long as the directory is delegated to it. In a closed directory nobody can make one; there a
-   * "no" that may be old is not believed until every cache has expired.
+   * or retired. A "no" that may be old is not believed until every cache has expired: in a closed
+   * directory nobody can make an entry of one's own, which else ends what this machine's kernel
+   * believes (rules N2, N3).
    *
    * @return empty if there is none: the caller decides between lost and retired
    */
@@ -329,9 +336,6 @@ public final class BucketCloser {
     TimeSource time = log.store().time();
     long deadline = time.monotonicNanos() + CACHE_EXPIRY_NANOS;
     Optional<Closed> closed = read(bucket);
-    if (closed.isEmpty() && !isRetired(bucket)) {
-      closed = readPastCache(bucket);
-    }
     boolean expired = false; // before the last look: a pause in that proves nothing
     while (closed.isEmpty() && !expired && !isRetired(bucket)) {
       expired = time.monotonicNanos() - deadline >= 0 || !mayBeUnseen(bucket);
@@ -339,7 +343,7 @@ public final class BucketCloser {
         LOG.info("{} has no lock; trying again until caches have expired", bucket);
         log.store().awaitCaches(bucket);
       }
-      closed = readPastCache(bucket);
+      closed = read(bucket);
     }
     return closed;
   }
@@ -347,16 +351,6 @@ public final class BucketCloser {
   private boolean isRetired(Bucket bucket) throws IOException {
     Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
     return checkpoint.isPresent() && checkpoint.get().to() >= bucket.end();
-  }
-
-  private Optional<Closed> readPastCache(Bucket bucket) throws IOException {
-    try {
-      List<String> unused =
-          log.store().fresh().listAsPermitted(log.layout().bucket(bucket), settings.fileMode());
-    } catch (NoSuchFileException e) {
-      return Optional.empty();
-    }
-    return read(bucket);
   }
 
   /** Whether a bucket's directory changed so lately that a cache may not know what is in it. */

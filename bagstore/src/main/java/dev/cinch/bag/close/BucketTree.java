@@ -57,7 +57,7 @@ final class BucketTree {
   }
 
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    List<String> names = log.store().fresh().list(directory, log.store().fileMode());
+    List<String> names = log.store().fresh().list(directory);
     log.store().fs().forceDirectory(directory); // a record must not outlive what it lists
     return names.stream()
         .map(TimeName::parse)

@@ -201,7 +201,7 @@ public final class HorizonAdvance {
    */
   private int countKeys() throws IOException {
     Path keys = log.store().layout().keys();
-    List<String> names = log.store().fresh().list(keys, log.store().fileMode());
+    List<String> names = log.store().fresh().list(keys);
     // After the listing: a record that names a key may not outlive it, whoever added that.
     log.store().fs().forceDirectory(keys);
     return (int) names.stream().filter(name -> Numbered.parse(name).isPresent()).count();
@@ -288,7 +288,7 @@ public final class HorizonAdvance {
    * Intents first: see the model.
    */
   public boolean marked(Bucket bucket) throws IOException {
-    for (String name : log.store().fresh().list(log.layout().intents(), log.store().fileMode())) {
+    for (String name : log.store().fresh().list(log.layout().intents())) {
       OptionalLong reach = LogLayout.intentReach(name);
       if (reach.isPresent() && reach.getAsLong() > bucket.start()) {
         return true;

@@ -41,7 +41,7 @@ public final class HorizonChain {
    * (rule H3).
    */
   public Optional<Link> freshTip() throws IOException {
-    return tip(directory -> log.store().fresh().list(directory, log.store().fileMode()));
+    return tip(directory -> log.store().fresh().list(directory));
   }
 
   /** The last record as far as this machine knows: may be old, never wrong. */
@@ -58,7 +58,7 @@ public final class HorizonChain {
   }
 
   private List<String> listAsPermitted(Path directory) throws IOException {
-    return log.store().fresh().listAsPermitted(directory, log.store().fileMode());
+    return log.store().fresh().listAsPermitted(directory);
   }
 
   private interface Lister {

@@ -14,6 +14,7 @@ import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.security.SecureRandom;
 import java.util.List;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The idioms that see past a network filesystem's caches (rules N2, N3). Thread-safe.
@@ -29,19 +30,27 @@ public final class Fresh {
 
   private static final RandomGenerator RANDOM = new SecureRandom();
 
+  /** Of an entry that is made to be removed: nobody reads it. */
+  private static final int ENTRY_MODE = 0600;
+
   private final StoreFs fs;
   private final RandomGenerator random;
+  private final @Nullable Path store;
 
+  /** For what is not known to be a store: to look at a file never makes an entry of its own. */
   public Fresh(StoreFs fs) {
-    this(fs, RANDOM);
+    this(fs, RANDOM, null);
   }
 
   /**
    * @param random draws temporary names; thread-safe
+   * @param store the directory in which and below which to look at a file may make an entry; null:
+   *     nowhere
    */
-  public Fresh(StoreFs fs, RandomGenerator random) {
+  public Fresh(StoreFs fs, RandomGenerator random, @Nullable Path store) {
     this.fs = fs;
     this.random = random;
+    this.store = store;
   }
 
   /** A name that nobody else uses, for a temporary file or directory. */
@@ -56,15 +65,26 @@ public final class Fresh {
    * @throws java.nio.file.AccessDeniedException where this process may not create entries, as in a
    *     closed bucket
    */
-  public List<String> list(Path directory, int mode) throws IOException {
-    touch(directory, mode);
+  public List<String> list(Path directory) throws IOException {
+    try {
+      change(directory);
+    } catch (NoSuchFileException e) {
+      renew(directory);
+      change(directory);
+    }
     return fs.list(directory);
   }
 
-  private void touch(Path directory, int mode) throws IOException {
+  /**
+   * Makes and removes an entry of its own, so that the directory's change time is another and every
+   * client's cache of it is old.
+   *
+   * @throws java.nio.file.AccessDeniedException where this process may not create entries
+   */
+  public void change(Path directory) throws IOException {
     Path entry = temporary(directory);
     try {
-      look(entry, () -> fs.create(entry, mode)).close();
+      fs.create(entry, ENTRY_MODE).close();
     } catch (FileAlreadyExistsException e) {
       // The answer to our own request, sent twice: nobody else draws the name, and it was made.
     }
@@ -77,9 +97,9 @@ public final class Fresh {
    * old answer is not a wrong one; never for what a writer, a closer or the next holder of a lease
    * decides by.
    */
-  public List<String> listAsPermitted(Path directory, int mode) throws IOException {
+  public List<String> listAsPermitted(Path directory) throws IOException {
     try {
-      return list(directory, mode);
+      return list(directory);
     } catch (UserPrincipalNotFoundException e) {
       return fs.list(directory);
     } catch (FileSystemException e) {
@@ -91,7 +111,8 @@ public final class Fresh {
   }
 
   /**
-   * Opens for reading; before it believes that the name is missing it lists the parent (rule N3).
+   * Opens for reading; before it believes that the name is missing it looks into the parent as it
+   * is on the server now (rule N3).
    */
   public StoreFile read(Path file) throws IOException {
     return look(file, () -> fs.read(file));
@@ -108,12 +129,12 @@ public final class Fresh {
     return look(file, () -> fs.readUncached(file));
   }
 
-  /** As {@link StoreFs#freshStatus}, and lists the parent as {@link #read} does. */
+  /** As {@link StoreFs#freshStatus}, and believes a "no" as {@link #read} does. */
   public FileStatus status(Path file) throws IOException {
     return look(file, () -> fs.freshStatus(file));
   }
 
-  /** Whether a name is there; believes that it is missing only after a listing (rule N3). */
+  /** Whether a name is there; believes a "no" as {@link #read} does. */
   public boolean exists(Path file) throws IOException {
     try {
       FileStatus unused = status(file);
@@ -229,36 +250,50 @@ public final class Fresh {
     T at() throws IOException;
   }
 
-  /** Believes that something is missing only after a listing (rule N3). */
+  /** Believes that something is missing only after its directory was renewed (rule N3). */
   private <T> T look(Path file, Look<T> look) throws IOException {
     try {
       return look.at();
     } catch (NoSuchFileException e) {
-      listAbove(file);
+      renew(parent(file));
       return look.at();
     }
   }
 
   /**
-   * Lists the parent, and if that is missing too, what is above it: nothing is found below a
+   * Lists a directory, and if that is missing what is above it first: nothing is found below a
    * directory that this machine's cache has as missing.
    */
-  private void listAbove(Path file) throws IOException {
-    Path directory = parent(file);
-    List<String> unused;
+  private void renew(Path directory) throws IOException {
     try {
-      unused = fs.list(directory);
+      listChanged(directory);
     } catch (NoSuchFileException e) {
-      if (directory.getParent() == null) {
+      Path above = directory.getParent();
+      if (above == null) {
         throw e;
       }
       try {
-        listAbove(directory);
+        renew(above);
       } catch (AccessDeniedException denied) {
         throw e; // who may not list what is above must believe it
       }
-      unused = fs.list(directory);
+      listChanged(directory);
     }
+  }
+
+  /**
+   * Lists a directory of the store, where it can after an entry of its own: a listing alone may
+   * come from a cache, and then it does not end what is believed to be missing either.
+   */
+  private void listChanged(Path directory) throws IOException {
+    if (store != null && directory.startsWith(store) && !fs.isLocal(directory)) {
+      try {
+        change(directory);
+      } catch (IOException e) {
+        // Not permitted, or no room: then the listing must do.
+      }
+    }
+    List<String> unused = fs.list(directory);
   }
 
   private static Path parent(Path file) {

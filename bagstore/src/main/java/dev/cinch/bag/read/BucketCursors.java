@@ -70,27 +70,25 @@ final class BucketCursors {
 
   /** Looks what there is of a bucket that is not settled, and opens nothing yet. */
   Found find(Bucket bucket) throws IOException {
-    Optional<BucketLock> lock = lock(bucket);
-    if (lock.isPresent()) {
-      return new Found(bucket, lock, List.of());
-    }
     Path directory = log.layout().bucket(bucket);
+    List<String> names;
+    Optional<BucketCloser.Closed> closed;
     try {
-      List<String> names = log.store().fresh().listAsPermitted(directory, log.store().fileMode());
-      return new Found(
-          bucket, lock, names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList());
+      names = log.store().fresh().listAsPermitted(directory);
+      closed = locks.readIfKnown(bucket); // as well known as it can be, just after that
     } catch (NoSuchFileException e) {
       // Closed meanwhile, and what was made for the listing was swept before it had its mode.
-      lock = lock(bucket);
-      if (lock.isEmpty()) {
+      names = List.of();
+      closed = locks.read(bucket);
+      if (closed.isEmpty()) {
         throw e;
       }
-      return new Found(bucket, lock, List.of());
     }
-  }
-
-  private Optional<BucketLock> lock(Bucket bucket) throws IOException {
-    return locks.read(bucket).map(BucketCloser.Closed::lock);
+    List<DataFileName> files =
+        closed.isPresent()
+            ? List.of()
+            : names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList();
+    return new Found(bucket, closed.map(BucketCloser.Closed::lock), files);
   }
 
   /** Of what was found in a bucket that is not settled. */

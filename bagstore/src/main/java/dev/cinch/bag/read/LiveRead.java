@@ -176,6 +176,6 @@ final class LiveRead {
    * (rules N2, H3).
    */
   private List<String> freshNames(Path directory) throws IOException {
-    return log.store().fresh().listAsPermitted(directory, log.store().fileMode());
+    return log.store().fresh().listAsPermitted(directory);
   }
 }

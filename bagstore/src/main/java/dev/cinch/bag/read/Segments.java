@@ -33,15 +33,14 @@ public final class Segments {
   public OptionalLong last(boolean fresh) throws IOException {
     List<String> names =
         fresh
-            ? log.store().fresh().list(log.layout().segments(), log.store().fileMode())
+            ? log.store().fresh().list(log.layout().segments())
             : log.store().fs().list(log.layout().segments());
     return number(names);
   }
 
   /** As {@link #last} past every cache where this user may create files; else it may be old. */
   public OptionalLong lastAsPermitted() throws IOException {
-    return number(
-        log.store().fresh().listAsPermitted(log.layout().segments(), log.store().fileMode()));
+    return number(log.store().fresh().listAsPermitted(log.layout().segments()));
   }
 
   private static OptionalLong number(List<String> names) {

@@ -83,7 +83,7 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   private long highestNumber() throws IOException {
-    return store.fresh().list(store.layout().instances(), store.fileMode()).stream()
+    return store.fresh().list(store.layout().instances()).stream()
         .map(Numbered::parse)
         .flatMapToLong(OptionalLong::stream)
         .max()
@@ -92,7 +92,7 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public OptionalLong highestEarlierCeiling() throws IOException {
-    return store.fresh().list(store.layout().ceilings(), store.fileMode()).stream()
+    return store.fresh().list(store.layout().ceilings()).stream()
         .map(CeilingName::parse)
         .flatMap(Optional::stream)
         .filter(c -> c.instance() < number)

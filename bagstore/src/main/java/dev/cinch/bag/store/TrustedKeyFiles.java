@@ -104,7 +104,7 @@ public final class TrustedKeyFiles {
   }
 
   private static List<Long> permittedNumbers(StoreContext store) throws IOException {
-    return numbers(store.fresh().listAsPermitted(store.layout().keys(), store.fileMode()));
+    return numbers(store.fresh().listAsPermitted(store.layout().keys()));
   }
 
   private static List<Long> numbers(List<String> names) {

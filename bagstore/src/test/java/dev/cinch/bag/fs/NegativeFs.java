@@ -4,18 +4,33 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A client that goes on saying "no such file" for a name that it once looked for in vain, until it
- * lists the directory or makes an entry of that name (rule N3).
+ * lists the directory or makes an entry of that name (rule N3). A coarse one, whose server's change
+ * times don't tell it of changes within a tick, has old listings too, until the directory changes
+ * once more.
  */
 public final class NegativeFs extends FilterFs {
   private final Set<Path> missing = ConcurrentHashMap.newKeySet();
 
+  private final boolean coarse;
+
   public NegativeFs(StoreFs inner) {
+    this(inner, false);
+  }
+
+  public NegativeFs(StoreFs inner, boolean coarse) {
     super(inner);
+    this.coarse = coarse;
+  }
+
+  @Override
+  public boolean isLocal(Path file) {
+    return false;
   }
 
   /** Lets it believe that a name is missing. */
@@ -77,6 +92,9 @@ public final class NegativeFs extends FilterFs {
   @Override
   public List<String> list(Path directory) throws IOException {
     List<String> names = look(directory, () -> inner.list(directory));
+    if (coarse) {
+      return names.stream().filter(name -> !missing.contains(directory.resolve(name))).toList();
+    }
     names.forEach(name -> missing.remove(directory.resolve(name)));
     return names;
   }
@@ -85,7 +103,9 @@ public final class NegativeFs extends FilterFs {
   public StoreFile create(Path file, int mode) throws IOException {
     walk(file);
     missing.remove(file); // the server is asked, whatever it answers
-    return inner.create(file, mode);
+    StoreFile created = inner.create(file, mode);
+    missing.removeIf(name -> coarse && Objects.equals(name.getParent(), file.getParent()));
+    return created;
   }
 
   @Override

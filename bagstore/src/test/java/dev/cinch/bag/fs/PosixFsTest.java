@@ -153,6 +153,6 @@ final class PosixFsTest {
   void whoDoesNotKnowTheGroupMayReadAllTheSame(@TempDir Path directory) throws Exception {
     Files.createFile(directory.resolve("a"));
     var fresh = new Fresh(new PosixFs("no-such-group"));
-    assertEquals(List.of("a"), fresh.listAsPermitted(directory, 0664));
+    assertEquals(List.of("a"), fresh.listAsPermitted(directory));
   }
 }
