@@ -275,19 +275,6 @@ public final class Store {
   }
 
   private Fields identity(LogLayout layout) throws IOException {
-    try {
-      return readIdentity(layout);
-    } catch (NoSuchFileException e) {
-      // Or a cache says so, which only a new listing renews (rules N2, N3).
-      if (!permittedLogs().contains(layout.name())) {
-        throw e;
-      }
-      List<String> unused = context.fresh().listAsPermitted(layout.root());
-      return readIdentity(layout);
-    }
-  }
-
-  private Fields readIdentity(LogLayout layout) throws IOException {
     Path file = layout.identity();
     return context
         .fresh()

@@ -36,7 +36,8 @@ public final class TrustedKeyFiles {
       try {
         keys.add(read(store, path));
       } catch (NoSuchFileException e) {
-        keys.add(readListed(store, path, count));
+        String missing = "no " + path.getFileName();
+        throw new DamagedException(store.layout().keys(), 0, count + " trusted keys", missing);
       }
     }
     return new TrustedKeys(keys);
@@ -78,18 +79,6 @@ public final class TrustedKeyFiles {
     return new TrustedKeys(keys);
   }
 
-  /** Reads one that a cache says is missing (rule N3). */
-  private static PublicKey readListed(StoreContext store, Path path, long count)
-      throws IOException {
-    List<Long> unused = permittedNumbers(store);
-    try {
-      return read(store, path);
-    } catch (NoSuchFileException e) {
-      String missing = "no " + path.getFileName();
-      throw new DamagedException(store.layout().keys(), 0, count + " trusted keys", missing);
-    }
-  }
-
   /**
    * All that there are, past every cache where this user may create files in the store; else as far
    * as this machine knows.
@@ -98,13 +87,9 @@ public final class TrustedKeyFiles {
    * @throws DamagedException as {@link #first}; also if there is one behind a gap
    */
   public static TrustedKeys all(StoreContext store, long least) throws IOException {
-    List<Long> numbers = permittedNumbers(store);
+    List<Long> numbers = numbers(store.fresh().listAsPermitted(store.layout().keys()));
     long last = numbers.isEmpty() ? 0 : numbers.get(numbers.size() - 1);
     return first(store, Math.max(last, least));
-  }
-
-  private static List<Long> permittedNumbers(StoreContext store) throws IOException {
-    return numbers(store.fresh().listAsPermitted(store.layout().keys()));
   }
 
   private static List<Long> numbers(List<String> names) {
