@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -106,8 +107,14 @@ final class CloseCommand implements Callable<Integer> {
   private void close(Log opened, @Nullable HttpLeaseClient client, Output out)
       throws IOException, InterruptedException, LeaseUnavailableException {
     var progress = new Progress(io);
+    var closed = new AtomicLong();
     var horizon =
-        new HorizonAdvance(opened.context(), n -> progress.show(n, " buckets of " + opened.name()));
+        new HorizonAdvance(
+            opened.context(),
+            n -> {
+              closed.set(n);
+              progress.show(n, " buckets of " + opened.name());
+            });
     Optional<Link> before = horizon.chain().freshTip();
     long to = through != null ? through.nanos() : horizon.reachable();
     if (before.isPresent() && before.get().record().to() >= to) {
@@ -119,11 +126,7 @@ final class CloseCommand implements Callable<Integer> {
     } finally {
       progress.end();
     }
-    long first = before.map(b -> b.record().number()).orElse(0L) + 1;
-    long buckets = last.record().buckets().size();
-    for (long n = first; n < last.record().number(); n++) {
-      buckets += horizon.chain().read(n).record().buckets().size();
-    }
+    long buckets = closed.get();
     out.line(
         "%s: settled through %s (record %d, %d bucket%s closed)"
             .formatted(
