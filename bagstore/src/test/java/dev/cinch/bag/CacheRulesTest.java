@@ -4,11 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
@@ -26,9 +29,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Caches and sweepers in the way of live readers and closers; found by simulation. */
@@ -250,6 +255,41 @@ class CacheRulesTest {
     modes.add(rig.disk.view(0).status(bucket).mode());
     assertEquals(0775, modes.get(0) & 0777);
     assertEquals(0, modes.get(1) & 0222);
+  }
+
+  private interface Look {
+    void at(Rig rig, StoreFs fs) throws Exception;
+  }
+
+  private static Stream<Look> looks() {
+    return Stream.of(
+        (rig, fs) -> Ledger.live(rig.open(fs)),
+        (rig, fs) -> {
+          List<Finding> found = new ArrayList<>();
+          StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), found::add);
+          assertEquals(List.of(), found);
+        });
+  }
+
+  /** A server's clock that was set back may show the time of that "no" once more, at the end. */
+  @ParameterizedTest
+  @MethodSource("looks")
+  void n3_nobodyAsksForALockBeforeItIsThere(Look look) throws Exception {
+    append("one");
+    var coarse = new NegativeFs(rig.disk.view(Rig.BOB), true);
+    look.at(rig, coarse);
+    rig.settle(alice());
+    ledger.check(Ledger.settled(rig.open(coarse)));
+  }
+
+  @Test
+  void n3_aCloserDoesNotAskForALockBeforeItIsThere() throws Exception {
+    append("one");
+    var fs = new FaultyFs(new NegativeFs(rig.disk.view(Rig.BOB), true));
+    Log slow = rig.open(fs);
+    fs.beforeFirst(op -> op.is(Kind.CREATE, "prelock"), settling(rig, alice())::run);
+    rig.settle(slow);
+    ledger.check(Ledger.settled(slow));
   }
 
   /**

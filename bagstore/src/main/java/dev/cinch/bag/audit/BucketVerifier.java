@@ -145,7 +145,7 @@ final class BucketVerifier {
   /** Checks a bucket that no record reaches yet. */
   void open(Bucket bucket, WitnessVerifier keys) {
     try {
-      if (locks.read(bucket).isPresent()) {
+      if (locks.readIfListed(bucket).isPresent()) {
         closed(bucket, null, keys); // closed, and its record is still to come
         return;
       }

@@ -88,7 +88,7 @@ public final class BucketCloser {
     while (true) {
       boolean expired = log.store().time().monotonicNanos() - deadline >= 0;
       try {
-        Optional<Closed> before = readIfKnown(bucket); // else closed once more, to the same end
+        Optional<Closed> before = readIfListed(bucket); // else closed once more, to the same end
         if (before.isPresent()) {
           fs.forceDirectory(directory); // its closer may have stopped before it did
           closeDirectory(directory);
@@ -299,11 +299,14 @@ public final class BucketCloser {
     }
   }
 
-  /** As {@link #read}, in fewer calls where there is none; but a "no" may be old. */
-  public Optional<Closed> readIfKnown(Bucket bucket) throws IOException {
+  /**
+   * As {@link #read}, for who does not know that there is one: who asks for a name before it is
+   * there may be told so for long after (rule N3). A "no" may be old.
+   */
+  public Optional<Closed> readIfListed(Bucket bucket) throws IOException {
     try {
-      fs.read(LogLayout.lock(log.layout().bucket(bucket))).close();
-      return read(bucket);
+      List<String> names = fs.list(log.layout().bucket(bucket));
+      return LogLayout.hasLock(names) ? read(bucket) : Optional.empty();
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.UserPrincipalNotFoundException;
 import java.security.SecureRandom;
 import java.util.List;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -98,13 +99,19 @@ public final class Fresh {
    * decides by.
    */
   public List<String> listAsPermitted(Path directory) throws IOException {
+    Optional<List<String>> names = listIfPermitted(directory);
+    return names.isPresent() ? names.get() : fs.list(directory);
+  }
+
+  /** As {@link #list}; empty for those whom {@link #listAsPermitted} is for. */
+  public Optional<List<String>> listIfPermitted(Path directory) throws IOException {
     try {
-      return list(directory);
+      return Optional.of(list(directory));
     } catch (UserPrincipalNotFoundException e) {
-      return fs.list(directory);
+      return Optional.empty();
     } catch (FileSystemException e) {
       if (e instanceof AccessDeniedException || READ_ONLY.equals(e.getReason())) {
-        return fs.list(directory);
+        return Optional.empty();
       }
       throw e;
     }

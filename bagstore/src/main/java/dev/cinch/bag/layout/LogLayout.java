@@ -2,6 +2,7 @@ package dev.cinch.bag.layout;
 
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 
@@ -92,6 +93,11 @@ public record LogLayout(Path root, LogName name) {
 
   public static Path prelock(Path bucket) {
     return bucket.resolve(PRELOCK);
+  }
+
+  /** Whether a listing of a bucket has its lock. */
+  public static boolean hasLock(List<String> names) {
+    return names.contains(LOCK);
   }
 
   public static Path lock(Path bucket) {

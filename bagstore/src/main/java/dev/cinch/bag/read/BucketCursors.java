@@ -72,23 +72,31 @@ final class BucketCursors {
   Found find(Bucket bucket) throws IOException {
     Path directory = log.layout().bucket(bucket);
     List<String> names;
-    Optional<BucketCloser.Closed> closed;
+    Optional<BucketLock> lock = Optional.empty();
     try {
-      names = log.store().fresh().listAsPermitted(directory);
-      closed = locks.readIfKnown(bucket); // as well known as it can be, just after that
+      Optional<List<String>> now = log.store().fresh().listIfPermitted(directory);
+      names = now.isPresent() ? now.get() : log.store().fs().list(directory);
+      // A "no" by name could outlast the closing, so that is for those whose listing may be old.
+      if (now.isEmpty() || LogLayout.hasLock(names)) {
+        lock = lock(bucket);
+      }
     } catch (NoSuchFileException e) {
       // Closed meanwhile, and what was made for the listing was swept before it had its mode.
       names = List.of();
-      closed = locks.read(bucket);
-      if (closed.isEmpty()) {
+      lock = lock(bucket);
+      if (lock.isEmpty()) {
         throw e;
       }
     }
     List<DataFileName> files =
-        closed.isPresent()
+        lock.isPresent()
             ? List.of()
             : names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList();
-    return new Found(bucket, closed.map(BucketCloser.Closed::lock), files);
+    return new Found(bucket, lock, files);
+  }
+
+  private Optional<BucketLock> lock(Bucket bucket) throws IOException {
+    return locks.read(bucket).map(BucketCloser.Closed::lock);
   }
 
   /** Of what was found in a bucket that is not settled. */
