@@ -68,7 +68,7 @@ public final class Session implements AutoCloseable {
   private final boolean ownsKeeper;
 
   /** Added to under its own lock. */
-  private final List<Holding> holdings = new CopyOnWriteArrayList<>();
+  private final CopyOnWriteArrayList<Holding> holdings = new CopyOnWriteArrayList<>();
 
   /** Guarded by {@link #holdings}. */
   private boolean closed;

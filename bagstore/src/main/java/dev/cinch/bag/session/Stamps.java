@@ -10,6 +10,7 @@ import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * What messages of a session are written under: made anew whenever one of its leases was renewed,
@@ -19,7 +20,7 @@ import java.util.List;
 final class Stamps {
   private final StoreContext store;
   private final WitnessCheck check;
-  private final List<Holding> holdings;
+  private final CopyOnWriteArrayList<Holding> holdings;
   private volatile Stamped stamped = new Stamped(LeaseStamp.NONE, List.of(), List.of());
 
   /** A stamp, the holdings that it is of, and the grants that they had. */
@@ -36,9 +37,10 @@ final class Stamps {
   }
 
   /**
-   * @param holdings of the session, which adds and removes some
+   * @param holdings of the session, which adds and removes some at any time; iterators go through
+   *     those of one moment
    */
-  Stamps(StoreContext store, WitnessCheck check, List<Holding> holdings) {
+  Stamps(StoreContext store, WitnessCheck check, CopyOnWriteArrayList<Holding> holdings) {
     this.store = store;
     this.check = check;
     this.holdings = holdings;
@@ -91,15 +93,15 @@ final class Stamps {
   }
 
   private boolean isCurrent(Stamped s) {
-    if (s.holdings().size() != holdings.size()) {
-      return false;
-    }
-    for (int i = 0; i < s.holdings().size(); i++) {
-      Holding h = holdings.get(i);
-      if (s.holdings().get(i) != h || s.grants().get(i) != h.lease().grant()) {
+    int n = 0;
+    for (Holding h : holdings) { // as they are at one moment, whoever adds and removes some
+      if (n == s.holdings().size()
+          || s.holdings().get(n) != h
+          || s.grants().get(n) != h.lease().grant()) {
         return false;
       }
+      n++;
     }
-    return true;
+    return n == s.holdings().size();
   }
 }

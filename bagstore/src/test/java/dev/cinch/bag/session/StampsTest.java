@@ -1,0 +1,52 @@
+package dev.cinch.bag.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.write.Timestamps;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.hold.HeldLease;
+import dev.cinch.lease.hold.HoldSettings;
+import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/** What other threads of a session do while one looks whether its stamp still holds. */
+class StampsTest extends SessionRig {
+  /** Between any two looks at it another thread gives everything back. */
+  private static final class Shrinking extends CopyOnWriteArrayList<Holding> {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public int size() {
+      int size = super.size();
+      clear();
+      return size;
+    }
+  }
+
+  @Test
+  void aLeaseThatIsGivenBackMeanwhileIsNoError() throws Exception {
+    StoreContext store = store(rig.disk.view(Rig.ALICE), rig.time, "a").context();
+    var holdings = new Shrinking();
+    var stamps = new Stamps(store, new WitnessCheck(store), holdings);
+    Grant grant = acquire("a");
+    var holding = new Holding(new Timestamps(rig.time), grant.witnesses());
+    holding.holds(
+        new HeldLease(
+            service,
+            rig.time,
+            HoldSettings.of(LEASE.toMillis()),
+            grant,
+            rig.time.monotonicNanos(),
+            holding::report,
+            (lease, why) -> {},
+            new Random(1)));
+    holdings.add(holding);
+    assertEquals(1, stamps.current().holdings().size());
+    assertEquals(1, stamps.current().holdings().size()); // the same one, found good
+    holdings.clear();
+    assertEquals(0, stamps.current().holdings().size());
+  }
+}
