@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * The machine of the lease service: starts instances, kills and forgets them, and carries out one
  * request at a time on the thread of whoever calls.
  */
-final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
+final class LeaseHost implements TimeSource, SimProcess.Body {
   private static final long MAINTAIN_NANOS = 4_000_000_000L;
   private static final long RETRY_NANOS = 200_000_000L;
   private static final TableLimits LIMITS =
@@ -39,6 +39,7 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
   private boolean busy;
   private long taskNumber;
   private int instances;
+  private int powerCuts;
 
   /** The instance is gone, in the middle of whatever it did. */
   static final class Gone extends Error {
@@ -124,7 +125,7 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
   }
 
   private MemoryLeaseService instance() throws IOException {
-    var fs = SimProcess.fs(world, machine, this);
+    var fs = SimProcess.fs(world, machine, new InstanceGate());
     var environment = new Store.Environment(fs, machine.name, this, random);
     Store store = Store.open(World.ROOT, environment);
     MemoryLeaseService started =
@@ -149,7 +150,9 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
       try {
         s.maintain();
       } catch (Gone e) {
-        lose();
+        if (s == service) {
+          lose();
+        }
       } finally {
         busy = false;
       }
@@ -166,6 +169,19 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
     if (zombie != null && world.faults.rng().oneIn(2)) {
       startRival(away);
     }
+  }
+
+  /**
+   * The machine that has the store on a filesystem of its own loses power, and the service runs
+   * there: no instance goes on with files that are not there any more.
+   */
+  void losePower() {
+    powerCuts++;
+    zombie = null;
+    if (service != null) {
+      lose();
+    }
+    zombie = null;
   }
 
   /** Somebody starts another instance at the same moment. */
@@ -221,42 +237,56 @@ final class LeaseHost implements Gate, TimeSource, SimProcess.Body {
     return instances;
   }
 
-  @Override
-  public void enter(Op op, Path path) {
-    world.scheduler.note(op, "service", 0, path);
-    if (world.faults.strike(FaultKind.SERVICE_CRASH)) {
-      throw new Gone();
+  /** Where the file operations of one instance pass. */
+  private final class InstanceGate implements Gate {
+    private final int born = powerCuts;
+
+    private void checkPower() {
+      if (powerCuts != born) {
+        throw new Gone();
+      }
     }
-    Ambush met = world.faults.ambushed(op, path, "service");
-    if (met != null && met.what() == FaultKind.PAUSE) {
-      world.scheduler.note(Op.NOTE, "service", 0, "paused");
-      world.scheduler.standStill(
-          world.faults.rng().nextLong(1_000_000, met.longestNanos()), met.until());
-    } else if (met != null && world.faults.has(FaultKind.SERVICE_CRASH)) {
-      throw new Gone();
+
+    @Override
+    public void enter(Op op, Path path) {
+      checkPower();
+      world.scheduler.note(op, "service", 0, path);
+      if (world.faults.strike(FaultKind.SERVICE_CRASH)) {
+        throw new Gone();
+      }
+      Ambush met = world.faults.ambushed(op, path, "service");
+      if (met != null && met.what() == FaultKind.PAUSE) {
+        world.scheduler.note(Op.NOTE, "service", 0, "paused");
+        world.scheduler.standStill(
+            world.faults.rng().nextLong(1_000_000, met.longestNanos()), met.until());
+      } else if (met != null && world.faults.has(FaultKind.SERVICE_CRASH)) {
+        throw new Gone();
+      }
+      world.scheduler.step(world.plan.latencyNanos());
+      checkPower();
     }
-    world.scheduler.step(world.plan.latencyNanos());
-  }
 
-  @Override
-  public void leave(Op op, Path path) {
-    world.scheduler.passed(op, path);
-  }
+    @Override
+    public void leave(Op op, Path path) {
+      world.scheduler.passed(op, path);
+      checkPower();
+    }
 
-  @Override
-  public void failed(Op op, Path path, Exception why) {
-    world.scheduler.note(Op.ERROR, "service", 0, why.getClass().getSimpleName());
-  }
+    @Override
+    public void failed(Op op, Path path, Exception why) {
+      world.scheduler.note(Op.ERROR, "service", 0, why.getClass().getSimpleName());
+    }
 
-  @Override
-  public void opened(Killable file) {}
+    @Override
+    public void opened(Killable file) {}
 
-  @Override
-  public void closed(Killable file) {}
+    @Override
+    public void closed(Killable file) {}
 
-  @Override
-  public long now() {
-    return world.scheduler.now();
+    @Override
+    public long now() {
+      return world.scheduler.now();
+    }
   }
 
   @Override

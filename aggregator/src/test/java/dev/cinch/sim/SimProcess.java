@@ -299,6 +299,7 @@ final class SimProcess implements Gate, TimeSource {
       machine.cache.clear();
       if (world.plan.kind() == FsKind.LOCAL) {
         world.server.reboot(faults.rng());
+        world.leases.losePower();
       }
     }
     throw new SimCrash(wholeMachine ? "machine" : "process");

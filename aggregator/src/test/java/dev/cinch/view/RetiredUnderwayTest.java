@@ -394,7 +394,7 @@ class RetiredUnderwayTest {
     assertEquals(expected, Lines.settled(log));
     assertEquals(4, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
     assertTrue(new HorizonChain(log.context()).readUnlessRetired(3).isEmpty());
-    assertEquals(4, new HorizonChain(log.context()).firstNumber().orElseThrow());
+    assertEquals(4, new HorizonChain(log.context()).checkpoint().orElseThrow().number());
     assertEquals(1, new Retention(log, HOUR).run().records());
     assertEquals(List.of(layout.record(4)), files(log, layout.records()));
     rig.settle(log);

@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.audit.VerifySummary;
 import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.DelegatedFs;
@@ -25,6 +27,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
@@ -294,6 +297,30 @@ class FsRulesTest {
     assertThrows(NotAStoreException.class, () -> store.log(name));
     Store other = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
     assertEquals(other.createLog(name).id(), store.log(name).id());
+  }
+
+  /** Of seed 24553699: somebody on this machine looked into the log before it was made. */
+  @ParameterizedTest
+  @ValueSource(strings = {"horizon", "horizon/records", "horizon/checkpoints", "segments"})
+  void n3_whatANewLogHasIsFoundThoughItWasMissing(String directory) throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(alice());
+    var negative = new NegativeFs(rig.disk.view(Rig.BOB));
+    Store store = Store.open(rig.root, rig.environment(negative, rig.time));
+    Log log = rig.open(negative);
+    Path missing = log.context().layout().root().resolve(directory);
+    negative.forget(missing);
+    assertTrue(log.horizon().chain().knownTip().isPresent());
+    negative.forget(missing);
+    assertTrue(new Segments(log.context()).last(false).isEmpty());
+    negative.forget(missing);
+    assertEquals(1, LeaseAuditor.audit(store).messages());
+    negative.forget(missing);
+    var found = new ArrayList<Finding>();
+    var environment = rig.environment(negative, rig.time);
+    VerifySummary verified = StoreVerifier.verify(rig.root, environment, found::add);
+    assertEquals(List.of(), found);
+    assertEquals(1, verified.records());
   }
 
   @Test

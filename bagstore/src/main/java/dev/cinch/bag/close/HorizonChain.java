@@ -46,7 +46,7 @@ public final class HorizonChain {
 
   /** The last record as far as this machine knows: may be old, never wrong. */
   public Optional<Link> knownTip() throws IOException {
-    return tip(log.store().fs()::list);
+    return tip(log.store().fresh()::listKnown);
   }
 
   /**
@@ -153,17 +153,6 @@ public final class HorizonChain {
       }
     }
     return OptionalLong.empty();
-  }
-
-  /**
-   * The lowest number that counts; records below it were retired behind a checkpoint. Empty if
-   * there is no record.
-   */
-  public OptionalLong firstNumber() throws IOException {
-    OptionalLong checkpoint = checkpointNumber(log.store().fs()::list);
-    return checkpoint.isPresent() || lastNumber(log.store().fs()::list).isEmpty()
-        ? checkpoint
-        : OptionalLong.of(1);
   }
 
   /**
@@ -283,11 +272,7 @@ public final class HorizonChain {
 
   /** The number of the last checkpoint, past every cache where this user may create files. */
   OptionalLong freshCheckpoint() throws IOException {
-    return checkpointNumber(this::listAsPermitted);
-  }
-
-  private OptionalLong checkpointNumber(Lister lister) throws IOException {
-    return lister.list(log.layout().checkpoints()).stream()
+    return listAsPermitted(log.layout().checkpoints()).stream()
         .map(Numbered::parse)
         .flatMapToLong(OptionalLong::stream)
         .max();

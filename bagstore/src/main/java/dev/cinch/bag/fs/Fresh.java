@@ -118,6 +118,19 @@ public final class Fresh {
   }
 
   /**
+   * Lists a directory as this machine's cache has it: may be old. That the directory itself is
+   * missing is believed as by {@link #read}.
+   */
+  public List<String> listKnown(Path directory) throws IOException {
+    try {
+      return fs.list(directory);
+    } catch (NoSuchFileException e) {
+      renew(directory);
+      return fs.list(directory);
+    }
+  }
+
+  /**
    * Opens for reading; before it believes that the name is missing it looks into the parent as it
    * is on the server now (rule N3).
    */

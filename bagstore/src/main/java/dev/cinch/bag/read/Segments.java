@@ -34,7 +34,7 @@ public final class Segments {
     List<String> names =
         fresh
             ? log.store().fresh().list(log.layout().segments())
-            : log.store().fs().list(log.layout().segments());
+            : log.store().fresh().listKnown(log.layout().segments());
     return number(names);
   }
 
