@@ -20,6 +20,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.GivesUpFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.read.Message;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -319,6 +320,46 @@ class HorizonRulesTest {
     assertEquals(expected, seen.stream().map(m -> m.replace("?", "")).toList());
     assertTrue(lists[0] >= 100, "advances: " + lists[0]);
     assertTrue(seen.contains("m50"), seen::toString);
+  }
+
+  /** So who goes on from there later misses nothing, and keeps nothing that was rejected. */
+  @Test
+  void h4_belowTheTimeThatALiveReadGivesAllWasDeliveredAsSettled() throws Exception {
+    var all = new ArrayList<Long>();
+    for (int i = 0; i < 100; i++) {
+      all.add(ledger.append(alice().writer(Durability.SYNC), "m" + i).timestamp());
+      rig.time.advanceMs(1_000);
+    }
+    Log closer = alice();
+    rig.time.advanceMs(10_000);
+    long first = closer.horizon().advance(all.get(9) + 1, OptionalLong.empty()).record().to();
+    var seen = new ArrayList<Message>();
+    long given =
+        bob()
+            .reader()
+            .live(
+                Long.MIN_VALUE,
+                Long.MAX_VALUE,
+                m -> {
+                  if (seen.size() == 50) { // some of what was delivered is settled now
+                    advance(closer, all.get(29) + 1);
+                  }
+                  return seen.add(m);
+                },
+                (m, f, why) -> {});
+    assertEquals(all, seen.stream().map(Message::timestamp).toList());
+    assertEquals(first, given);
+    for (Message m : seen) {
+      assertEquals(m.timestamp() < given, m.settled());
+    }
+  }
+
+  private static void advance(Log log, long time) throws IOException {
+    try {
+      log.horizon().advance(time, OptionalLong.empty());
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test

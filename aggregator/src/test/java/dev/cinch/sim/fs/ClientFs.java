@@ -404,6 +404,11 @@ public final class ClientFs implements StoreFs {
   }
 
   @Override
+  public StoreFile readShared(Path file) throws IOException {
+    return open(Op.OPEN_UNCACHED, file, 6);
+  }
+
+  @Override
   public boolean isLocal(Path file) {
     return server.kind() == FsKind.LOCAL;
   }

@@ -149,15 +149,21 @@ public final class Fresh {
     return look(file, () -> fs.readUncached(file));
   }
 
-  /** As {@link StoreFs#freshStatus}, and believes a "no" as {@link #read} does. */
+  /**
+   * As {@link StoreFs#freshStatus}, of a file that this user may write to; believes a "no" as
+   * {@link #read} does.
+   */
   public FileStatus status(Path file) throws IOException {
     return look(file, () -> fs.freshStatus(file));
   }
 
-  /** Whether a name is there; believes a "no" as {@link #read} does. */
+  /**
+   * Whether a file is there that this user may read; believes a "no" as {@link #read} does.
+   * Segments and records are nobody's to write, so {@link #status} would be refused.
+   */
   public boolean exists(Path file) throws IOException {
     try {
-      FileStatus unused = status(file);
+      read(file).close();
       return true;
     } catch (NoSuchFileException e) {
       return false;

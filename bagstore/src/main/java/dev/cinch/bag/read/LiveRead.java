@@ -41,6 +41,11 @@ final class LiveRead {
   /** What the last look at the chain said. */
   private long settled = Long.MIN_VALUE;
 
+  /** What the last look before the first open bucket said: all below was delivered as settled. */
+  private long whole = Long.MIN_VALUE;
+
+  private boolean beyond;
+
   private int trustedKeys;
 
   /** What the tree listed, of what was not looked at yet; and what was found in the next few. */
@@ -65,7 +70,7 @@ final class LiveRead {
     this.delivery = delivery;
   }
 
-  /** Reads, and gives the time through which the log was settled at the last look. */
+  /** Reads, and gives the time below which all that was delivered is settled, and all of it. */
   long run() throws IOException {
     settle();
     while (!done) {
@@ -76,7 +81,7 @@ final class LiveRead {
         delivery.again();
       }
     }
-    return settled;
+    return whole;
   }
 
   private interface Step {
@@ -106,6 +111,9 @@ final class LiveRead {
     delivery.again(); // some of it may have been delivered before it was settled
     done = !reader.readSettled(tip.get(), behind(settled), to, delivery);
     settled = tip.get().record().to();
+    if (!beyond) { // else it was behind some of this already, and did not deliver it
+      whole = settled;
+    }
     trustedKeys = tip.get().record().trustedKeys();
   }
 
@@ -134,6 +142,7 @@ final class LiveRead {
   private void deliver() throws IOException {
     found.removeIf(f -> f.bucket().start() < settled);
     if (!done && !found.isEmpty()) {
+      beyond = true;
       // Listed after the files: a key is trusted before anything is written under it.
       var keys = new WitnessVerifier(TrustedKeyFiles.forOpen(log.store(), trustedKeys));
       for (Found f : found) {

@@ -227,8 +227,10 @@ public final class LogReader {
    * not settled may be REJECTED after it was delivered. For a user who may only read, what counts
    * as settled may be old.
    *
-   * @return the time through which the log was settled when the read looked last, {@link
-   *     Long#MIN_VALUE} if nothing was
+   * @return the time from which on to read again once more is settled: what was delivered of the
+   *     time before is settled, and nothing settled is missing in it. What was delivered behind it
+   *     may be REJECTED yet, though marked as settled in part, and lack what came meanwhile. {@link
+   *     Long#MIN_VALUE} if nothing was settled
    */
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {

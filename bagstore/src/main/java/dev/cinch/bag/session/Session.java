@@ -241,8 +241,19 @@ public final class Session implements AutoCloseable {
       } else {
         service.release(id, holding.report());
       }
-    } catch (LeaseRefusedException | LeaseUnavailableException e) {
-      LOG.debug("could not give leases back; they run out: {}", e.toString());
+    } catch (LeaseRefusedException e) {
+      LOG.debug("leases to be given back were gone: {}", e.toString());
+    } catch (LeaseUnavailableException e) {
+      LOG.debug("could not give leases back yet: {}", e.toString());
+      asks.lost(id);
+    }
+  }
+
+  private void giveBackUnheard() {
+    try {
+      asks.giveBack();
+    } catch (LeaseUnavailableException e) {
+      LOG.debug("could not give back what may have been granted; it runs out: {}", e.toString());
     }
   }
 
@@ -445,7 +456,9 @@ public final class Session implements AutoCloseable {
       closed = true; // who takes leases at this moment gives them back
     }
     try {
-      return release();
+      boolean all = release();
+      giveBackUnheard();
+      return all;
     } finally {
       holdings.forEach(h -> h.lease().close());
       holdings.clear();

@@ -63,6 +63,12 @@ class FilterFs implements StoreFs {
   }
 
   @Override
+  public StoreFile readShared(Path file) throws IOException {
+    inner.readShared(file).close(); // for whether this user may
+    return readUncached(file);
+  }
+
+  @Override
   public List<String> list(Path directory) throws IOException {
     return inner.list(directory);
   }

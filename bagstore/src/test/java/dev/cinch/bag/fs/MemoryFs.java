@@ -263,6 +263,12 @@ public final class MemoryFs {
     }
 
     @Override
+    public StoreFile readShared(Path file) throws IOException {
+      append(file).close(); // who may not write is refused, as by a shared filesystem
+      return readUncached(file);
+    }
+
+    @Override
     public boolean isLocal(Path file) {
       return true;
     }

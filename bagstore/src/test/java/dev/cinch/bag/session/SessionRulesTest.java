@@ -374,6 +374,35 @@ class SessionRulesTest extends SessionRig {
     }
   }
 
+  /** By whoever asks next, or ends. */
+  @Test
+  void leasesThatCouldNotBeGivenBackAreGivenBackLater() throws Exception {
+    var network = new Cut(service);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Session session = Session.open(store(fs, rig.time, "b"), network, "b");
+    for (int i = 0; i < 2; i++) {
+      acquire(i == 0 ? "a" : "c"); // and is never heard of again
+      rig.time.advanceMs(LEASE.toMillis() + 1);
+      fs.before(
+          op -> {
+            if (op.kind() == FaultyFs.Kind.CREATE && op.path().toString().contains("intents")) {
+              network.cut = true;
+              throw new IOException("the disk is full");
+            }
+          });
+      assertThrows(IOException.class, () -> session.acquire(NAMES, LEASE));
+      fs.before(op -> {});
+      network.cut = false;
+      assertEquals(LeaseInfo.State.HELD, service.show(NAME).orElseThrow().state());
+      if (i == 0) {
+        session.acquire(NAMES, LEASE);
+        assertTrue(session.release());
+      }
+    }
+    session.close();
+    assertEquals(LeaseInfo.State.RELEASED, service.show(NAME).orElseThrow().state());
+  }
+
   @Test
   void leasesThatThereWasNoMemoryToFenceForAreGivenBack() throws Exception {
     acquire("a"); // and is never heard of again

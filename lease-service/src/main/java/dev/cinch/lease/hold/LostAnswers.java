@@ -42,12 +42,23 @@ public final class LostAnswers {
       throw e;
     } finally {
       if (!answered) { // also where there was no memory for the answer
-        ids.add(request.id());
+        lost(request.id());
       }
     }
   }
 
-  private void giveBack() throws LeaseUnavailableException {
+  /** A lease under which nothing was written, and whose release was not answered. */
+  public void lost(Id id) {
+    ids.add(id);
+  }
+
+  /**
+   * Gives back what may have been granted.
+   *
+   * @throws LeaseUnavailableException if the service did not answer for one; this may be called
+   *     again
+   */
+  public void giveBack() throws LeaseUnavailableException {
     for (Id id = ids.peek(); id != null; id = ids.peek()) {
       try {
         service.release(id, LeaseReport.NOTHING);
