@@ -227,10 +227,10 @@ public final class LogReader {
    * not settled may be REJECTED after it was delivered. For a user who may only read, what counts
    * as settled may be old.
    *
-   * @return the time from which on to read again once more is settled: what was delivered of the
-   *     time before is settled, and nothing settled is missing in it. What was delivered behind it
-   *     may be REJECTED yet, though marked as settled in part, and lack what came meanwhile. {@link
-   *     Long#MIN_VALUE} if nothing was settled
+   * @return the time to go on from later, if the sink took everything: of what lies before it all
+   *     that exists was delivered, marked as settled, and nothing else. What was delivered from it
+   *     on may lack messages that were written meanwhile, and may be REJECTED yet unless it was
+   *     marked as settled. {@link Long#MIN_VALUE} if nothing was settled
    */
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
