@@ -4,6 +4,7 @@ import dev.cinch.bag.Receipt;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.SignedWitness;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -90,7 +91,11 @@ final class History {
   final Map<Id, Held> held = new LinkedHashMap<>();
   final List<View> views = new ArrayList<>();
   final List<String> violations = new ArrayList<>();
-  private final Map<Id, List<Held>> byGrant = new HashMap<>();
+
+  /** A request may reach two instances, as when one was thought dead: each grants for itself. */
+  private record Granted(LeaseService by, Id request) {}
+
+  private final Map<Granted, List<Held>> byGrant = new HashMap<>();
   private final Set<String> said = new HashSet<>();
 
   Attempt attempt(int log, int length, String who, List<Held> leases) {
@@ -119,8 +124,8 @@ final class History {
     return Arrays.equals(payload, payload(a)) ? a : null;
   }
 
-  /** The service granted or renewed: known even if nobody was told. */
-  void granted(Grant grant) {
+  /** An instance of the service granted or renewed: known even if nobody was told. */
+  void granted(LeaseService by, Grant grant) {
     var leases = new ArrayList<Held>();
     for (SignedWitness s : grant.witnesses()) {
       var w = s.witness();
@@ -136,15 +141,15 @@ final class History {
       h.expiry = Math.max(h.expiry, w.expiry());
       leases.add(h);
     }
-    byGrant.put(grant.id(), leases);
+    byGrant.put(new Granted(by, grant.id()), leases);
   }
 
-  void released(Id grant) {
-    byGrant.getOrDefault(grant, List.of()).forEach(h -> h.released = true);
+  void released(LeaseService by, Id request) {
+    byGrant.getOrDefault(new Granted(by, request), List.of()).forEach(h -> h.released = true);
   }
 
   List<Held> leases(Grant grant) {
-    return byGrant.getOrDefault(grant.id(), List.of());
+    return grant.witnesses().stream().map(s -> held.get(s.witness().correlation())).toList();
   }
 
   /** Each text once, since one fault shows in many places. */

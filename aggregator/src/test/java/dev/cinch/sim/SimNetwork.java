@@ -92,24 +92,24 @@ final class SimNetwork implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return call(s -> noted(s.acquire(request)));
+    return call(s -> noted(s, s.acquire(request)));
   }
 
-  private Grant noted(Grant grant) {
-    world.history.granted(grant);
+  private Grant noted(LeaseService by, Grant grant) {
+    world.history.granted(by, grant);
     return grant;
   }
 
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return call(s -> noted(s.renew(id, durationMs, addLogs, report)));
+    return call(s -> noted(s, s.renew(id, durationMs, addLogs, report)));
   }
 
   @Override
   public Grant upgrade(Id id, long durationMs)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return call(s -> noted(s.upgrade(id, durationMs)));
+    return call(s -> noted(s, s.upgrade(id, durationMs)));
   }
 
   @Override
@@ -119,7 +119,7 @@ final class SimNetwork implements LeaseService {
         call(
             s -> {
               s.release(id, report);
-              world.history.released(id);
+              world.history.released(s, id);
               return true;
             });
   }
