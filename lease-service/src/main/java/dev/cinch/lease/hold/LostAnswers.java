@@ -47,7 +47,12 @@ public final class LostAnswers {
     }
   }
 
-  /** A lease under which nothing was written, and whose release was not answered. */
+  /**
+   * Remembers what is to be given back.
+   *
+   * @param id of a request that was not answered, or of leases under which nothing was written and
+   *     whose release was not answered
+   */
   public void lost(Id id) {
     ids.add(id);
   }
