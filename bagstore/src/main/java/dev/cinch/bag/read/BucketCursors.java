@@ -45,16 +45,17 @@ final class BucketCursors {
     if (!closed.digest().equals(listed.lockDigest())) {
       throw new DamagedException(lock, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
     }
-    return locked(closed.lock(), keys);
+    return locked(closed.lock(), Standing.SETTLED, keys);
   }
 
   /** All that a lock covers. */
-  List<DataFileCursor> locked(BucketLock lock, WitnessVerifier keys) throws IOException {
+  List<DataFileCursor> locked(BucketLock lock, Standing standing, WitnessVerifier keys)
+      throws IOException {
     Path directory = log.layout().bucket(lock.bucket());
     var opening = new Opening(lock.bucket(), directory, keys);
     for (LockedFile f : lock.files()) {
       if (f.validLength() > 0) {
-        opening.add(f);
+        opening.add(f, standing);
       }
     }
     return opening.cursors;
@@ -103,7 +104,7 @@ final class BucketCursors {
   List<DataFileCursor> live(Found found, WitnessVerifier keys) throws IOException {
     Optional<BucketLock> lock = found.lock();
     if (lock.isPresent()) {
-      return locked(lock.get(), keys);
+      return locked(lock.get(), Standing.LOCKED, keys); // its record is still to come (rule H4)
     }
     var opening = new Opening(found.bucket(), log.layout().bucket(found.bucket()), keys);
     for (DataFileName name : found.files()) {
@@ -125,11 +126,11 @@ final class BucketCursors {
       this.keys = keys;
     }
 
-    void add(LockedFile file) throws IOException {
+    void add(LockedFile file, Standing standing) throws IOException {
       Path path = LogLayout.dataFile(directory, file.name());
       try {
         StoreFile in = log.store().fresh().read(path);
-        cursors.add(cursor(path, in, file, true));
+        cursors.add(cursor(path, in, file, standing));
       } catch (NoSuchFileException e) {
         closeAll();
         throw new DamagedException(path, 0, "the data file that the lock lists", "no file");
@@ -151,7 +152,7 @@ final class BucketCursors {
           in = log.store().fresh().readGrowing(path);
           whole = whole(name, in);
         }
-        cursors.add(cursor(path, in, whole, false));
+        cursors.add(cursor(path, in, whole, Standing.OPEN));
       } catch (IOException | RuntimeException e) {
         closeAll();
         throw e;
@@ -167,7 +168,7 @@ final class BucketCursors {
       }
     }
 
-    private DataFileCursor cursor(Path path, StoreFile in, LockedFile file, boolean settled)
+    private DataFileCursor cursor(Path path, StoreFile in, LockedFile file, Standing standing)
         throws IOException {
       var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
       try {
@@ -177,7 +178,7 @@ final class BucketCursors {
             in,
             () -> log.store().fs().readUncached(path),
             file,
-            settled,
+            standing,
             new LeaseTable(keys, log.id()));
       } catch (IOException | RuntimeException e) {
         in.close();

@@ -39,7 +39,7 @@ final class DataFileCursor extends Cursor implements Closeable {
   private Window window;
   private boolean again;
   private final long limit;
-  private final boolean settled;
+  private final Standing standing;
   private final FrameCodec codec;
   private final LeaseTable leases;
 
@@ -59,6 +59,7 @@ final class DataFileCursor extends Cursor implements Closeable {
   /**
    * @param uncached used once, before damage is believed (rule N5); the cursor closes both
    * @param locked what the lock says of it; of a file in an open bucket only how long it is counts
+   * @param standing what is said of its messages
    */
   DataFileCursor(
       Path path,
@@ -66,7 +67,7 @@ final class DataFileCursor extends Cursor implements Closeable {
       StoreFile in,
       Reopening uncached,
       LockedFile locked,
-      boolean settled,
+      Standing standing,
       LeaseTable leases)
       throws IOException {
     this.path = path;
@@ -78,12 +79,12 @@ final class DataFileCursor extends Cursor implements Closeable {
     this.locked = locked;
     this.limit = locked.validLength();
     this.window = new Window(in, limit, locked.copy());
-    this.settled = settled;
+    this.standing = standing;
     this.codec = new FrameCodec(name.incarnation());
     this.leases = leases;
     if (hasHeader(expected) || (limit > 0 && readAgain() && hasHeader(expected))) {
       nextFrame = expected.length();
-    } else if (settled && limit > 0) {
+    } else if (isClosed() && limit > 0) {
       this.in.close();
       throw new DamagedException(path, 0, "the header of this file", "another or none");
     } else {
@@ -221,7 +222,7 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   /** At the end of what the lock covers, all must be as it says. */
   private void checkEnd() throws DamagedException {
-    if (settled
+    if (isClosed()
         && limit > 0
         && (digest != locked.digest()
             || position + 1 != locked.messages()
@@ -240,11 +241,15 @@ final class DataFileCursor extends Cursor implements Closeable {
     if (readAgain()) {
       return nextFrame();
     }
-    if (settled) {
+    if (isClosed()) {
       throw damaged(offset, expected, "none");
     }
     nextFrame = limit;
     return false;
+  }
+
+  private boolean isClosed() {
+    return standing != Standing.OPEN;
   }
 
   private DamagedException damaged(long offset, String expected, String actual) {
@@ -287,7 +292,7 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   @Override
   public boolean settled() {
-    return settled;
+    return standing == Standing.SETTLED;
   }
 
   @Override

@@ -256,6 +256,6 @@ public final class LogReader {
 
   /** Cursors over all that a lock covers. */
   List<DataFileCursor> open(BucketLock lock, int trustedKeys) throws IOException {
-    return buckets.locked(lock, verifier(trustedKeys));
+    return buckets.locked(lock, Standing.SETTLED, verifier(trustedKeys));
   }
 }

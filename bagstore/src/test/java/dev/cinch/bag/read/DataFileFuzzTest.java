@@ -78,7 +78,7 @@ final class DataFileFuzzTest {
             DataFileBytes.open(file),
             () -> DataFileBytes.open(file),
             locked,
-            settled,
+            settled ? Standing.SETTLED : Standing.OPEN,
             leases)) {
       while (cursor.next()) {
         messages.add(DataFile.line(cursor.position(), cursor.timestamp(), cursor.payload()));

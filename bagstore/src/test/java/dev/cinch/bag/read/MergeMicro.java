@@ -70,7 +70,7 @@ public class MergeMicro {
               DataFileBytes.open(file),
               () -> DataFileBytes.open(file),
               DataFileBytes.locked(headers.get(i), file),
-              true,
+              Standing.SETTLED,
               leases));
     }
     return cursors;

@@ -72,7 +72,7 @@ public class ReadMicro {
             DataFileBytes.open(file),
             () -> DataFileBytes.open(file),
             DataFileBytes.locked(header, file),
-            true,
+            Standing.SETTLED,
             leases)) {
       for (; cursor.next(); count++) {
         last = cursor.timestamp();
