@@ -27,6 +27,7 @@ NONE = -(1 << 63)
 DATA_FILE = re.compile(r"([a-z0-9][a-z0-9._-]{0,62})-([0-9a-f]{32})\.log")
 NUMBERED = re.compile(r"[0-9]{10}")
 LONGEST_BODY = 1 << 26
+ONE_STEP = 1 << 14
 # The fields of documents that a reader needs.
 FIELDS = {
     "log": {"log": str},
@@ -231,7 +232,8 @@ def frames(path, locked, expected):
     seed = bytes.fromhex(incarnation)
     limit = locked["validLength"]
     source = Bytes(path, limit, base64.b64decode(locked["copy"], validate=True))
-    digest, offset = header(path, source, expected, locked["name"])
+    digest, first_frame = header(path, source, expected, locked["name"])
+    offset = first_frame
     witnesses, count, first, last = [], 0, None, None
     while offset < limit:
         head = source.at(offset, 20)
@@ -245,10 +247,13 @@ def frames(path, locked, expected):
         at = offset + 20 + length
         trailer = source.at(at, 48)
         check(len(trailer) == 48 and trailer[:4] == b"ENDB", path, at, "the trailer of a batch")
-        crc, frame, after, _, total, first_ts, last_ts = struct.unpack("<IqIIqqq", trailer[4:])
+        crc, frame, after, steps, total, first_ts, last_ts = struct.unpack("<IqIIqqq", trailer[4:])
         check(crc == zlib.crc32(seed + struct.pack("<q", at) + trailer[8:]), path, at, "a trailer of that checksum")
         digest = zlib.crc32(struct.pack("<I", before) + head[:16] + body)
         check(frame == offset and after == digest, path, offset, f"a batch of digest {after:08x}")
+        begin = 0 if offset == first_frame else offset  # the header is written with the first batch
+        fits = steps == 1 or steps == 0 and at + 48 - begin <= ONE_STEP
+        check(fits, path, at + 20, f"two steps, or one of at most {ONE_STEP} bytes")
         sets = []
         for kind, value in entries(path, offset + 20, body):
             if kind == 2:

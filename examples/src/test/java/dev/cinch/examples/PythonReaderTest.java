@@ -21,12 +21,12 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.Witness;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Retention;
@@ -418,7 +418,7 @@ class PythonReaderTest {
     LockedFile f = lock.files().get(0);
     Path file = LogLayout.dataFile(directory, f.name());
     byte[] bytes = Files.readAllBytes(file);
-    int digest = postdate(bytes, f.name().incarnation(), start + width);
+    int digest = postdate(bytes, f.name(), start + width);
     put(file, bytes);
     byte[] copy = Arrays.copyOfRange(bytes, (int) f.copyOffset(), bytes.length);
     long t = start + width;
@@ -442,9 +442,9 @@ class PythonReaderTest {
   }
 
   /** Gives a file's only message another timestamp; its digest then. */
-  private static int postdate(byte[] file, Id incarnation, long timestamp) {
+  private static int postdate(byte[] file, DataFileName name, long timestamp) {
     ByteBuffer b = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
-    var codec = new FrameCodec(incarnation);
+    var codec = new FrameCodec(name);
     int at = b.getShort(10);
     FrameHead head = Objects.requireNonNull(codec.head(b, at, at));
     int entry = at + Frame.HEAD;

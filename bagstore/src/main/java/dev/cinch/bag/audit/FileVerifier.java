@@ -47,7 +47,7 @@ final class FileVerifier {
     this.expected = expected;
     this.in = in;
     this.keys = keys;
-    this.codec = new FrameCodec(expected.name().incarnation());
+    this.codec = new FrameCodec(expected.name());
   }
 
   /** Messages met. */

@@ -48,7 +48,7 @@ public final class DataFileEnd {
       return empty(expected.name());
     }
     int headerDigest = FileHeader.digest(head);
-    var codec = new FrameCodec(expected.name().incarnation());
+    var codec = new FrameCodec(expected.name());
     long end = tailStart + tail.limit();
     LockedFile atEnd = endingAt(codec, tailStart, end, expected);
     return atEnd != null ? atEnd : walk(in, codec, end, expected, headerDigest);
@@ -75,7 +75,7 @@ public final class DataFileEnd {
       return locked(header, t, end, trailerOffset, tailStart); // the rest was forced before it
     }
     if (t.frameOffset() < tailStart) {
-      return null; // one step never writes so much
+      return null; // its trailer was changed since: one step never writes so much
     }
     int at = (int) (t.frameOffset() - tailStart);
     FrameHead h = codec.head(tail, at, t.frameOffset());

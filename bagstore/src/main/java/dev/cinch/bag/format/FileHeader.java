@@ -44,6 +44,11 @@ public record FileHeader(Id store, Id log, Bucket bucket, DataFileName name) {
 
   /** Bytes that {@link #encode} gives. */
   public int length() {
+    return length(name);
+  }
+
+  /** The length of the header of a file of that name, bytes. */
+  public static int length(DataFileName name) {
     return (NAME_AT + name.machine().value().length() + 7) & ~7;
   }
 

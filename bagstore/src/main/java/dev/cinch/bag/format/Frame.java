@@ -15,7 +15,8 @@ package dev.cinch.bag.format;
  *           4  4  CRC-32 of: incarnation (16), offset of the trailer (8), bytes 8 to 47
  *           8  8  offset of the frame
  *          16  4  digest of the file up to and with this batch
- *          20  4  1: head and body were forced before the trailer was written; 0: all in one write
+ *          20  4  1: head and body were forced before the trailer was written; 0: all in one write,
+ *                 of at most {@link #ONE_STEP_LIMIT} bytes
  *          24  8  messages in the file up to and with this batch
  *          32  8  timestamp of the first message in the file
  *          40  8  timestamp of the last message of this batch
@@ -35,8 +36,8 @@ public final class Frame {
   public static final int TRAILER = 48;
 
   /**
-   * A batch that makes the file no more than this much longer is written in one step, any other in
-   * two (section 2, step 3).
+   * A batch that makes the file no more than this much longer, bytes, is written in one step, any
+   * other in two (section 2, step 3); see {@link FrameCodec#inOneStep}.
    */
   public static final int ONE_STEP_LIMIT = 16 * 1024;
 

@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -15,11 +16,21 @@ public final class FrameCodec {
   private final ByteBuffer seed = ByteBuffer.allocate(Id.BYTES + 8).order(ByteOrder.LITTLE_ENDIAN);
   private final ByteBuffer four = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
 
+  /** Where the first frame of the file begins: the header was written with it. */
+  private final long firstFrame;
+
+  /** For the frames of one data file. */
+  public FrameCodec(DataFileName name) {
+    this(name.incarnation(), FileHeader.length(name));
+  }
+
   /**
    * @param incarnation of the file
+   * @param firstFrame offset of the file's first frame: the length of its header
    */
-  public FrameCodec(Id incarnation) {
+  FrameCodec(Id incarnation, long firstFrame) {
     incarnation.write(seed);
+    this.firstFrame = firstFrame;
   }
 
   /** Puts a head at the position of a little-endian buffer. */
@@ -62,8 +73,21 @@ public final class FrameCodec {
   }
 
   /**
+   * Whether a frame may be written in one step: with all that is written with it, which for the
+   * first one is the file's header, it is no longer than {@link Frame#ONE_STEP_LIMIT}. No valid
+   * trailer says so of a longer one: a lock's copy would have to hold all of it (rule C3).
+   *
+   * @param frame offset of the frame
+   * @param end offset behind its trailer
+   */
+  public boolean inOneStep(long frame, long end) {
+    return end - (frame == firstFrame ? 0 : frame) <= Frame.ONE_STEP_LIMIT;
+  }
+
+  /**
    * Reads a trailer at an index of a little-endian buffer; null if there is no valid one for that
-   * offset of the file.
+   * offset of the file. One that says that its frame was written in one step is not valid if the
+   * frame is too long for that.
    */
   public @Nullable Trailer trailer(ByteBuffer in, int at, long trailerOffset) {
     if (in.limit() - at < Frame.TRAILER
@@ -75,8 +99,12 @@ public final class FrameCodec {
     if (steps != 0 && steps != 1) {
       return null;
     }
+    long frame = in.getLong(at + 8);
+    if (steps == 0 && !inOneStep(frame, trailerOffset + Frame.TRAILER)) {
+      return null;
+    }
     return new Trailer(
-        in.getLong(at + 8),
+        frame,
         in.getInt(at + 16),
         steps == 1,
         in.getLong(at + 24),

@@ -80,7 +80,7 @@ final class DataFileCursor extends Cursor implements Closeable {
     this.limit = locked.validLength();
     this.window = new Window(in, limit, locked.copy());
     this.standing = standing;
-    this.codec = new FrameCodec(name.incarnation());
+    this.codec = new FrameCodec(name);
     this.leases = leases;
     if (hasHeader(expected) || (limit > 0 && readAgain() && hasHeader(expected))) {
       nextFrame = expected.length();

@@ -69,7 +69,7 @@ final class FrameSalvager implements Source {
     this.closed = closed;
     this.state = state;
     this.sink = sink;
-    this.codec = new FrameCodec(name.incarnation());
+    this.codec = new FrameCodec(name);
     this.window = new Window(in, limit, copy);
     this.offset = start;
     this.entry = start;

@@ -65,9 +65,9 @@ final class BatchEncoder {
             .digestBody(messages, 0, messages.remaining())
             .digest();
     before.flip();
-    oneStep = before.remaining() + messages.remaining() + Frame.TRAILER <= Frame.ONE_STEP_LIMIT;
     long trailerOffset = frameOffset + Frame.HEAD + bodyLength;
     newLength = trailerOffset + Frame.TRAILER;
+    oneStep = file.codec.inOneStep(frameOffset, newLength);
     trailer.clear();
     file.codec.putTrailer(
         trailer,

@@ -67,7 +67,7 @@ final class BucketFile {
     this.path = directory.resolve(name.toString());
     this.prelock = prelock;
     this.prelockStatus = prelockStatus;
-    this.codec = new FrameCodec(name.incarnation());
+    this.codec = new FrameCodec(name);
   }
 
   /** Another file of the same bucket, as it was entered. */

@@ -29,7 +29,7 @@ public final class DataFileBytes {
     ByteBuffer encoded = header.encode();
     int digest = FileHeader.digest(encoded);
     out.put(encoded);
-    var codec = new FrameCodec(header.name().incarnation());
+    var codec = new FrameCodec(header.name());
     long timestamp = first;
     for (int b = 0; b < batches; b++) {
       int at = out.position();
@@ -41,7 +41,13 @@ public final class DataFileBytes {
       digest = codec.beginDigest(digest, out, at).digestBody(out, at + Frame.HEAD, body).digest();
       codec.putTrailer(
           out,
-          new Trailer(at, digest, false, (b + 1L) * batch, first, timestamp - step),
+          new Trailer(
+              at,
+              digest,
+              !codec.inOneStep(at, (long) out.position() + Frame.TRAILER),
+              (b + 1L) * batch,
+              first,
+              timestamp - step),
           out.position());
     }
     return out.array();
@@ -51,7 +57,7 @@ public final class DataFileBytes {
   public static LockedFile locked(FileHeader header, byte[] file) {
     int at = file.length - Frame.TRAILER;
     Trailer t =
-        new FrameCodec(header.name().incarnation())
+        new FrameCodec(header.name())
             .trailer(ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN), at, at);
     if (t == null) {
       throw new IllegalArgumentException("no batch");

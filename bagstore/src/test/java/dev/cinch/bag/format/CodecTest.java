@@ -93,8 +93,8 @@ class CodecTest {
 
   @Test
   void headsAndTrailersAreReadBackAtTheirOwnPlaceOnlyAndEveryAlterationIsNone() {
-    var codec = new FrameCodec(ID);
-    var other = new FrameCodec(new Id(1, 3));
+    var codec = new FrameCodec(ID, 88);
+    var other = new FrameCodec(new Id(1, 3), 88);
     ByteBuffer out = ByteBuffer.allocate(68).order(ByteOrder.LITTLE_ENDIAN);
     var head = new FrameHead(100, 3, 77);
     var trailer = new Trailer(88, -5, true, 4, 5, 6);

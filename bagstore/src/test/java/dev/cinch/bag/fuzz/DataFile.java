@@ -54,7 +54,7 @@ public final class DataFile {
   /** Bytes that a reader takes for what it reads, and reads again past the cache. */
   public static final long WINDOWS = 4 << 18;
 
-  private final FrameCodec codec = new FrameCodec(HEADER.name().incarnation());
+  private final FrameCodec codec = new FrameCodec(HEADER.name());
   private final ByteBuffer out;
   private final List<Integer> ends = new ArrayList<>();
   private final List<String> messages = new ArrayList<>();

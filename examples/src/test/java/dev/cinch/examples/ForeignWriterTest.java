@@ -1,0 +1,191 @@
+package dev.cinch.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.bench.ForeignFile;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.Frame;
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.salvage.Salvage;
+import dev.cinch.bag.salvage.SalvageSink;
+import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Files that another program wrote by docs/format.md: all readers say the same of them. */
+class ForeignWriterTest {
+  private static final LogName JOBS = new LogName("jobs");
+
+  @TempDir Path temp;
+
+  private Path store;
+  private AuditStore s;
+  private Log log;
+  private long timestamp;
+  private FileHeader header;
+  private Path file;
+
+  @BeforeEach
+  void open() throws Exception {
+    store = temp.resolve("store");
+    s = new AuditStore(store, Leases.OPTIONAL);
+    log = s.store.createLog(JOBS);
+    timestamp = AuditStore.append(s.writer(log), LeaseStamp.NONE, "ours");
+    Bucket bucket = Bucket.of(timestamp, log.context().bucketWidth());
+    var name = new DataFileName(new MachineName("other"), new Id(5, 6));
+    header = new FileHeader(s.store.context().identity().id(), log.id(), bucket, name);
+    file = LogLayout.dataFile(log.context().layout().bucket(bucket), name);
+  }
+
+  private ForeignFile foreign() {
+    return new ForeignFile(header, timestamp + 1);
+  }
+
+  private List<Integer> live() throws IOException {
+    var lengths = new ArrayList<Integer>();
+    log.reader()
+        .live(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            m -> lengths.add(m.payload().length),
+            (m, f, why) -> {});
+    return lengths;
+  }
+
+  private List<Integer> settled() throws IOException {
+    var lengths = new ArrayList<Integer>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            true,
+            m -> lengths.add(m.payload().length),
+            (m, f, why) -> {});
+    return lengths;
+  }
+
+  private List<Integer> python() throws Exception {
+    Python.Run run = Python.read(temp, store, "jobs");
+    assertEquals(0, run.exit(), run.err());
+    return run.messages().stream().map(payload -> payload.length).toList();
+  }
+
+  private List<Finding> verify() throws IOException {
+    var found = new ArrayList<Finding>();
+    StoreVerifier.verify(store, s.environment, found::add);
+    return found;
+  }
+
+  /** How long the messages are that it salvages; what it left goes to the list. */
+  private List<Integer> salvage(List<String> left) throws IOException {
+    var lengths = new ArrayList<Integer>();
+    Salvage.run(
+        new PosixFs(null),
+        store,
+        JOBS,
+        new SalvageSink() {
+          @Override
+          public void message(Salvaged message) {
+            lengths.add(message.payload().length);
+          }
+
+          @Override
+          public void left(Kind kind, Path path, long offset, long length, String why) {
+            left.add(kind + " " + path.getFileName() + " " + offset);
+          }
+        });
+    return lengths;
+  }
+
+  /** Bytes of a payload in a frame of so many. */
+  private static int payload(int frame) {
+    return frame - Frame.HEAD - Frame.TRAILER - Frame.MESSAGE_OVERHEAD;
+  }
+
+  @Test
+  void aLongBatchOfOneStepAtTheEndDoesNotExistForAnybody() throws Exception {
+    ForeignFile bytes = foreign().batch(100, false);
+    int end = bytes.length();
+    Files.write(file, bytes.batch(Frame.ONE_STEP_LIMIT + 1, false).bytes());
+    List<Integer> expected = List.of("ours".length(), payload(100));
+    assertEquals(expected, live());
+    var left = new ArrayList<String>();
+    assertEquals(expected, salvage(left));
+    assertEquals(List.of("VOID " + header.name() + " " + end), left);
+    assertEquals(List.of(Finding.Severity.NOTE), verify().stream().map(Finding::severity).toList());
+    s.settle(log, timestamp);
+    assertEquals(expected, live());
+    assertEquals(expected, settled());
+    assertEquals(expected, python());
+    assertTrue(StoreVerifier.verify(store, s.environment, f -> {}).intact());
+  }
+
+  @Test
+  void theLongestOfOneStepExistsForAll() throws Exception {
+    int first = Frame.ONE_STEP_LIMIT - header.length(); // written with the header
+    ForeignFile bytes = foreign().batch(first, false).batch(Frame.ONE_STEP_LIMIT, false);
+    Files.write(file, bytes.batch(Frame.ONE_STEP_LIMIT + 1, true).bytes());
+    List<Integer> expected =
+        List.of(
+            "ours".length(),
+            payload(first),
+            payload(Frame.ONE_STEP_LIMIT),
+            payload(Frame.ONE_STEP_LIMIT + 1));
+    assertEquals(expected, live());
+    s.settle(log, timestamp);
+    assertEquals(expected, settled());
+    assertEquals(expected, python());
+    assertEquals(List.of(), verify());
+  }
+
+  @Test
+  void aFirstBatchOfOneStepCountsWithTheHeader() throws Exception {
+    int first = Frame.ONE_STEP_LIMIT - header.length() + 1;
+    Files.write(file, foreign().batch(first, false).bytes());
+    assertEquals(List.of("ours".length()), live());
+    s.settle(log, timestamp);
+    assertEquals(List.of("ours".length()), settled());
+    assertEquals(List.of("ours".length()), python());
+  }
+
+  @Test
+  void aLongBatchOfOneStepInTheMiddleIsDamageOnceSettled() throws Exception {
+    ForeignFile bytes = foreign().batch(100, false);
+    int end = bytes.length();
+    Files.write(file, bytes.batch(20_000, false).batch(90, false).bytes());
+    assertEquals(List.of("ours".length(), payload(100)), live());
+    s.settle(log, timestamp);
+    DamagedException damage = assertThrows(DamagedException.class, this::settled);
+    assertEquals(file, damage.path());
+    assertEquals(end, damage.offset());
+    assertThrows(DamagedException.class, this::live);
+    assertTrue(verify().stream().anyMatch(f -> f.severity() == Finding.Severity.DAMAGE));
+    var left = new ArrayList<String>();
+    assertEquals(List.of("ours".length(), payload(100), payload(90)), salvage(left));
+    assertEquals(List.of("DAMAGE " + header.name() + " " + end), left);
+    Python.Run run = Python.read(temp, store, "jobs");
+    assertEquals(1, run.exit(), run.err());
+    assertTrue(run.err().startsWith(file + ": damaged at byte "), run.err());
+  }
+}
