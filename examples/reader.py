@@ -41,6 +41,8 @@ FIELDS = {
         "name": str, "validLength": int, "messages": int, "first": int, "last": int, "digest": int, "copy": str,
     },
 }
+# The versions of a type, where there are others than 1; the fields that a version adds.
+VERSIONS = {"record": {1: {}, 2: {"keys": str}}}
 SETTINGS = {"store": str, "bucketWidthMs": int, "leases": str}
 
 
@@ -126,11 +128,15 @@ def envelope(path, kind):
     data = read(path)
     end = data.find(b"\n", 0, 128)
     words = data[:end].decode("ascii", "replace").split(" ")
-    check(end > 0 and len(words) == 5 and words[:3] == ["cinch", kind, "1"], path, 0, f"a {kind}")
+    check(end > 0 and len(words) == 5 and words[:2] == ["cinch", kind], path, 0, f"a {kind}")
+    version = int(words[2]) if words[2] in ("1", "2") else 0
+    more = VERSIONS.get(kind, {1: {}}).get(version)
+    check(more is not None, path, 0, f"a {kind} of a version that this reader knows")
     body = data[end + 1 :]
     check(words[3] == str(len(body)) and words[4] == sha256(body), path, end + 1, words[3] + " bytes of that digest")
     fields = document(body, path, end + 1)
-    typed(fields, path, FIELDS[kind])
+    typed(fields, path, FIELDS[kind] | more)
+    fields["version"] = version
     return fields, sha256(data)
 
 
@@ -175,17 +181,21 @@ def records(log_dir, log_id, checkpoint, width=1):
         if re.fullmatch(r"[0-9]{7}", group)
         for number in numbers(os.path.join(root, group))
     }
-    number, before = 0, (NONE, "")
+    number, before, version = 0, (NONE, ""), 1
     if checkpoint:
         number, before = checkpoint["number"], (checkpoint["to"], checkpoint["digest"])
         path = numbered(os.path.join(root, f"{(number - 1) // 1000:07d}"), number)
-        check(envelope(path, "record")[1] == before[1], path, 0, "SHA-256 " + before[1])
+        record, digest = envelope(path, "record")
+        check(digest == before[1], path, 0, "SHA-256 " + before[1])
+        version = record["version"]
     for n in sorted(n for n in paths if n > number):
         record, digest = envelope(paths[n], "record")
         check(record["log"] == log_id and record["number"] == n, paths[n], 0, f"record {n} of {log_id}")
         check(n == number + 1, paths[n], 0, f"record {number + 1}")
         check((record["from"], record["previous"]) == before, paths[n], 0, "to follow the record before")
+        check(record["version"] >= version, paths[n], 0, f"a record of version {version}, as those before")
         in_range(record, paths[n], width)
+        version = record["version"]
         number, before = n, (record["to"], digest)
         yield record
 

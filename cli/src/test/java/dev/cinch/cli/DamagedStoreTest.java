@@ -93,16 +93,7 @@ class DamagedStoreTest {
   }
 
   private static HorizonRecord listing(HorizonRecord r, List<ClosedBucket> buckets) {
-    return new HorizonRecord(
-        r.log(),
-        r.number(),
-        r.from(),
-        r.to(),
-        r.previous(),
-        r.trustedKeys(),
-        buckets,
-        r.closer(),
-        r.settledAt());
+    return r.withBuckets(buckets);
   }
 
   @Test
@@ -200,6 +191,7 @@ class DamagedStoreTest {
                 r.to(),
                 r.previous(),
                 r.trustedKeys(),
+                r.keysDigest(),
                 r.buckets(),
                 r.closer(),
                 r.settledAt())
@@ -214,6 +206,7 @@ class DamagedStoreTest {
                 r.to(),
                 r.previous(),
                 r.trustedKeys(),
+                r.keysDigest(),
                 r.buckets(),
                 r.closer(),
                 r.settledAt())

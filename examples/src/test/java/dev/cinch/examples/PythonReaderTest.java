@@ -333,19 +333,7 @@ class PythonReaderTest {
   /** Puts another document in place of a record; all digests are right. */
   private void rewrite(Path path, List<ClosedBucket> buckets) throws Exception {
     var record = HorizonRecord.decode(Files.readAllBytes(path), path);
-    put(
-        path,
-        new HorizonRecord(
-                record.log(),
-                record.number(),
-                record.from(),
-                record.to(),
-                record.previous(),
-                record.trustedKeys(),
-                buckets,
-                record.closer(),
-                record.settledAt())
-            .encode());
+    put(path, record.withBuckets(buckets).encode());
   }
 
   @Test
@@ -425,19 +413,7 @@ class PythonReaderTest {
     var other = new LockedFile(f.name(), f.validLength(), f.messages(), t, t, digest, copy);
     put(lockPath, new BucketLock(lock.store(), lock.log(), lock.bucket(), List.of(other)).encode());
     String sha = Envelope.sha256(Files.readAllBytes(lockPath));
-    put(
-        recordPath,
-        new HorizonRecord(
-                record.log(),
-                record.number(),
-                record.from(),
-                record.to(),
-                record.previous(),
-                record.trustedKeys(),
-                List.of(new ClosedBucket(start, sha)),
-                record.closer(),
-                record.settledAt())
-            .encode());
+    put(recordPath, record.withBuckets(List.of(new ClosedBucket(start, sha))).encode());
     tells(file, "in the bucket");
   }
 

@@ -37,6 +37,7 @@ final class LogVerifier {
 
   private String digest = "";
   private int keysBefore;
+  private int version;
   private boolean known = true;
 
   LogVerifier(LogContext log, KeysVerifier keys, Tally tally) {
@@ -200,6 +201,11 @@ final class LogVerifier {
         tally.found(Finding.note(path, 0, expected, actual));
       }
     }
+    if (r.version() < version) {
+      // Software that writes this one refuses the other, so no honest closer went on from that.
+      bad(path, "a record of version " + version + ", as those before", "version " + r.version());
+    }
+    version = Math.max(version, r.version());
     if (Math.floorMod(r.to(), log.bucketWidth()) != 0) {
       bad(path, "a bucket boundary", "" + r.to());
     }
@@ -221,6 +227,8 @@ final class LogVerifier {
     TrustedKeys trusted = keys.first(r.trustedKeys());
     if (trusted.size() < r.trustedKeys()) {
       bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());
+    } else if (r.version() > 1 && !r.keysDigest().equals(trusted.digest())) {
+      bad(path, "keys of SHA-256 " + trusted.digest(), r.keysDigest());
     }
     return trusted;
   }

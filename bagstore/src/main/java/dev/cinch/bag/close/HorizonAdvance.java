@@ -7,11 +7,10 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.store.KeyCount;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -184,7 +183,9 @@ public final class HorizonAdvance {
       closed.add(new ClosedBucket(bucket.start(), it.get().digest()));
       progress.accept(closed.size());
     }
-    int keys = countKeys();
+    // After the buckets are closed: a key is trusted before anything is written under it, so that
+    // what is in them needs no other.
+    KeyCount keys = KeyCount.now(log.store(), tip.map(Link::record));
     while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
       tip = Optional.of(linkNext(tip, intent, closed, keys, now));
     }
@@ -195,20 +196,8 @@ public final class HorizonAdvance {
     return reaches(chain.freshTip(), bucket.end());
   }
 
-  /**
-   * After the buckets are closed: a key is trusted before anything is written under it, so that
-   * what is in them needs no other.
-   */
-  private int countKeys() throws IOException {
-    Path keys = log.store().layout().keys();
-    List<String> names = log.store().fresh().list(keys);
-    // After the listing: a record that names a key may not outlive it, whoever added that.
-    log.store().fs().forceDirectory(keys);
-    return (int) names.stream().filter(name -> Numbered.parse(name).isPresent()).count();
-  }
-
   private Link linkNext(
-      Optional<Link> tip, Intent intent, List<ClosedBucket> closed, int keys, long now)
+      Optional<Link> tip, Intent intent, List<ClosedBucket> closed, KeyCount keys, long now)
       throws IOException {
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     List<ClosedBucket> mine = closed.stream().filter(b -> b.start() >= from).toList();
@@ -218,6 +207,11 @@ public final class HorizonAdvance {
       reach = mine.get(mine.size() - 1).start() + log.bucketWidth();
     }
     long number = tip.map(t -> t.record().number()).orElse(0L) + 1;
+    // Who was slow may have counted before a key was added that the winner names.
+    KeyCount applying =
+        tip.isPresent() && tip.get().record().trustedKeys() > keys.keys()
+            ? KeyCount.now(log.store(), tip.map(Link::record))
+            : keys;
     var record =
         new HorizonRecord(
             log.id(),
@@ -225,8 +219,8 @@ public final class HorizonAdvance {
             from,
             reach,
             tip.map(Link::digest).orElse(""),
-            // Who was slow may have counted before a key was added that the winner names.
-            Math.max(keys, tip.map(t -> t.record().trustedKeys()).orElse(0)),
+            applying.keys(),
+            applying.digest(),
             mine,
             log.store().machine() + "-" + intent.closer(),
             now);

@@ -24,8 +24,8 @@ import java.util.regex.Pattern;
  * read it, and a file cut short or altered is known for one.
  */
 public final class Envelope {
-  /** The version of the format that this code writes; it reads no other. */
-  public static final int VERSION = 1;
+  /** The version of every type that has had no other. */
+  public static final int FIRST_VERSION = 1;
 
   /** The longest envelope that is read: a lock of 10,000 data files with their copies. */
   public static final int MAX_BYTES = 1 << 28;
@@ -50,15 +50,28 @@ public final class Envelope {
 
   private Envelope() {}
 
-  /** The bytes of a file of the type. */
+  /**
+   * What an envelope holds.
+   *
+   * @param version of its type; says which fields there are
+   * @param fields the document's
+   */
+  public record Document(int version, Fields fields) {}
+
+  /** The bytes of a file of a type that has one version. */
   public static byte[] encode(String type, JsonNode document) {
+    return encode(type, FIRST_VERSION, document);
+  }
+
+  /** The bytes of a file of the type in a version of it. */
+  public static byte[] encode(String type, int version, JsonNode document) {
     byte[] body;
     try {
       body = JSON.writeValueAsBytes(document);
     } catch (JsonProcessingException e) {
       throw new IllegalStateException(e);
     }
-    String line = "cinch " + type + " " + VERSION + " " + body.length + " " + sha256(body) + "\n";
+    String line = "cinch " + type + " " + version + " " + body.length + " " + sha256(body) + "\n";
     byte[] first = line.getBytes(StandardCharsets.US_ASCII);
     byte[] all = Arrays.copyOf(first, first.length + body.length);
     System.arraycopy(body, 0, all, first.length, body.length);
@@ -66,11 +79,23 @@ public final class Envelope {
   }
 
   /**
-   * Reads what {@link #encode} wrote.
+   * Reads a file of a type that has one version.
    *
    * @param path for the error message only
    */
   public static Fields decode(String type, byte[] bytes, Path path) throws DamagedException {
+    return decode(type, FIRST_VERSION, FIRST_VERSION, bytes, path).fields();
+  }
+
+  /**
+   * Reads what {@link #encode(String, int, JsonNode)} wrote.
+   *
+   * @param oldest the first version that the caller can read
+   * @param newest the last one
+   * @param path for the error message only
+   */
+  public static Document decode(String type, int oldest, int newest, byte[] bytes, Path path)
+      throws DamagedException {
     int newline = -1;
     for (int i = 0; i < Math.min(bytes.length, MAX_FIRST_LINE); i++) {
       if (bytes[i] == '\n') {
@@ -78,7 +103,7 @@ public final class Envelope {
         break;
       }
     }
-    String expected = "a first line \"cinch " + type + " " + VERSION + " <length> <sha256>\"";
+    String expected = "a first line \"cinch " + type + " " + newest + " <length> <sha256>\"";
     if (newline < 0) {
       throw new DamagedException(path, 0, expected, bytes.length + " bytes without one");
     }
@@ -86,9 +111,11 @@ public final class Envelope {
     if (!line.matches() || !line.group(1).equals(type)) {
       throw new DamagedException(path, 0, expected, "another one");
     }
-    if (Integer.parseInt(line.group(2)) != VERSION) {
-      throw new DamagedException(
-          path, 0, "format version " + VERSION, line.group(2) + "; a newer Cinch may read it");
+    int version = Integer.parseInt(line.group(2));
+    if (version < oldest || version > newest) {
+      String known = oldest == newest ? "" + newest : oldest + " to " + newest;
+      String newer = version > newest ? "; a newer Cinch may read it" : "";
+      throw new DamagedException(path, 0, "format version " + known, version + newer);
     }
     int length = Integer.parseInt(line.group(3));
     if (bytes.length - newline - 1 != length) {
@@ -101,7 +128,7 @@ public final class Envelope {
       throw new DamagedException(path, newline + 1, "SHA-256 " + line.group(4), digest);
     }
     try {
-      return new Fields(TREE.readTree(body), path);
+      return new Document(version, new Fields(TREE.readTree(body), path));
     } catch (java.io.IOException e) {
       throw new DamagedException(path, newline + 1, "JSON", "something else");
     }

@@ -6,12 +6,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 /**
  * Strict access to the fields of a JSON object that was read from a file: what is missing or of
  * another kind is damage.
  */
 public final class Fields {
+  private static final Pattern SHA_256 = Pattern.compile("[0-9a-f]{64}");
+
   private final JsonNode node;
   private final Path path;
 
@@ -79,6 +82,15 @@ public final class Fields {
     } catch (IllegalArgumentException e) {
       throw wrong(name, "32 hexadecimal digits");
     }
+  }
+
+  /** A digest, as 64 lower-case hexadecimal digits. */
+  public String sha256(String name) throws DamagedException {
+    String value = text(name);
+    if (!SHA_256.matcher(value).matches()) {
+      throw wrong(name, "64 hexadecimal digits");
+    }
+    return value;
   }
 
   public byte[] bytes(String name) throws DamagedException {

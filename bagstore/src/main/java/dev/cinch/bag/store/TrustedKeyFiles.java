@@ -66,14 +66,14 @@ public final class TrustedKeyFiles {
     return store.settings().leases() == StoreSettings.Leases.REQUIRED;
   }
 
-  /** Up to the first one that is missing. */
+  /** Up to the first one that is missing or damaged. */
   private static TrustedKeys present(StoreContext store, long count) throws IOException {
     var keys = new ArrayList<PublicKey>();
     try {
       for (long n = 1; n <= count; n++) {
         keys.add(read(store, store.layout().keys().resolve(Numbered.name(n))));
       }
-    } catch (NoSuchFileException e) {
+    } catch (NoSuchFileException | DamagedException e) {
       // The end of them, or one was lost.
     }
     return new TrustedKeys(keys);
@@ -92,7 +92,7 @@ public final class TrustedKeyFiles {
     return first(store, Math.max(last, least));
   }
 
-  private static List<Long> numbers(List<String> names) {
+  static List<Long> numbers(List<String> names) {
     return names.stream()
         .map(Numbered::parse)
         .flatMapToLong(OptionalLong::stream)

@@ -19,6 +19,7 @@ import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -317,7 +318,7 @@ class StoreVerifierTest {
     HorizonRecord r =
         HorizonRecord.decode(Files.readAllBytes(second), second, log.context().bucketWidth());
     assertEquals(1, r.trustedKeys());
-    put(second, withKeys(r, 0).encode());
+    put(second, r.withKeys(0, TrustedKeys.NONE.digest()).encode());
     VerifySummary summary = verify();
     assertTrue(summary.intact(), found::toString);
     assertEquals(1, found.size(), found::toString);
@@ -325,22 +326,29 @@ class StoreVerifierTest {
     assertEquals("0", found.get(0).actual());
     assertEquals(3, summary.messages());
     assertEquals(3, Ledger.settled(log).size());
-    put(second, withKeys(r, 2).encode());
+    put(second, r.withKeys(2, r.keysDigest()).encode());
     assertFalse(verify().intact());
     assertEquals("at most 1 trusted keys", found.get(0).expected());
   }
 
-  private static HorizonRecord withKeys(HorizonRecord r, int keys) {
-    return new HorizonRecord(
-        r.log(),
-        r.number(),
-        r.from(),
-        r.to(),
-        r.previous(),
-        keys,
-        r.buckets(),
-        r.closer(),
-        r.settledAt());
+  @Test
+  void findsARecordOfOtherKeysAndAnOldRecordAfterANewOne() throws Exception {
+    fill();
+    Path last = log.context().layout().record(2);
+    byte[] good = Files.readAllBytes(last);
+    HorizonRecord r = HorizonRecord.decode(good, last, log.context().bucketWidth());
+    assertEquals(2, r.version());
+    String keys = r.keysDigest();
+    put(last, r.withKeys(1, keys.replace('0', '1')).encode());
+    assertFalse(verify().intact());
+    assertEquals(last, found.get(0).path());
+    assertEquals("keys of SHA-256 " + keys, found.get(0).expected());
+    put(last, r.withKeys(1, "").encode());
+    assertFalse(verify().intact());
+    assertEquals(last, found.get(0).path());
+    assertEquals("version 1", found.get(0).actual());
+    put(last, good);
+    assertTrue(verify().intact());
   }
 
   @Test

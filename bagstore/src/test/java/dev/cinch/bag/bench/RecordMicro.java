@@ -57,7 +57,17 @@ public class RecordMicro {
     }
     lock = new BucketLock(store, log, new Bucket(0, width), files);
     record =
-        new HorizonRecord(log, 2, 0, entries * width, "%064x".formatted(7), 1, buckets, "bench", 3);
+        new HorizonRecord(
+            log,
+            2,
+            0,
+            entries * width,
+            "%064x".formatted(7),
+            1,
+            "%064x".formatted(8),
+            buckets,
+            "bench",
+            3);
     lockBytes = lock.encode();
     recordBytes = record.encode();
   }

@@ -65,10 +65,38 @@ class CodecTest {
   @Test
   void recordsAreReadBackAndEveryAlterationIsDamage() throws Exception {
     var buckets = List.of(new HorizonRecord.ClosedBucket(5_000_000_000L, "ab".repeat(32)));
-    var record =
-        new HorizonRecord(ID, 7, -1, 9_000_000_000L, "cd".repeat(32), 2, buckets, "m-1", 10);
-    assertEquals(record, HorizonRecord.decode(record.encode(), PATH));
-    everyAlterationIsDamage(record.encode(), b -> HorizonRecord.decode(b, PATH));
+    for (String keys : new String[] {"", "ef".repeat(32)}) {
+      var record =
+          new HorizonRecord(
+              ID, 7, -1, 9_000_000_000L, "cd".repeat(32), 2, keys, buckets, "m-1", 10);
+      assertEquals(keys.isEmpty() ? 1 : 2, record.version());
+      assertEquals(record, HorizonRecord.decode(record.encode(), PATH));
+      everyAlterationIsDamage(record.encode(), b -> HorizonRecord.decode(b, PATH));
+    }
+  }
+
+  @Test
+  void aVersionOfARecordHasItsOwnFieldsAndALaterOneIsForANewerCinch() throws Exception {
+    var record = new HorizonRecord(ID, 7, -1, 9, "", 2, "ef".repeat(32), List.of(), "m-1", 10);
+    String body = new String(record.encode(), StandardCharsets.UTF_8).split("\n", 2)[1];
+    assertEquals("", HorizonRecord.decode(record(1, body), PATH).keysDigest());
+    assertEquals(record, HorizonRecord.decode(record(2, body), PATH));
+    for (String bad :
+        new String[] {body.replace("keys", "key"), body.replace("efef\"", "EFEF\"")}) {
+      assertThrows(DamagedException.class, () -> HorizonRecord.decode(record(2, bad), PATH), bad);
+    }
+    for (int version : new int[] {0, 3}) {
+      var e =
+          assertThrows(
+              DamagedException.class, () -> HorizonRecord.decode(record(version, body), PATH));
+      assertEquals("format version 1 to 2", e.expected());
+    }
+  }
+
+  private static byte[] record(int version, String document) {
+    byte[] body = document.getBytes(StandardCharsets.UTF_8);
+    String line = "cinch record %d %d %s\n".formatted(version, body.length, Envelope.sha256(body));
+    return (line + document).getBytes(StandardCharsets.UTF_8);
   }
 
   @Test

@@ -33,6 +33,11 @@ final class DocumentFuzzTest {
   }
 
   @FuzzTest
+  void record2(byte[] data) throws DamagedException {
+    check("record", 2, data, HorizonRecord::decode, HorizonRecord::encode);
+  }
+
+  @FuzzTest
   void checkpoint(byte[] data) throws DamagedException {
     check("checkpoint", data, Checkpoint::decode, Checkpoint::encode);
   }
@@ -40,11 +45,17 @@ final class DocumentFuzzTest {
   private static <T> void check(
       String type, byte[] data, Decoder<T> decoder, Function<T, byte[]> encoder)
       throws DamagedException {
+    check(type, 1, data, decoder, encoder);
+  }
+
+  private static <T> void check(
+      String type, int version, byte[] data, Decoder<T> decoder, Function<T, byte[]> encoder)
+      throws DamagedException {
     if (data.length == 0) {
       return;
     }
     byte[] rest = Arrays.copyOfRange(data, 1, data.length);
-    byte[] file = (data[0] & 1) == 0 ? rest : wrapped(type, rest);
+    byte[] file = (data[0] & 1) == 0 ? rest : wrapped(type, version, rest);
     Optional<T> found =
         Hostile.parse(file.length, () -> decoder.decode(file, FILE), DamagedException.class);
     if (found.isPresent()) {
@@ -53,10 +64,10 @@ final class DocumentFuzzTest {
     }
   }
 
-  private static byte[] wrapped(String type, byte[] body) {
+  private static byte[] wrapped(String type, int version, byte[] body) {
     byte[] line =
-        "cinch %s 1 %d %s\n"
-            .formatted(type, body.length, Envelope.sha256(body))
+        "cinch %s %d %d %s\n"
+            .formatted(type, version, body.length, Envelope.sha256(body))
             .getBytes(StandardCharsets.US_ASCII);
     byte[] all = Arrays.copyOf(line, line.length + body.length);
     System.arraycopy(body, 0, all, line.length, body.length);

@@ -1,5 +1,6 @@
 package dev.cinch.lease.witness;
 
+import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -36,6 +37,12 @@ public record TrustedKeys(List<PublicKey> list) {
       throw new IllegalArgumentException("the first " + n + " of " + list.size() + " trusted keys");
     }
     return new TrustedKeys(list.subList(0, n));
+  }
+
+  /** SHA-256 of the keys' bytes, one key after another, as 64 hexadecimal digits. */
+  public String digest() {
+    byte[][] parts = list.stream().map(PublicKey::bytes).toArray(byte[][]::new);
+    return HexFormat.of().formatHex(PublicKey.sha256(parts));
   }
 
   /** The key ids in order. */
