@@ -64,7 +64,7 @@ public final class MergeBench {
   }
 
   private Log open(int machine) throws IOException {
-    var fs = new ClockedFs(new PosixFs(null), time);
+    var fs = new ClockedFs(new PosixFs(null, null), time);
     var environment =
         new Store.Environment(fs, new MachineName("m" + machine), time, new Random(machine));
     Path root = work.resolve("store");

@@ -128,7 +128,7 @@ class SalvageTest {
     private final List<Path> damage = new ArrayList<>();
 
     Haul() throws IOException {
-      this(new PosixFs(null));
+      this(new PosixFs(null, null));
     }
 
     Haul(StoreFs fs) throws IOException {
@@ -212,7 +212,8 @@ class SalvageTest {
     Path segment = log.context().layout().segment(1);
     int[] opened = {0};
     var fs =
-        new CorruptCacheFs(new PosixFs(null), file -> file.equals(segment) && ++opened[0] > 1, 200);
+        new CorruptCacheFs(
+            new PosixFs(null, null), file -> file.equals(segment) && ++opened[0] > 1, 200);
     var haul = new Haul(fs);
     assertTrue(opened[0] > 1);
     assertEquals(all, haul.texts());
@@ -231,7 +232,7 @@ class SalvageTest {
     int[] opened = {0};
     var fs =
         new CorruptCacheFs(
-            new PosixFs(null),
+            new PosixFs(null, null),
             file -> {
               if (file.equals(segment) && ++opened[0] == 2) {
                 decay(segment, bad);

@@ -97,7 +97,7 @@ class SalvageUnreadableTest {
   }
 
   private Haul unreadable(Path place, long page) throws IOException {
-    return new Haul(new UnreadableFs(new PosixFs(null), place, page));
+    return new Haul(new UnreadableFs(new PosixFs(null, null), place, page));
   }
 
   private List<Path> dataFiles() throws IOException {
@@ -150,7 +150,7 @@ class SalvageUnreadableTest {
     Path buckets = log.context().layout().buckets();
     Path first = java.util.Objects.requireNonNull(dataFiles().get(0).getParent());
     Path group = java.util.Objects.requireNonNull(first.getParent());
-    var fs = new PosixFs(null);
+    var fs = new PosixFs(null, null);
     for (Path gone : List.of(first, group, buckets)) {
       Files.move(gone, temp.resolve("gone"));
       Haul haul = new Haul(fs);
@@ -168,7 +168,7 @@ class SalvageUnreadableTest {
 
   @Test
   void p7_segmentsAndRecordsThatAreGoneAreTold() throws Exception {
-    var fs = new PosixFs(null);
+    var fs = new PosixFs(null, null);
     Path record = log.context().layout().record(2);
     Files.move(record, temp.resolve("gone"));
     Haul haul = new Haul(fs);

@@ -91,7 +91,7 @@ public final class Store {
 
     /** This machine's real filesystem. */
     public static Environment of(MachineName machine, TimeSource time) {
-      return new Environment(new PosixFs(null), machine, time, new SecureRandom());
+      return new Environment(new PosixFs(null, null), machine, time, new SecureRandom());
     }
   }
 
@@ -109,7 +109,7 @@ public final class Store {
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException(String.join("; ", problems));
     }
-    StoreFs fs = withGroup(environment.fs(), settings);
+    StoreFs fs = environment.fs().forStore(root, settings.group());
     var layout = new StoreLayout(root);
     var fresh = new Fresh(fs, environment.random(), null);
     boolean made = fresh.ensureDirectory(root, settings.directoryMode());
@@ -126,6 +126,7 @@ public final class Store {
     }
     for (Path directory : layout.directories()) {
       boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
+      fs.forceDirectory(directory); // what was there before may be anything (rule N7)
     }
     // What stands in there is forced by whoever makes it, and these names by nobody else. Before
     // the settings: where those are, nobody makes the rest again.
@@ -166,10 +167,6 @@ public final class Store {
     return names.stream().allMatch(n -> expected.contains(n) || LogLayout.isTemporary(n));
   }
 
-  private static StoreFs withGroup(StoreFs fs, StoreSettings settings) {
-    return fs instanceof PosixFs ? new PosixFs(settings.group().orElse(null)) : fs;
-  }
-
   /**
    * Opens a store.
    *
@@ -180,22 +177,23 @@ public final class Store {
   public static Store open(Path root, Environment environment) throws IOException {
     var layout = new StoreLayout(root);
     StoreIdentity identity;
+    StoreFs anybody = environment.fs().forStore(root, Optional.empty());
     try {
       identity =
-          new Fresh(environment.fs())
+          new Fresh(anybody)
               .decode(
                   layout.settings(),
                   MAX_SETTINGS,
                   bytes -> StoreIdentity.decode(bytes, layout.settings()));
     } catch (NoSuchFileException | NotDirectoryException e) {
-      boolean lost = holdsLogs(environment.fs(), layout);
+      boolean lost = holdsLogs(anybody, layout);
       throw new NotAStoreException(
           lost
               ? root + LOST_SETTINGS
               : root + " is not a Cinch store: it has no store.json; make one with init",
           lost);
     }
-    StoreFs fs = withGroup(environment.fs(), identity.settings());
+    StoreFs fs = environment.fs().forStore(root, identity.settings().group());
     var fresh = new Fresh(fs, environment.random(), root);
     var clock = new FsClock(fs, fresh, layout.clock(), identity.settings().directoryMode());
     return new Store(

@@ -55,7 +55,7 @@ class FaultLoopTest {
 
   private static Site posix(Path root, long seed) throws Exception {
     Rig rig = Rig.at(root, seed);
-    var fs = new ClockedFs(new PosixFs(null), rig.time);
+    var fs = new ClockedFs(new PosixFs(null, null), rig.time);
     rig.make(fs, StoreSettings.DEFAULT);
     return new Site() {
       @Override

@@ -93,7 +93,7 @@ class OrdinaryUserTest {
    */
   public static void main(String[] args) throws Exception {
     Rig rig = Rig.at(Path.of(args[0], "store"), 1);
-    StoreFs fs = new ClockedFs(new PosixFs(null), rig.time);
+    StoreFs fs = new ClockedFs(new PosixFs(null, null), rig.time);
     rig.make(fs, StoreSettings.DEFAULT);
     var ledger = new Ledger();
     var slow = new FaultyFs(fs);

@@ -24,7 +24,7 @@ class ThinPathTest {
   @Test
   void appendedMessagesAreReadInOrderOnceSettled() throws Exception {
     Rig rig = Rig.at(temp.resolve("store"), 1);
-    Log log = rig.make(new ClockedFs(new PosixFs(null), rig.time), StoreSettings.DEFAULT);
+    Log log = rig.make(new ClockedFs(new PosixFs(null, null), rig.time), StoreSettings.DEFAULT);
     var expected = new ArrayList<String>();
     try (LogWriter a = log.writer(Durability.CLOSE);
         LogWriter b = log.writer(Durability.SYNC)) {

@@ -58,7 +58,7 @@ final class DoctorCommand implements Callable<Integer> {
           diagnosis.warn("no store yet", "judged by the default settings of init");
         }
       }
-      var fs = new PosixFs(settings.group().orElse(null));
+      var fs = new PosixFs(root, settings.group().orElse(null));
       var mounts =
           new MountProbes(MountTable.FILE, GlusterClient::commandLines, settings, diagnosis);
       mounts.run(root, fs);

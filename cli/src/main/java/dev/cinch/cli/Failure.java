@@ -5,6 +5,7 @@ import dev.cinch.bag.StoreExistsException;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.write.MessageRefusedException;
@@ -13,14 +14,6 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.DirectoryNotEmptyException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.FileSystemException;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.NotDirectoryException;
-import java.nio.file.attribute.UserPrincipalNotFoundException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What a throwable means to whoever ran the command: an exit code and one line.
@@ -70,17 +63,11 @@ record Failure(int code, String line) {
         || code(t) != ExitCode.UNAVAILABLE) {
       return message(t);
     }
-    if (t instanceof FileSystemException e) {
-      return e.getFile() + ": " + reason(e);
-    }
-    if (t instanceof UserPrincipalNotFoundException e) {
-      return "there is no user or group \"" + e.getName() + "\"";
-    }
     if (t instanceof InterruptedException) {
       return "interrupted";
     }
-    if (t instanceof IOException) {
-      return message(t);
+    if (t instanceof IOException e) {
+      return InWords.line(e);
     }
     if (t instanceof OutOfMemoryError) {
       return "out of memory; give it more with CINCH_JAVA_OPTS=-Xmx…";
@@ -88,28 +75,9 @@ record Failure(int code, String line) {
     return "unexpected " + t + " (a fault of this program; run with --debug and report it)";
   }
 
-  private static @Nullable String reason(FileSystemException e) {
-    if (e instanceof NoSuchFileException) {
-      return "no such file or directory";
-    }
-    if (e instanceof AccessDeniedException) {
-      return "permission denied";
-    }
-    if (e instanceof FileAlreadyExistsException) {
-      return "exists already";
-    }
-    if (e instanceof NotDirectoryException) {
-      return "not a directory";
-    }
-    if (e instanceof DirectoryNotEmptyException) {
-      return "directory not empty";
-    }
-    return e.getReason() == null ? e.getClass().getSimpleName() : e.getReason();
-  }
-
   private static String message(Throwable t) {
     String message = t.getMessage();
-    return message == null || message.isBlank() ? t.getClass().getSimpleName() : message;
+    return message == null || message.isBlank() ? "it failed and does not say why" : message;
   }
 
   /** One line, whatever it was made of. */

@@ -164,7 +164,7 @@ final class Cinch {
   /** The log as processes meet it whose clocks, and the filesystem's, are off by so much. */
   private Log at(Duration offset, String log) throws IOException {
     var time = new SystemTime(offset.toNanos());
-    var fs = new ClockedFs(new PosixFs(null), time);
+    var fs = new ClockedFs(new PosixFs(null, null), time);
     var environment = new Store.Environment(fs, MachineNames.ofHost(), time, new SecureRandom());
     return Store.open(Path.of(env.getOrDefault("CINCH_STORE", "")), environment)
         .createLog(new LogName(log));

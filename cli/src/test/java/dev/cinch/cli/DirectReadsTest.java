@@ -55,7 +55,7 @@ class DirectReadsTest {
 
   @Test
   void aRealFileIsRead(@TempDir Path temp) throws Exception {
-    var access = DirectReads.Access.of(new PosixFs(null));
+    var access = DirectReads.Access.of(new PosixFs(null, null));
     Path file = Files.write(temp.resolve("file"), new byte[] {1});
     assertEquals(1, access.read(file));
     Diagnosed probed = probed(access, true, file);

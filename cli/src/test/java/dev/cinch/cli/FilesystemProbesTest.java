@@ -51,13 +51,14 @@ class FilesystemProbesTest {
   /** A filesystem whose clock is {@code START}, and a machine's that is further by so much. */
   private Diagnosed probed(long machineMs, long aheadMs) throws Exception {
     var diagnosed = new Diagnosed();
-    var fs = new ClockedFs(new PosixFs(null), new Standing(START));
+    var fs = new ClockedFs(new PosixFs(null, null), new Standing(START));
     new FilesystemProbes(
             fs,
             temp.resolve("clock"),
             ahead(aheadMs),
             new Standing(START + machineMs * MS),
-            new DirectReads(DirectReads.Access.of(new PosixFs(null)), true, diagnosed.diagnosis),
+            new DirectReads(
+                DirectReads.Access.of(new PosixFs(null, null)), true, diagnosed.diagnosis),
             diagnosed.diagnosis)
         .run();
     try (var left = Files.list(temp)) {

@@ -180,7 +180,7 @@ class MountProbesTest {
     for (Path table : List.of(file, temp.resolve("none"))) {
       var diagnosed = new Diagnosed();
       var probes = new MountProbes(table, List::of, StoreSettings.DEFAULT, diagnosed.diagnosis);
-      probes.run(temp, new PosixFs(null));
+      probes.run(temp, new PosixFs(null, null));
       assertEquals(1, diagnosed.lines().size(), diagnosed.lines().toString());
       assertTrue(diagnosed.lines().get(0).startsWith("warn mount "), diagnosed.lines().toString());
     }
@@ -190,7 +190,7 @@ class MountProbesTest {
   void aTableThatCanNotBeReadIsOneLine(@TempDir Path temp) throws Exception {
     var diagnosed = new Diagnosed();
     new MountProbes(temp, List::of, StoreSettings.DEFAULT, diagnosed.diagnosis)
-        .run(temp, new PosixFs(null));
+        .run(temp, new PosixFs(null, null));
     diagnosed.has("FAIL mount of " + temp + ": ", "look yourself");
   }
 }

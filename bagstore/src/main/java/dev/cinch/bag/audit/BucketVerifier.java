@@ -62,7 +62,7 @@ final class BucketVerifier {
       tally.found(Finding.of(e));
       withoutLock(bucket, directory, keys);
     } catch (IOException e) {
-      tally.found(Finding.damage(lock, 0, "a readable bucket", e.toString()));
+      tally.found(Finding.of(e, lock, "a readable bucket"));
     }
   }
 
@@ -80,7 +80,7 @@ final class BucketVerifier {
         tally.found(Finding.damage(path, 0, f.validLength() + " valid bytes", "no file"));
       }
     } catch (IOException e) {
-      tally.found(Finding.damage(path, 0, "a readable file", e.toString()));
+      tally.found(Finding.of(e, path, "a readable file"));
     }
   }
 
@@ -150,9 +150,7 @@ final class BucketVerifier {
         return;
       }
     } catch (IOException e) {
-      tally.found(
-          Finding.damage(
-              LogLayout.lock(log.layout().bucket(bucket)), 0, "a readable lock", e.toString()));
+      tally.found(Finding.of(e, LogLayout.lock(log.layout().bucket(bucket)), "a readable lock"));
     }
     open(bucket, log.layout().bucket(bucket), keys);
   }
@@ -171,7 +169,7 @@ final class BucketVerifier {
     } catch (NoSuchFileException e) {
       // Retired meanwhile, or never there.
     } catch (IOException e) {
-      tally.found(Finding.damage(directory, 0, "a readable bucket", e.toString()));
+      tally.found(Finding.of(e, directory, "a readable bucket"));
     }
   }
 
@@ -184,7 +182,7 @@ final class BucketVerifier {
       tally.messages += verifier.messages();
       findings.forEach(tally::found);
     } catch (IOException e) {
-      tally.found(Finding.damage(path, 0, "a readable file", e.toString()));
+      tally.found(Finding.of(e, path, "a readable file"));
     }
   }
 }

@@ -1,7 +1,9 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.layout.LogLayout;
+import java.io.IOException;
 import java.nio.file.Path;
 
 /**
@@ -47,6 +49,11 @@ public record Finding(Severity severity, Path path, long offset, String expected
             : LogLayout.isHeldOpen(name)
                 ? "a removed file that a process had open"
                 : "a foreign file");
+  }
+
+  /** Something that can't be read: damage, named by what the error says of it. */
+  static Finding of(IOException e, Path path, String expected) {
+    return e instanceof DamagedException d ? of(d) : damage(path, 0, expected, InWords.line(e));
   }
 
   static Finding of(DamagedException e) {

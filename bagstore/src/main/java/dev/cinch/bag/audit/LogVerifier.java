@@ -181,7 +181,7 @@ final class LogVerifier {
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (IOException e) {
-      bad(path, "a readable record", e.toString());
+      tally.found(Finding.of(e, path, "a readable record"));
     }
     return Optional.empty();
   }
@@ -273,7 +273,7 @@ final class LogVerifier {
     try {
       return find(from, to);
     } catch (IOException e) {
-      tally.found(Finding.damage(log.layout().buckets(), 0, "a readable tree", e.toString()));
+      tally.found(Finding.of(e, log.layout().buckets(), "a readable tree"));
       return List.of();
     }
   }

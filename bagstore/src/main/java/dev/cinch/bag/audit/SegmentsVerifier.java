@@ -156,7 +156,7 @@ final class SegmentsVerifier {
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (IOException e) {
-      bad(path, "a readable segment", e.toString());
+      tally.found(Finding.of(e, path, "a readable segment"));
     }
   }
 
@@ -179,7 +179,7 @@ final class SegmentsVerifier {
       tally.found(Finding.of(e));
     } catch (IOException e) {
       if (!(e instanceof NoSuchFileException) || !outlived(number)) {
-        bad(path, "a readable checkpoint", e.toString());
+        tally.found(Finding.of(e, path, "a readable checkpoint"));
       }
     }
   }

@@ -140,7 +140,7 @@ public final class StoreVerifier {
     } catch (dev.cinch.bag.NotAStoreException e) {
       tally.found(Finding.damage(identity, 0, "the identity of a log", "no file"));
     } catch (IOException e) {
-      tally.found(Finding.damage(context.layout().log(name).root(), 0, "a log", e.toString()));
+      tally.found(Finding.of(e, context.layout().log(name).root(), "a log"));
     }
   }
 

@@ -3,6 +3,8 @@ package dev.cinch.bag.fs;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -10,13 +12,40 @@ import org.jspecify.annotations.Nullable;
  * An open file of the real filesystem.
  *
  * @param alignment of all reads, which go past the cache then; 1: reads go through the cache
+ * @param path named in errors
  */
-record ChannelFile(FileChannel channel, int alignment) implements StoreFile {
+record ChannelFile(FileChannel channel, int alignment, Path path) implements StoreFile {
   /** For direct reads: as large as a network filesystem's blocks, a megabyte. */
   private static final AtomicReference<@Nullable ByteBuffer> SPARE_BLOCK = new AtomicReference<>();
 
+  private interface Work<T> {
+    T run() throws IOException;
+  }
+
+  /** A channel's errors say what the kernel says, and not of which file. */
+  private <T> T named(Work<T> work) throws IOException {
+    try {
+      return work.run();
+    } catch (IOException e) {
+      if (e.getClass() != IOException.class) {
+        throw e;
+      }
+      var named = new FileSystemException(path.toString(), null, e.getMessage());
+      named.initCause(e);
+      throw named;
+    }
+  }
+
   @Override
   public void write(ByteBuffer... buffers) throws IOException {
+    named(
+        () -> {
+          writeAll(buffers);
+          return true;
+        });
+  }
+
+  private void writeAll(ByteBuffer... buffers) throws IOException {
     if (buffers.length == 1) {
       while (buffers[0].hasRemaining()) {
         channel.write(buffers[0]);
@@ -36,11 +65,19 @@ record ChannelFile(FileChannel channel, int alignment) implements StoreFile {
 
   @Override
   public void force() throws IOException {
-    channel.force(false);
+    named(
+        () -> {
+          channel.force(false);
+          return true;
+        });
   }
 
   @Override
   public int read(ByteBuffer into, long offset) throws IOException {
+    return named(() -> readAll(into, offset));
+  }
+
+  private int readAll(ByteBuffer into, long offset) throws IOException {
     if (alignment > 1) {
       return readAligned(into, offset);
     }
@@ -108,6 +145,10 @@ record ChannelFile(FileChannel channel, int alignment) implements StoreFile {
 
   @Override
   public void close() throws IOException {
-    channel.close();
+    named(
+        () -> {
+          channel.close();
+          return true;
+        });
   }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Every operation that Cinch ever asks of the shared filesystem, and no other (rule N1).
@@ -14,10 +15,22 @@ import java.util.List;
  *
  * <p>Errors are those of {@code java.nio.file}: {@link java.nio.file.NoSuchFileException}, {@link
  * java.nio.file.FileAlreadyExistsException}, {@link java.nio.file.AccessDeniedException} (EACCES),
- * and other {@link IOException}s for the rest (EPERM, ESTALE, EIO, ENOSPC, EDQUOT, EROFS).
- * Implementations are thread-safe.
+ * and other {@link IOException}s for the rest (EPERM, ESTALE, EIO, ENOSPC, EDQUOT, EROFS). {@link
+ * ForeignEntryException} says that something stands there which is never opened, followed, changed
+ * or removed (rule N7). Implementations are thread-safe.
  */
 public interface StoreFs {
+  /**
+   * The same filesystem for the store in a directory: where there may be links, none is followed
+   * below that (rule N7).
+   *
+   * @param group name of the group that everything created gets; empty: whatever the filesystem
+   *     gives
+   */
+  default StoreFs forStore(Path root, Optional<String> group) {
+    return this;
+  }
+
   /** Makes a directory and gives it the mode; the parent must exist. */
   void mkdir(Path directory, int mode) throws IOException;
 

@@ -8,6 +8,7 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
@@ -120,7 +121,7 @@ final class BucketSalvager {
         }
       }
     } catch (IOException e) {
-      sink.left(Kind.DAMAGE, directory, 0, 0, "can't be listed: " + e);
+      sink.left(Kind.DAMAGE, directory, 0, 0, "can't be listed: " + InWords.reason(e));
     }
     if (evidence != null) {
       names.addAll(evidence.files().keySet());
@@ -198,7 +199,7 @@ final class BucketSalvager {
       sink.left(Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
       return null;
     } catch (IOException e) {
-      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
+      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
       return null;
     }
   }
@@ -254,7 +255,7 @@ final class BucketSalvager {
         sink.left(Kind.DAMAGE, path, 0, 0, "no file, and the lock lists it");
       }
     } catch (IOException e) {
-      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
+      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
     }
     return Nothing.INSTANCE;
   }
@@ -277,7 +278,7 @@ final class BucketSalvager {
     try {
       int unused = in.read(bytes, 0);
     } catch (IOException e) {
-      sink.left(Kind.DAMAGE, path, 0, shape.length(), "can't be read: " + e);
+      sink.left(Kind.DAMAGE, path, 0, shape.length(), "can't be read: " + InWords.reason(e));
       return shape.length();
     }
     Optional<FileHeader> header = FileHeader.decode(bytes.flip());

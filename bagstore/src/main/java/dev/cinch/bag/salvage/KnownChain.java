@@ -6,6 +6,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
@@ -112,7 +113,7 @@ final class KnownChain {
     } catch (DamagedException e) {
       sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
     } catch (IOException e) {
-      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
+      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
     }
   }
 
@@ -132,7 +133,7 @@ final class KnownChain {
       sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
     } catch (IOException e) {
       gap |= counts;
-      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + e);
+      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
     }
   }
 
@@ -162,7 +163,7 @@ final class KnownChain {
       return List.of();
     } catch (IOException e) {
       gap = true;
-      sink.left(SalvageSink.Kind.DAMAGE, directory, 0, 0, "can't be listed: " + e);
+      sink.left(SalvageSink.Kind.DAMAGE, directory, 0, 0, "can't be listed: " + InWords.reason(e));
       return List.of();
     }
   }

@@ -3,6 +3,7 @@ package dev.cinch.bag.salvage;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
@@ -112,7 +113,7 @@ public final class Salvage {
     } catch (NoSuchFileException | NotDirectoryException e) {
       return List.of();
     } catch (IOException e) {
-      sink.left(SalvageSink.Kind.DAMAGE, directory, 0, 0, "can't be listed: " + e);
+      sink.left(SalvageSink.Kind.DAMAGE, directory, 0, 0, "can't be listed: " + InWords.reason(e));
       return List.of();
     }
   }

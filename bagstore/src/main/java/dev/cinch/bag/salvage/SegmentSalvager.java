@@ -6,6 +6,7 @@ import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentTrailer;
+import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import java.io.IOException;
@@ -112,7 +113,7 @@ final class SegmentSalvager {
       }
       blocks(path, in, size, seed, width);
     } catch (IOException e) {
-      left(path, 0, 0, e.toString());
+      left(path, 0, 0, InWords.reason(e));
     }
   }
 
@@ -263,7 +264,7 @@ final class SegmentSalvager {
         return block;
       }
     } catch (IOException e) {
-      why = e.toString();
+      why = InWords.reason(e);
     }
     left(b.path(), b.offset(), b.length(), why);
     return null;

@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
@@ -163,8 +164,7 @@ final class BucketAppender {
   }
 
   static String message(IOException e) {
-    String text = e.getMessage();
-    return text == null ? e.toString() : e.getClass().getSimpleName() + ": " + text;
+    return InWords.line(e);
   }
 
   /**

@@ -69,7 +69,10 @@ public final class AuditStore {
   public AuditStore(Path root, StoreSettings.Leases leases) throws IOException {
     this.environment =
         new Store.Environment(
-            new ClockedFs(new PosixFs(null), clock), new MachineName("m1"), clock, new Random(7));
+            new ClockedFs(new PosixFs(null, null), clock),
+            new MachineName("m1"),
+            clock,
+            new Random(7));
     StoreSettings d = StoreSettings.DEFAULT;
     var settings =
         new StoreSettings(

@@ -159,7 +159,7 @@ public final class CloseBench {
   }
 
   private static void bare(Path directory) throws IOException {
-    StoreFs fs = new PosixFs(null);
+    StoreFs fs = new PosixFs(null, null);
     ByteBuffer tail = TAIL;
     try (StoreFile out = fs.overwrite(directory.resolve("prelock"))) {
       out.write(ByteBuffer.wrap(new byte[1]));

@@ -3,6 +3,7 @@ package dev.cinch.bag.fs;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /** Hands every operation on; fakes with one fault each change one of them. */
 class FilterFs implements StoreFs {
@@ -10,6 +11,12 @@ class FilterFs implements StoreFs {
 
   FilterFs(StoreFs inner) {
     this.inner = inner;
+  }
+
+  /** The fake itself: what it stands before keeps knowing no root. */
+  @Override
+  public StoreFs forStore(Path root, Optional<String> group) {
+    return this;
   }
 
   @Override

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -23,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where direct reads are supported, and (tmpfs of older kernels) where they are not. */
 final class PosixFsTest {
-  private final PosixFs fs = new PosixFs(null);
+  private final PosixFs fs = new PosixFs(null, null);
 
   private int readShared(Path file, ByteBuffer into) throws IOException {
     try (StoreFile in = fs.readShared(file)) {
@@ -69,15 +68,15 @@ final class PosixFsTest {
   void readsWhereThereAreNoDirectReads() throws Exception {
     Path none = Path.of("/proc/self/comm");
     assertEquals(1, readShared(none, ByteBuffer.allocate(1)));
-    assertFalse(new PosixFs(null).hasDirectReads(none));
+    assertFalse(new PosixFs(null, null).hasDirectReads(none));
   }
 
   /** Only EINVAL says that there are none. */
   @Test
   void anotherErrorSaysNothingAboutDirectReads(@TempDir Path directory) {
-    var fs = new PosixFs(null);
+    var fs = new PosixFs(null, null);
     assertThrows(NoSuchFileException.class, () -> fs.hasDirectReads(directory.resolve("none")));
-    assertThrows(FileSystemException.class, () -> fs.hasDirectReads(directory));
+    assertThrows(ForeignEntryException.class, () -> fs.hasDirectReads(directory));
   }
 
   @Test
@@ -95,7 +94,7 @@ final class PosixFsTest {
     Files.write(file, bytes);
     var channel =
         new ShortChannel(FileChannel.open(file, StandardOpenOption.READ), 8_192, bytes.length - 1);
-    try (StoreFile in = new ChannelFile(channel, 4_096)) {
+    try (StoreFile in = new ChannelFile(channel, 4_096, file)) {
       ByteBuffer into = ByteBuffer.allocate(bytes.length + 1);
       assertEquals(bytes.length, in.read(into, 0));
       assertEquals(7, into.get(bytes.length - 1));
@@ -118,7 +117,7 @@ final class PosixFsTest {
             return position == believed ? -1 : super.read(into, position);
           }
         };
-    try (StoreFile in = new ChannelFile(channel, 4_096)) {
+    try (StoreFile in = new ChannelFile(channel, 4_096, file)) {
       assertEquals(8_292, in.size());
     }
   }
@@ -141,7 +140,7 @@ final class PosixFsTest {
   /** Every look would leave one behind on a machine that does not know the group. */
   @Test
   void nothingIsMadeForAGroupThatIsNotKnown(@TempDir Path directory) throws Exception {
-    var fs = new PosixFs("no-such-group");
+    var fs = new PosixFs(null, "no-such-group");
     assertThrows(
         UserPrincipalNotFoundException.class, () -> fs.mkdir(directory.resolve("a"), 0775));
     assertThrows(
@@ -152,7 +151,7 @@ final class PosixFsTest {
   @Test
   void whoDoesNotKnowTheGroupMayReadAllTheSame(@TempDir Path directory) throws Exception {
     Files.createFile(directory.resolve("a"));
-    var fresh = new Fresh(new PosixFs("no-such-group"));
+    var fresh = new Fresh(new PosixFs(null, "no-such-group"));
     assertEquals(List.of("a"), fresh.listAsPermitted(directory));
   }
 }
