@@ -101,7 +101,7 @@ class ForeignWriterTest {
   private List<Integer> salvage(List<String> left) throws IOException {
     var lengths = new ArrayList<Integer>();
     Salvage.run(
-        new PosixFs(null),
+        new PosixFs(null, null),
         store,
         JOBS,
         new SalvageSink() {
