@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import dev.cinch.lease.OneLine;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
@@ -7,6 +8,11 @@ import java.util.Base64;
 /** Writes JSON straight into an {@link Output}: a million small objects a second. */
 final class JsonText {
   private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+
+  // The first bytes, in UTF-8, of all characters above U+007F that OneLine.isHidden.
+  private static final byte C1 = (byte) 0xC2;
+  private static final byte ARABIC = (byte) 0xD8;
+  private static final byte PUNCTUATION = (byte) 0xE2;
 
   private JsonText() {}
 
@@ -27,7 +33,7 @@ final class JsonText {
     string(out, text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Valid UTF-8 in quotes; what JSON must not hold as it is, escaped. */
+  /** Valid UTF-8 in quotes; what JSON must not hold as it is, and what hides in text, escaped. */
   private static void string(Output out, byte[] utf8) throws IOException {
     out.write('"');
     int from = 0;
@@ -37,24 +43,47 @@ final class JsonText {
         out.write(utf8, from, i - from);
         from = i + 1;
         escape(out, b);
+      } else if (b == C1 || b == ARABIC || b == PUNCTUATION) {
+        int length = b == PUNCTUATION ? 3 : 2;
+        int c = codePoint(utf8, i, length);
+        if (OneLine.isHidden(c)) {
+          out.write(utf8, from, i - from);
+          from = i + length;
+          hexadecimal(out, c);
+        }
+        i += length - 1;
       }
     }
     out.write(utf8, from, utf8.length - from);
     out.write('"');
   }
 
+  private static int codePoint(byte[] utf8, int at, int length) {
+    int second = utf8[at + 1] & 0x3f;
+    return length == 2
+        ? (utf8[at] & 0x1f) << 6 | second
+        : (utf8[at] & 0x0f) << 12 | second << 6 | utf8[at + 2] & 0x3f;
+  }
+
   private static void escape(Output out, byte b) throws IOException {
-    out.write('\\');
     switch (b) {
-      case '"', '\\' -> out.write(b);
-      case '\n' -> out.write('n');
-      case '\r' -> out.write('r');
-      case '\t' -> out.write('t');
-      default -> {
-        out.text("u00");
-        out.write(HEX[b >> 4]);
-        out.write(HEX[b & 15]);
-      }
+      case '"', '\\' -> pair(out, b);
+      case '\n' -> pair(out, 'n');
+      case '\r' -> pair(out, 'r');
+      case '\t' -> pair(out, 't');
+      default -> hexadecimal(out, b);
+    }
+  }
+
+  private static void pair(Output out, int c) throws IOException {
+    out.write('\\');
+    out.write(c);
+  }
+
+  private static void hexadecimal(Output out, int c) throws IOException {
+    out.text("\\u");
+    for (int shift = 12; shift >= 0; shift -= 4) {
+      out.write(HEX[c >> shift & 15]);
     }
   }
 

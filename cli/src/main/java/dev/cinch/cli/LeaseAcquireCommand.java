@@ -8,6 +8,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
@@ -71,6 +72,13 @@ final class LeaseAcquireCommand extends LeaseRequest {
   @Override
   void ask(HttpLeaseClient client, Printer printer) throws Exception {
     Duration wait = waiting.checked();
+    if (holder != null) {
+      try {
+        OneLine.check("--holder", holder);
+      } catch (IllegalArgumentException e) {
+        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      }
+    }
     LogSet permitted = logs();
     var random = new SecureRandom();
     var asks = new LostAnswers(client);

@@ -1,6 +1,9 @@
 package dev.cinch.cli;
 
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.JsonEscapes;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.time.Duration;
@@ -14,6 +17,10 @@ import picocli.CommandLine.Spec;
 /** Asks a lease service something and prints what it answers, one JSON object a line. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 abstract class LeaseRequest implements Callable<Integer> {
+  private static final JsonMapper JSON =
+      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
+          .build();
+
   final Io io;
 
   @Mixin ServerOptions server;
@@ -33,7 +40,7 @@ abstract class LeaseRequest implements Callable<Integer> {
   public final Integer call() throws Exception {
     HttpLeaseClient client = server.client();
     try (Output out = io.output()) {
-      ask(client, answer -> out.line(answer.toString()));
+      ask(client, answer -> out.line(JSON.writeValueAsString(answer)));
     }
     return ExitCode.GOOD;
   }

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.fuzz.Hostile;
+import dev.cinch.lease.OneLine;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -102,6 +103,8 @@ final class TextFuzzTest {
       out.write('}');
     }
     assertTrue(bytes.size() <= BUFFERS + 6L * data.length);
+    assertEquals(
+        0, bytes.toString(StandardCharsets.UTF_8).chars().filter(OneLine::isHidden).count());
     JsonNode read = new JsonMapper().readTree(bytes.toByteArray());
     assertArrayEquals(
         data,

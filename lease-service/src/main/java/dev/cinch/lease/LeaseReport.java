@@ -16,7 +16,11 @@ public record LeaseReport(OptionalLong watermark, boolean fenced, List<Metadata>
   /** Nothing was written and nothing fenced. */
   public static final LeaseReport NOTHING = new LeaseReport(OptionalLong.empty(), false, List.of());
 
+  /**
+   * @throws IllegalArgumentException if the name of a data file has one of {@link OneLine#isHidden}
+   */
   public LeaseReport {
     metadata = List.copyOf(metadata);
+    metadata.forEach(m -> OneLine.check("the name of a data file", m.dataFile()));
   }
 }

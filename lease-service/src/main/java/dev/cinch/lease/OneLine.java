@@ -27,6 +27,39 @@ public final class OneLine {
     return text.codePoints().allMatch(OneLine::isShown);
   }
 
+  /**
+   * Whether a character may hide or reorder what is shown with it: controls (of Unicode, also
+   * U+0080 to U+009F), the ends of lines U+2028 and U+2029, and the marks that turn the direction
+   * of text. JSON for people escapes them, and names of holders may not contain them.
+   */
+  public static boolean isHidden(int c) {
+    return c < 0x20
+        || (c >= 0x7F && c <= 0x9F)
+        || c == 0x061C
+        || c == 0x200E
+        || c == 0x200F
+        || (c >= 0x2028 && c <= 0x202E)
+        || (c >= 0x2066 && c <= 0x2069);
+  }
+
+  /**
+   * Refuses text that is shown to people and has a character that {@link #isHidden}.
+   *
+   * @param what for the message, like {@code "the holder"}
+   * @throws IllegalArgumentException one line that says which character, and where
+   */
+  public static void check(String what, String text) {
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i); // none of them takes two
+      if (isHidden(c)) {
+        throw new IllegalArgumentException(
+            ("%s has U+%04X at character %d; controls, line ends and marks that turn the direction"
+                    + " of text can't be shown")
+                .formatted(what, (int) c, i));
+      }
+    }
+  }
+
   private static boolean isShown(int c) {
     return switch (Character.getType(c)) {
       case Character.CONTROL,

@@ -10,7 +10,8 @@ import java.util.Optional;
  * afterwards. Source: blog post, "Making this debuggable"; rules L1–L9.
  *
  * @param name the lease
- * @param holder who holds it, in its own words; at most 255 bytes of UTF-8
+ * @param holder who holds it, in its own words; at most 255 bytes of UTF-8; {@link OneLine#of}
+ *     makes it fit to be shown, since witnesses of older services may have anything
  * @param instance the number of the service instance, from 1 (rule L9)
  * @param generation counts the grants of this name by this instance, from 1; renewals and upgrades
  *     keep it

@@ -22,6 +22,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
@@ -98,6 +99,7 @@ public final class Session implements AutoCloseable {
     this.store = writers.store();
     this.service = service;
     this.asks = new LostAnswers(service);
+    OneLine.check("the holder", holder);
     this.holder = holder;
     this.writers = writers;
     this.ownsWriters = ownsWriters;
@@ -113,6 +115,8 @@ public final class Session implements AutoCloseable {
    * Begins a session that holds nothing yet, with writers of its own.
    *
    * @param holder who it is, in its own words, for people
+   * @throws IllegalArgumentException if that has controls, ends of lines, or marks that turn the
+   *     direction of text
    */
   public static Session open(Store store, LeaseService service, String holder) {
     return open(store, service, holder, Durability.SYNC);

@@ -1,5 +1,8 @@
 package dev.cinch.lease.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadFeature;
@@ -7,8 +10,11 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.cinch.lease.JsonEscapes;
 import dev.cinch.lease.OneLine;
-import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CoderResult;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -22,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 final class Fields {
   /** Shared by reader and writer; thread-safe. */
   static final ObjectMapper JSON =
-      JsonMapper.builder()
+      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
           .disable(JsonParser.Feature.AUTO_CLOSE_SOURCE)
@@ -37,8 +43,9 @@ final class Fields {
     this.where = where;
   }
 
-  /** Parses text that is one object and nothing else. */
-  static Fields parse(byte[] text) throws WireException {
+  /** Parses UTF-8 that is one object and nothing else. */
+  static Fields parse(byte[] utf8) throws WireException {
+    String text = decoded(utf8);
     JsonNode node;
     try {
       node = JSON.readTree(text);
@@ -46,10 +53,24 @@ final class Fields {
       String message = e.getOriginalMessage();
       int line = message.indexOf('\n');
       throw new WireException("not JSON: " + (line < 0 ? message : message.substring(0, line)));
-    } catch (IOException e) {
-      throw new WireException("not JSON: " + e.getMessage());
     }
     return of(node, "the body");
+  }
+
+  /** Of bytes Jackson would also take UTF-16 and UTF-32, by guessing. */
+  private static String decoded(byte[] utf8) throws WireException {
+    ByteBuffer in = ByteBuffer.wrap(utf8);
+    CharBuffer out = CharBuffer.allocate(utf8.length);
+    CoderResult result = UTF_8.newDecoder().decode(in, out, true);
+    if (result.isError()) {
+      throw new WireException("the body is not UTF-8, at byte " + in.position());
+    }
+    String text = out.flip().toString();
+    int nul = text.indexOf('\0');
+    if (nul >= 0) {
+      throw new WireException("the body is not JSON in UTF-8: NUL at character " + nul);
+    }
+    return text;
   }
 
   static Fields of(@Nullable JsonNode node, String where) throws WireException {

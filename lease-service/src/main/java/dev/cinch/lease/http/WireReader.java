@@ -7,6 +7,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
@@ -42,16 +43,17 @@ final class WireReader {
     for (String name : in.texts("names")) {
       names.add(name(name));
     }
-    var request =
-        new AcquireRequest(
-            id(in, "id"),
-            names,
-            in.text("holder"),
-            in.integer("durationMs"),
-            in.has("logs") ? logs(in, "logs") : LogSet.ALL,
-            in.has("tentative") && in.flag("tentative"));
+    Id id = id(in, "id");
+    String holder = in.text("holder");
+    long durationMs = in.integer("durationMs");
+    LogSet logs = in.has("logs") ? logs(in, "logs") : LogSet.ALL;
+    boolean tentative = in.has("tentative") && in.flag("tentative");
     in.noOthers();
-    return request;
+    try {
+      return new AcquireRequest(id, names, holder, durationMs, logs, tentative);
+    } catch (IllegalArgumentException e) {
+      throw invalid(e);
+    }
   }
 
   static Renew renew(Fields in) throws WireException {
@@ -212,13 +214,21 @@ final class WireReader {
   }
 
   private static LeaseReport report(Fields in) throws WireException {
-    var report =
-        new LeaseReport(
-            in.has("watermark") ? OptionalLong.of(in.integer("watermark")) : OptionalLong.empty(),
-            in.has("fenced") && in.flag("fenced"),
-            in.has("metadata") ? metadata(in, "metadata") : List.of());
+    OptionalLong watermark =
+        in.has("watermark") ? OptionalLong.of(in.integer("watermark")) : OptionalLong.empty();
+    boolean fenced = in.has("fenced") && in.flag("fenced");
+    List<Metadata> metadata = in.has("metadata") ? metadata(in, "metadata") : List.of();
     in.noOthers();
-    return report;
+    try {
+      return new LeaseReport(watermark, fenced, metadata);
+    } catch (IllegalArgumentException e) {
+      throw invalid(e);
+    }
+  }
+
+  /** Values that are well-formed, and that no request may have. */
+  private static WireException invalid(IllegalArgumentException e) {
+    return new WireException(Reason.INVALID.name(), String.valueOf(e.getMessage()));
   }
 
   private static List<Metadata> metadata(Fields in, String name) throws WireException {

@@ -38,10 +38,6 @@ final class Requests {
     } catch (IllegalArgumentException e) {
       throw invalid(String.valueOf(e.getMessage()));
     }
-    if (request.holder().chars().anyMatch(Character::isISOControl)) {
-      // It is shown on terminals and in logs of one line an entry.
-      throw invalid("the holder has control characters");
-    }
     duration(request.durationMs(), longestLeaseMs);
     logs(request.logs());
   }
@@ -69,10 +65,8 @@ final class Requests {
     for (Metadata m : report.metadata()) {
       if (m.dataFile().isEmpty()
           || m.dataFile().length() > MAX_DATA_FILE
-          || m.dataFile().chars().anyMatch(Character::isISOControl)
           || !UTF_8.newEncoder().canEncode(m.dataFile())) {
-        throw invalid(
-            "a data file's name has 1 to 255 characters of Unicode, no control characters");
+        throw invalid("a data file's name has 1 to 255 characters of Unicode");
       }
     }
   }

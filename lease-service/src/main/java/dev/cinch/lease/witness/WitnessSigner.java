@@ -1,5 +1,6 @@
 package dev.cinch.lease.witness;
 
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import java.util.Arrays;
@@ -21,9 +22,11 @@ public final class WitnessSigner implements GrantSigner {
   }
 
   /**
-   * @throws IllegalArgumentException if the witness can't be encoded ({@link WitnessCodec#encode})
+   * @throws IllegalArgumentException if the witness can't be encoded ({@link WitnessCodec#encode}),
+   *     or if its holder has one of {@link OneLine#isHidden}; older services signed such ones
    */
   public SignedWitness sign(Witness witness) {
+    OneLine.check("the holder", witness.holder());
     byte[] payload = WitnessCodec.encode(witness);
     var signer = new Ed25519Signer();
     signer.init(true, key.parameters());

@@ -186,7 +186,6 @@ final class ExclusionRulesTest {
         with(r, Rig.names("a", "a"), "h", 1),
         with(r, r.names(), "é".repeat(128), 1),
         with(r, r.names(), "\ud800", 1),
-        with(r, r.names(), "two\nlines", 1),
         with(r, r.names(), "h", 0),
         with(r, r.names(), "h", -1),
         with(r, r.names(), "h", Long.MAX_VALUE),

@@ -184,7 +184,6 @@ final class MemoryRulesTest {
             many,
             List.of(new Metadata(LOG_A, 1, "")),
             List.of(new Metadata(LOG_A, 1, "f".repeat(256))),
-            List.of(new Metadata(LOG_A, 1, "a\nb")),
             List.of(new Metadata(LOG_A, 1, "a\ud800")))) {
       refused(
           Reason.INVALID,
