@@ -71,6 +71,21 @@ final class ServeCommand implements Callable<Integer> {
   int port;
 
   @Option(
+      names = "--connections",
+      paramLabel = "N",
+      description = {
+        "How many connections may be open; 4096, or fewer if memory or descriptors are short.",
+        "Above that newcomers take the places of those that never renewed a lease."
+      })
+  @Nullable Integer connections;
+
+  @Option(
+      names = "--connections-per-address",
+      paramLabel = "N",
+      description = "How many of them from one address; half of all.")
+  @Nullable Integer connectionsPerAddress;
+
+  @Option(
       names = "--longest-lease",
       paramLabel = "DURATION",
       description = "The longest lease that it grants; the store's, or 60s.")
@@ -105,6 +120,8 @@ final class ServeCommand implements Callable<Integer> {
           spec.commandLine(),
           "--first does not go with a store (" + store + "), whose ceilings tell what is valid");
     }
+    atLeastOne("--connections", connections);
+    atLeastOne("--connections-per-address", connectionsPerAddress);
     var time = new SystemTime(clockOffset.toNanos());
     Store opened =
         store == null ? null : Store.open(store, Store.Environment.of(MachineNames.ofHost(), time));
@@ -112,12 +129,7 @@ final class ServeCommand implements Callable<Integer> {
     MemoryLeaseService.Builder builder = builder(opened, signing, time);
     var service = new LateService();
     try (Output out = io.output();
-        LeaseServer server =
-            LeaseServer.builder(service, service::info)
-                .host(host)
-                .port(port)
-                .maintenance(service::maintain)
-                .start()) {
+        LeaseServer server = server(service).start()) {
       // Only now what can't be undone: a server that can't listen must not stop the one before it.
       if (opened != null) {
         long unused = TrustedKeyFiles.add(opened.context(), signing.publicKey());
@@ -130,6 +142,27 @@ final class ServeCommand implements Callable<Integer> {
       stopped.await();
     }
     return ExitCode.GOOD;
+  }
+
+  private LeaseServer.Builder server(LateService service) {
+    var server =
+        LeaseServer.builder(service, service::info)
+            .host(host)
+            .port(port)
+            .maintenance(service::maintain);
+    if (connections != null) {
+      server.connections(connections);
+    }
+    if (connectionsPerAddress != null) {
+      server.connectionsPerAddress(connectionsPerAddress);
+    }
+    return server;
+  }
+
+  private void atLeastOne(String option, @Nullable Integer value) {
+    if (value != null && value < 1) {
+      throw new ParameterException(spec.commandLine(), option + " is at least 1, not " + value);
+    }
   }
 
   /** It has taken a number, which stopped the server before it: it serves, whoever reads this. */

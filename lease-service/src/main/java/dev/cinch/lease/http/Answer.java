@@ -15,7 +15,13 @@ record Answer(int status, ObjectNode body) {
   static final String NO_SUCH_PATH = "NO_SUCH_PATH";
   static final String UNKNOWN_NAME = "UNKNOWN_NAME";
   static final String METHOD = "METHOD";
+  static final String TIMEOUT = "TIMEOUT";
   static final String TOO_LARGE = "TOO_LARGE";
+  static final String URI_TOO_LONG = "URI_TOO_LONG";
+  static final String UNSUPPORTED = "UNSUPPORTED";
+  static final String HEADERS_TOO_LARGE = "HEADERS_TOO_LARGE";
+  static final String NOT_IMPLEMENTED = "NOT_IMPLEMENTED";
+  static final String VERSION = "VERSION";
   static final String OVERLOADED = "OVERLOADED";
   static final String UNAVAILABLE = "UNAVAILABLE";
   static final String INTERNAL = "INTERNAL";

@@ -4,24 +4,31 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.ServiceInfo;
+import io.netty.channel.Channel;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.file.FileSystemOptions;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.net.impl.ConnectionBase;
 import java.io.IOException;
 import java.net.URI;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,51 +46,70 @@ public final class LeaseServer implements AutoCloseable {
   /** The port unless told otherwise. */
   public static final int DEFAULT_PORT = 8470;
 
-  /** A body too large is read and dropped up to here, so that its sender hears the answer. */
-  private static final int MAX_DROPPED_BYTES = 16 << 20;
+  static final String CONTENT_TYPE = "application/json";
 
-  /** Requests under way at once; more are told to come back. */
-  private static final int MAX_IN_FLIGHT = 1_000;
+  /** How often it is looked who takes too long. */
+  private static final long SWEEP_MS = 500;
 
-  private static final int IDLE_TIMEOUT_S = 60;
   private static final long START_TIMEOUT_S = 30;
   private static final long MAINTENANCE_MS = 1_000;
+  private static final int MAINTENANCE_THREADS = 2;
   private static final Logger log = LoggerFactory.getLogger(LeaseServer.class);
 
   private final Vertx vertx;
   private final Routes routes;
   private final String host;
-  private final AtomicInteger inFlight = new AtomicInteger();
+  private final ServerLimits limits;
+  private final LongSupplier clock;
+  private final Connections connections;
+  private final Set<Gate> gates = ConcurrentHashMap.newKeySet();
+  private final Workers workers;
   private final AtomicBoolean maintaining = new AtomicBoolean();
   private int port;
 
   private LeaseServer(Builder b) throws IOException {
     routes = new Routes(b.service, b.info);
     host = b.host;
+    limits = b.limits;
+    clock = b.clock;
+    connections = new Connections(limits);
+    workers = new Workers(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()));
     vertx =
         Vertx.vertx(
             new VertxOptions()
-                .setWorkerPoolSize(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()))
+                .setWorkerPoolSize(MAINTENANCE_THREADS)
                 .setFileSystemOptions(
                     new FileSystemOptions()
                         .setClassPathResolvingEnabled(false)
                         .setFileCachingEnabled(false)));
     try {
       var options =
-          b.options.apply(
-              new HttpServerOptions()
-                  .setHost(b.host)
-                  .setPort(b.port)
-                  .setTcpNoDelay(true)
-                  .setIdleTimeout(IDLE_TIMEOUT_S)
-                  .setHandle100ContinueAutomatically(true));
+          b.options
+              .apply(
+                  new HttpServerOptions()
+                      .setHost(b.host)
+                      .setPort(b.port)
+                      .setTcpNoDelay(true)
+                      .setHandle100ContinueAutomatically(true))
+              // The gate knows HTTP/1.1 alone: nothing else may go past it.
+              .setHttp2ClearTextEnabled(false)
+              .setUseAlpn(false)
+              .setPerFrameWebSocketCompressionSupported(false)
+              .setPerMessageWebSocketCompressionSupported(false);
       HttpServer server =
-          await(vertx.createHttpServer(options).requestHandler(this::read).listen());
+          await(
+              vertx
+                  .createHttpServer(options)
+                  .connectionHandler(this::connected)
+                  .requestHandler(this::read)
+                  .listen());
       port = server.actualPort();
     } catch (IOException e) {
+      workers.close();
       var unused = vertx.close();
       throw new IOException("can't serve on " + b.host + ":" + b.port + ": " + e.getMessage(), e);
     }
+    vertx.setPeriodic(SWEEP_MS, timer -> sweep());
     vertx.setPeriodic(MAINTENANCE_MS, timer -> maintain(b.maintenance));
     log.info("lease service at {}", uri());
   }
@@ -106,6 +132,8 @@ public final class LeaseServer implements AutoCloseable {
     private int port = DEFAULT_PORT;
     private Runnable maintenance = () -> {};
     private UnaryOperator<HttpServerOptions> options = o -> o;
+    private ServerLimits limits = ServerLimits.ofProcess();
+    private LongSupplier clock = System::nanoTime;
 
     private Builder(LeaseService service, Supplier<ServiceInfo> info) {
       this.service = service;
@@ -140,7 +168,48 @@ public final class LeaseServer implements AutoCloseable {
       return this;
     }
 
-    /** Changes the underlying server's options, for TLS say. */
+    /**
+     * How many connections may be open; at most 4,096 unless told otherwise, and fewer where the
+     * heap is small or the process may have few files open.
+     *
+     * @throws IllegalArgumentException unless at least 1
+     */
+    @CanIgnoreReturnValue
+    public Builder connections(int most) {
+      limits = limits.withConnections(most);
+      return this;
+    }
+
+    /**
+     * How many connections may be open from one address (of IPv6, one network of 64 bits); half of
+     * all unless told otherwise.
+     *
+     * @throws IllegalArgumentException unless at least 1
+     */
+    @CanIgnoreReturnValue
+    public Builder connectionsPerAddress(int most) {
+      limits = limits.withPerPeer(most);
+      return this;
+    }
+
+    /** For tests. */
+    @CanIgnoreReturnValue
+    Builder limits(ServerLimits limits) {
+      this.limits = limits;
+      return this;
+    }
+
+    /** For tests: a monotonic clock, nanoseconds. */
+    @CanIgnoreReturnValue
+    Builder clock(LongSupplier clock) {
+      this.clock = clock;
+      return this;
+    }
+
+    /**
+     * Changes the underlying server's options, for TLS say. Other protocols than HTTP/1.1 stay off.
+     * With TLS a connection counts from the end of its handshake.
+     */
     @CanIgnoreReturnValue
     public Builder options(UnaryOperator<HttpServerOptions> options) {
       this.options = options;
@@ -169,58 +238,53 @@ public final class LeaseServer implements AutoCloseable {
     return URI.create("http://" + shown + ":" + port);
   }
 
+  private void connected(HttpConnection connection) {
+    Channel channel = ((ConnectionBase) connection).channel();
+    Gate gate = Gate.install(channel, connections, limits, clock);
+    if (gate != null) {
+      gates.add(gate);
+      channel.closeFuture().addListener(closed -> gates.remove(gate));
+    }
+  }
+
+  /** Ends requests, answers and pauses that take too long. */
+  void sweep() {
+    long now = clock.getAsLong();
+    gates.forEach(gate -> gate.expireIfDue(now));
+  }
+
+  /** The gate lets no more through than a body may have, and one request at a time. */
   private void read(HttpServerRequest request) {
     var body = Buffer.buffer();
-    var received = new AtomicInteger();
     request.exceptionHandler(e -> log.debug("a request broke off: {}", e.toString()));
-    request.handler(
-        part -> {
-          // One request's events come from one thread.
-          if (received.addAndGet(part.length()) <= MAX_BODY_BYTES) {
-            body.appendBuffer(part);
-          } else if (received.get() > MAX_DROPPED_BYTES) {
-            request.connection().close();
-          }
-        });
-    request.endHandler(
-        end -> {
-          if (received.get() > MAX_BODY_BYTES) {
-            write(
-                request.response(),
-                Written.of(
-                    Answer.error(
-                        413, Answer.TOO_LARGE, "a body has at most " + MAX_BODY_BYTES + " bytes")));
-          } else {
-            dispatch(request, body.getBytes());
-          }
-        });
+    request.handler(body::appendBuffer);
+    request.endHandler(end -> dispatch(request, body.getBytes()));
   }
 
   private void dispatch(HttpServerRequest request, byte[] body) {
-    if (inFlight.incrementAndGet() > MAX_IN_FLIGHT) {
-      inFlight.decrementAndGet();
-      write(
-          request.response(),
-          Written.of(Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100)));
-      return;
-    }
     String method = request.method().name();
     String path = request.path() == null ? "" : request.path();
     String query = request.query();
-    vertx
-        .executeBlocking(() -> Written.of(routes.answer(method, path, query, body)), false)
-        .onComplete(
-            done -> {
-              inFlight.decrementAndGet();
-              if (done.failed()) {
-                log.error("{} {} could not be answered", method, path, done.cause());
-              }
-              write(
-                  request.response(),
-                  done.succeeded()
-                      ? done.result()
-                      : Written.of(Answer.error(500, Answer.INTERNAL, "the lease service failed")));
-            });
+    Context loop = vertx.getOrCreateContext();
+    Runnable task =
+        () -> {
+          Written answer = answer(method, path, query, body);
+          loop.runOnContext(v -> write(request.response(), answer));
+        };
+    if (!workers.submit(Routes.lane(method, path, body.length), task)) {
+      write(
+          request.response(),
+          Written.of(Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100)));
+    }
+  }
+
+  private Written answer(String method, String path, @Nullable String query, byte[] body) {
+    try {
+      return Written.of(routes.answer(method, path, query, body));
+    } catch (RuntimeException | VirtualMachineError e) {
+      log.error("{} {} could not be answered", method, path, e);
+      return Written.of(Answer.error(500, Answer.INTERNAL, "the lease service failed"));
+    }
   }
 
   /**
@@ -237,7 +301,10 @@ public final class LeaseServer implements AutoCloseable {
     if (response.closed() || response.ended()) {
       return;
     }
-    response.setStatusCode(answer.status()).putHeader("Content-Type", "application/json");
+    response.setStatusCode(answer.status()).putHeader("Content-Type", CONTENT_TYPE);
+    if (answer.status() == 503) {
+      response.putHeader("Retry-After", "1");
+    }
     var unused = response.end(answer.body());
   }
 
@@ -281,6 +348,7 @@ public final class LeaseServer implements AutoCloseable {
   /** Stops listening and ends its threads; requests under way are cut off. */
   @Override
   public void close() throws IOException {
+    workers.close();
     var unused = await(vertx.close());
   }
 }

@@ -1,5 +1,6 @@
 package dev.cinch.lease.http;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.LeaseName;
@@ -8,6 +9,8 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.ServiceInfo;
 import java.net.URLDecoder;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -24,6 +27,10 @@ final class Routes {
   private static final String LEASES = "/v1/leases";
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 10_000;
+
+  /** Renewals and acquires of a few names have less. */
+  private static final int LARGE_BODY_BYTES = 16 << 10;
+
   private static final Logger log = LoggerFactory.getLogger(Routes.class);
 
   private final LeaseService service;
@@ -44,7 +51,7 @@ final class Routes {
     try {
       return route(method, path, query, body);
     } catch (WireException e) {
-      return Answer.error(400, Answer.MALFORMED, String.valueOf(e.getMessage()));
+      return Answer.error(400, e.error(), String.valueOf(e.getMessage()));
     } catch (LeaseRefusedException e) {
       return Answer.refusal(e);
     } catch (LeaseUnavailableException e) {
@@ -53,6 +60,19 @@ final class Routes {
       log.error("{} {} failed", method, path, e);
       return Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
     }
+  }
+
+  /** Who is to carry out a request. */
+  static Workers.Lane lane(String method, String path, int bodyBytes) {
+    if (bodyBytes > LARGE_BODY_BYTES || path.equals(LEASES)) {
+      return Workers.Lane.LARGE;
+    }
+    boolean keeps =
+        switch (path) {
+          case LEASES + "/renew", LEASES + "/upgrade", LEASES + "/release" -> true;
+          default -> false;
+        };
+    return keeps && method.equals("POST") ? Workers.Lane.HOLDERS : Workers.Lane.OTHERS;
   }
 
   private Answer route(String method, String path, @Nullable String query, byte[] body)
@@ -160,10 +180,12 @@ final class Routes {
 
   private static String decoded(String text) throws WireException {
     try {
-      // A plus sign stands for itself here: only forms make a blank of it.
-      return URLDecoder.decode(text.replace("+", "%2B"), UTF_8);
-    } catch (IllegalArgumentException e) {
-      throw new WireException("not a percent-encoded text: " + text);
+      // A plus sign stands for itself here: only forms make a blank of it. As Latin-1 each escape
+      // stays the byte that it is: the decoder would put something for what is not UTF-8.
+      String bytes = URLDecoder.decode(text.replace("+", "%2B"), ISO_8859_1);
+      return UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes.getBytes(ISO_8859_1))).toString();
+    } catch (IllegalArgumentException | CharacterCodingException e) {
+      throw new WireException("not percent-encoded UTF-8: " + text);
     }
   }
 

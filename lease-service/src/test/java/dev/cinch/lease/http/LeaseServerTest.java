@@ -186,6 +186,22 @@ final class LeaseServerTest {
             acquire(ok.replace("\"h\"", "\"\\u001b[31m\"")),
             400,
             "INVALID"),
+        post(
+            "a holder that turns the direction of text",
+            "acquire",
+            acquire(ok.replace("\"h\"", "\"\\u202e\"")),
+            400,
+            "INVALID"),
+        post(
+            "a data file that turns the direction of text",
+            "release",
+            "{\"id\":\""
+                + ID
+                + "\",\"report\":{\"metadata\":[{\"log\":\""
+                + ID
+                + "\",\"bucketStart\":1,\"dataFile\":\"x\\u2066\"}]}}",
+            400,
+            "INVALID"),
         post("too large", "acquire", " ".repeat(LeaseServer.MAX_BODY_BYTES + 1), 413, "TOO_LARGE"),
         post("far too large", "acquire", " ".repeat(5_000_000), 413, "TOO_LARGE"),
         post(

@@ -1,0 +1,125 @@
+package dev.cinch.lease.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.http.Workers.Lane;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Who is carried out when. */
+@Timeout(60)
+final class WorkersTest {
+  private static final int THREADS = Workers.RESERVED + 1;
+
+  private final Workers workers = new Workers(THREADS);
+  private final BlockingQueue<String> done = new LinkedBlockingQueue<>();
+  private final Semaphore running = new Semaphore(0);
+  private final Semaphore release = new Semaphore(0);
+
+  @AfterEach
+  void end() {
+    release.release(1_000);
+    workers.close();
+  }
+
+  private void hang(Lane lane) {
+    assertTrue(
+        workers.submit(
+            lane,
+            () -> {
+              running.release();
+              awaitRelease();
+            }));
+  }
+
+  private void awaitRelease() {
+    release.acquireUninterruptibly();
+  }
+
+  @Test
+  void holdersAreServedWhileAllOthersHang() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      hang(i % 2 == 0 ? Lane.OTHERS : Lane.LARGE);
+    }
+    running.acquire(1);
+    for (int i = 0; i < 10; i++) {
+      assertTrue(workers.submit(Lane.HOLDERS, () -> done.add("holder")));
+      assertEquals("holder", done.take());
+    }
+    assertFalse(running.tryAcquire());
+  }
+
+  @Test
+  void holdersComeBeforeThoseWhoCameBefore() throws Exception {
+    for (int i = 0; i < THREADS; i++) {
+      hang(Lane.HOLDERS);
+    }
+    running.acquire(THREADS);
+    assertTrue(workers.submit(Lane.LARGE, () -> done.add("large")));
+    assertTrue(workers.submit(Lane.OTHERS, () -> done.add("other")));
+    assertTrue(workers.submit(Lane.HOLDERS, () -> done.add("holder")));
+    release.release(); // one thread
+    assertEquals("holder", done.take());
+    release.release(THREADS);
+    assertEquals("large", done.take());
+    assertEquals("other", done.take());
+  }
+
+  @Test
+  void whatWaitsIsBoundedButForHolders() throws Exception {
+    hang(Lane.OTHERS);
+    running.acquire();
+    for (int i = 0; i < Workers.MAX_WAITING; i++) {
+      assertTrue(workers.submit(Lane.OTHERS, () -> {}));
+    }
+    assertFalse(workers.submit(Lane.OTHERS, () -> {}));
+    for (int i = 0; i < Workers.MAX_LARGE_WAITING; i++) {
+      assertTrue(workers.submit(Lane.LARGE, () -> {}));
+    }
+    assertFalse(workers.submit(Lane.LARGE, () -> {}));
+    assertTrue(workers.submit(Lane.HOLDERS, () -> done.add("holder")));
+    assertEquals("holder", done.take());
+  }
+
+  @Test
+  void onlyAFewLargeOnesRunAtOnce() throws Exception {
+    try (var many = new Workers(Workers.RESERVED + Workers.MAX_LARGE + 2)) {
+      for (int i = 0; i < Workers.MAX_LARGE + 1; i++) {
+        assertTrue(
+            many.submit(
+                Lane.LARGE,
+                () -> {
+                  running.release();
+                  awaitRelease();
+                }));
+      }
+      running.acquire(Workers.MAX_LARGE);
+      assertTrue(many.submit(Lane.OTHERS, () -> done.add("other")));
+      assertEquals("other", done.take());
+      assertFalse(running.tryAcquire());
+    }
+  }
+
+  @Test
+  void whatTasksThrowEndsNoThread() throws Exception {
+    for (int i = 0; i < 3 * THREADS; i++) {
+      assertTrue(
+          workers.submit(
+              Lane.HOLDERS,
+              () -> {
+                throw new OutOfMemoryError("made by a test");
+              }));
+    }
+    for (int i = 0; i < 3; i++) {
+      assertTrue(workers.submit(Lane.OTHERS, () -> done.add("done")));
+    }
+    assertEquals(List.of("done", "done", "done"), List.of(done.take(), done.take(), done.take()));
+  }
+}
