@@ -2,8 +2,10 @@ package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
+import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
@@ -160,20 +162,34 @@ public final class Aggregator {
    * first that is not ends after {@code due}.
    */
   private List<Link> next(Optional<SegmentHeader> before, long due) throws IOException {
-    long number = before.map(SegmentHeader::lastRecord).orElse(0L) + 1;
-    String digest = before.map(SegmentHeader::lastDigest).orElse("");
+    ChainPlace covered = before.map(ChainPlace::of).orElse(ChainPlace.START);
     Optional<Link> tip = chain.freshTip();
+    long last = tip.map(t -> t.record().number()).orElse(0L);
+    if (last < covered.number()) { // a segment is published of records that are durable
+      throw new DamagedException(
+          log.layout().record(covered.number()),
+          0,
+          "record %d, which ends segment %d"
+              .formatted(covered.number(), before.map(SegmentHeader::number).orElse(0L)),
+          "no file: it is missing");
+    }
     var records = new ArrayList<Link>();
+    if (tip.isEmpty()) {
+      return records;
+    }
+    if (last == covered.number()) {
+      Link t = tip.get();
+      covered.is(t.record(), t.digest(), log.layout().record(last), "the segment that ends there");
+    }
+    var walk = new ChainWalk(chain, tip.get(), covered);
     long bytes = 0;
     long buckets = 0;
-    while (tip.isPresent()
-        && number <= tip.get().record().number()
-        && records.size() < limits.records()) {
-      Link link = chain.read(number);
-      if (!link.record().previous().equals(digest)) {
-        throw new DamagedException(
-            log.layout().record(number), 0, "\"previous\" " + digest, link.record().previous());
+    while (records.size() < limits.records()) {
+      Optional<Link> next = walk.next();
+      if (next.isEmpty()) {
+        break;
       }
+      Link link = next.get();
       if (records.isEmpty() && link.record().to() > due) {
         break;
       }
@@ -183,8 +199,6 @@ public final class Aggregator {
         break;
       }
       records.add(link);
-      digest = link.digest();
-      number++;
     }
     return records;
   }

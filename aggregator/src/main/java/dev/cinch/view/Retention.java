@@ -146,6 +146,7 @@ public final class Retention {
 
   /** The checkpoint to publish; empty if no further segment's retention time is over. */
   private Optional<Checkpoint> due() throws IOException {
+    Optional<HorizonChain.Link> unused = chain.freshTip(); // nothing goes where that is damaged
     long cutoff = log.store().fsClock().now() - retentionNanos;
     OptionalLong last = segments.last(true);
     long behind = chain.checkpoint().map(Checkpoint::segment).orElse(0L);
@@ -249,6 +250,9 @@ public final class Retention {
       records++;
       each.accept(file);
     }
+
+    @Override
+    public void seal(Path file) {}
 
     @Override
     public void parent(Path directory) {}
@@ -357,6 +361,15 @@ public final class Retention {
           records++;
           each.accept(file);
         }
+      } catch (AccessDeniedException e) {
+        blocked(requireNonNull(file.getParent()), e);
+      }
+    }
+
+    @Override
+    public void seal(Path file) throws IOException {
+      try {
+        boolean unused = remove(file);
       } catch (AccessDeniedException e) {
         blocked(requireNonNull(file.getParent()), e);
       }

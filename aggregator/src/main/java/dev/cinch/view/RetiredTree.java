@@ -5,6 +5,7 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -31,6 +32,9 @@ final class RetiredTree {
     void bucket(Path directory) throws IOException;
 
     void record(Path file) throws IOException;
+
+    /** Of a record that is retired, told before that record. */
+    void seal(Path file) throws IOException;
 
     /** A directory all of whose range is retired, and that is empty unless somebody is late. */
     void parent(Path directory) throws IOException;
@@ -95,7 +99,14 @@ final class RetiredTree {
             .toList();
     for (long group : groups) {
       Path directory = log.layout().recordGroup(group);
-      for (String name : names(directory)) {
+      List<String> names = names(directory);
+      for (String name : names) {
+        // Before any record goes: one that outlived it would say that the record is missing.
+        if (SealName.parse(name).filter(seal -> seal.number() < number).isPresent()) {
+          visitor.seal(directory.resolve(name));
+        }
+      }
+      for (String name : names) {
         OptionalLong parsed = Numbered.parse(name);
         boolean retired =
             parsed.isPresent()

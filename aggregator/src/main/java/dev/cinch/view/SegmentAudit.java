@@ -2,6 +2,7 @@ package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
@@ -41,10 +42,15 @@ final class SegmentAudit {
    */
   void check(long number) throws IOException {
     try (SegmentReader segment = SegmentReader.open(log, number)) {
-      var expected = new Expected(segment);
+      Link tip = chain.freshTip().orElseThrow(() -> noRecords(segment));
+      var expected = new Expected(segment, tip);
       new SegmentVerifier(segment).verify(expected::compare);
       expected.end();
     }
+  }
+
+  private static DamagedException noRecords(SegmentReader segment) {
+    return new DamagedException(segment.path(), 0, "the records that it covers", "none");
   }
 
   /** The buckets that the segment must have, read record by record. */
@@ -52,24 +58,25 @@ final class SegmentAudit {
     private final SegmentReader segment;
     private final SegmentHeader header;
     private final Deque<Listed> buckets = new ArrayDeque<>();
-    private long next;
+    private final ChainWalk records;
+    private boolean over;
 
-    Expected(SegmentReader segment) {
+    Expected(SegmentReader segment, Link tip) {
       this.segment = segment;
       this.header = segment.header();
-      this.next = header.firstRecord();
+      this.records = new ChainWalk(chain, tip, header.firstRecord());
     }
 
     private void fill() throws IOException {
-      while (buckets.isEmpty() && next <= header.lastRecord()) {
-        Link link = chain.read(next);
-        if (next == header.lastRecord() && !link.digest().equals(header.lastDigest())) {
+      while (buckets.isEmpty() && !over) {
+        Link link = records.next().orElseThrow(() -> wrong("its records", "none of that number"));
+        over = link.record().number() == header.lastRecord();
+        if (over && !link.digest().equals(header.lastDigest())) {
           throw wrong("records up to SHA-256 " + link.digest(), header.lastDigest());
         }
         for (ClosedBucket b : link.record().buckets()) {
           buckets.add(new Listed(b, link.record()));
         }
-        next++;
       }
     }
 

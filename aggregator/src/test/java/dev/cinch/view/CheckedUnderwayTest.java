@@ -137,7 +137,8 @@ class CheckedUnderwayTest {
     for (int i = 0; i < 4; i++) {
       rig.settle(log);
     }
-    assertEquals(known + 3, log.context().store().fs().list(layout.recordGroup(0)).size());
+    // Each with its seal.
+    assertEquals(known + 6, log.context().store().fs().list(layout.recordGroup(0)).size());
     var seen = new Seen();
     VerifySummary summary = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen);
     assertEquals(List.of(), seen.damage);

@@ -199,7 +199,11 @@ class RetentionTest {
     Checkpoint c = new HorizonChain(log.context()).checkpoint().orElseThrow();
     assertEquals(4, c.number());
     assertEquals(4, c.segment());
-    assertEquals(List.of(layout.record(4)), files(log, layout.records())); // it and later ones stay
+    // It and later ones stay, with their seals.
+    HorizonChain.Link fourth = new HorizonChain(log.context()).freshTip().orElseThrow();
+    assertEquals(
+        List.of(layout.record(4), layout.recordSeal(4, fourth.digest())),
+        files(log, layout.records()).stream().sorted().toList());
   }
 
   /** Its maker may have stopped between linking it and forcing its name. */

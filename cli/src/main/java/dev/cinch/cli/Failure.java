@@ -8,6 +8,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -41,7 +42,9 @@ record Failure(int code, String line) {
   }
 
   private static int code(Throwable t) {
-    if (t instanceof DamagedException || t instanceof SegmentsDifferException) {
+    if (t instanceof DamagedException
+        || t instanceof FateUnknownException
+        || t instanceof SegmentsDifferException) {
       return ExitCode.DAMAGE;
     }
     if (t instanceof StoreExistsException

@@ -122,11 +122,25 @@ public final class LeaseAuditor {
    * fence may be made, and somebody write under it, between two logs.
    */
   private void horizon(Log log) throws IOException {
-    long settled =
-        new HorizonChain(log.context())
-            .permittedTip()
-            .map(tip -> tip.record().to())
-            .orElse(Long.MIN_VALUE);
+    long settled;
+    try {
+      settled =
+          new HorizonChain(log.context())
+              .permittedTip()
+              .map(tip -> tip.record().to())
+              .orElse(Long.MIN_VALUE);
+    } catch (DamagedException e) {
+      // Most often told already, by who read the messages; nobody knows what of it is fenced.
+      if (violations.stream()
+          .noneMatch(v -> v.rule() == Rule.DAMAGE && v.path().equals(e.path()))) {
+        violated(
+            Rule.DAMAGE,
+            e.path(),
+            e.offset(),
+            "expected %s, found %s".formatted(e.expected(), e.actual()));
+      }
+      return;
+    }
     horizons.put(
         log.id(),
         new LogHorizon(

@@ -1,5 +1,8 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.close.CacheWait;
+import dev.cinch.bag.format.ChainPlace;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
@@ -7,6 +10,7 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -17,9 +21,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Checks one log: its chain of records from the first to the last, and with each record the buckets
@@ -32,13 +40,11 @@ final class LogVerifier {
   private final BucketVerifier buckets;
   private final SegmentsVerifier segments;
 
-  /** The chain so far: what the next record must follow. */
-  private long settled = Long.MIN_VALUE;
+  /** The chain so far: what the next record must follow, if that is known. */
+  private ChainPlace place = ChainPlace.START;
 
-  private String digest = "";
-  private int keysBefore;
-  private int version;
   private boolean known = true;
+  private long settled = Long.MIN_VALUE;
 
   LogVerifier(LogContext log, KeysVerifier keys, Tally tally) {
     this.log = log;
@@ -53,16 +59,22 @@ final class LogVerifier {
     names(log.layout().horizon(), LogLayout.HORIZON_NAMES);
     intents();
     segments.verify();
-    List<Long> groups = groups();
     long next = 1;
-    for (long group : groups) {
-      for (long number : numbers(log.layout().recordGroup(group))) {
+    var seals = new TreeMap<Long, SortedSet<String>>();
+    for (long group : groups()) {
+      seals.clear();
+      for (long number : numbers(log.layout().recordGroup(group), seals)) {
         if (number > next) {
           missing(next, number);
         }
-        record(number);
+        record(number, seals.getOrDefault(number, new TreeSet<>()));
         next = number + 1;
       }
+    }
+    // A seal proves its record, and so does a checkpoint (section 4).
+    long proven = Math.max(seals.isEmpty() ? 0 : seals.lastKey(), segments.line());
+    if (proven >= next) {
+      missing(next, proven + 1);
     }
     for (Bucket bucket : find(settled, Long.MAX_VALUE)) {
       open(bucket);
@@ -114,13 +126,18 @@ final class LogVerifier {
     return groups;
   }
 
-  private List<Long> numbers(Path group) throws IOException {
+  private List<Long> numbers(Path group, Map<Long, SortedSet<String>> seals) throws IOException {
     var numbers = new ArrayList<Long>();
     for (String name : list(group)) {
       OptionalLong number = Numbered.parse(name);
+      Optional<SealName> seal = SealName.parse(name);
       if (number.isPresent()
           && group.resolve(name).equals(log.layout().record(number.getAsLong()))) {
         numbers.add(number.getAsLong());
+      } else if (seal.isPresent()
+          && group.equals(log.layout().recordGroup(LogLayout.groupOfRecord(seal.get().number())))) {
+        seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
+        tally.read(group.resolve(name), 0);
       } else {
         buckets.foreign(group.resolve(name));
       }
@@ -131,9 +148,9 @@ final class LogVerifier {
   /** Where a listing has a gap; an old listing of a group may lack its last. */
   private void missing(long from, long number) throws IOException {
     if (!segments.retiredRecord(number - 1)) {
-      long n = from;
-      while (n < number && log.store().fresh().exists(log.layout().record(n))) {
-        record(n++);
+      long n = Math.max(from, segments.line());
+      while (n < number && exists(n)) {
+        record(n++, new TreeSet<>());
       }
       if (n == number) {
         return;
@@ -145,11 +162,28 @@ final class LogVerifier {
     known = false;
   }
 
-  private void record(long number) throws IOException {
+  private boolean exists(long number) throws IOException {
+    Path path = log.layout().record(number);
+    CacheWait wait = null;
+    while (!log.store().fresh().exists(path)) {
+      if (segments.retiredRecord(number)) {
+        return false;
+      }
+      if (wait == null) {
+        wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+      }
+      if (!wait.again()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void record(long number, SortedSet<String> seals) throws IOException {
     tally.records++;
     var read = new ArrayList<HorizonRecord>();
     tally.unlessRetired(
-        () -> read(number).ifPresent(read::add), () -> segments.retiredRecord(number));
+        () -> read(number, seals).ifPresent(read::add), () -> segments.retiredRecord(number));
     if (read.isEmpty()) {
       known = false;
       return;
@@ -163,20 +197,25 @@ final class LogVerifier {
     range(record, trusted(record, log.layout().record(number)));
   }
 
-  private Optional<HorizonRecord> read(long number) {
+  private Optional<HorizonRecord> read(long number, SortedSet<String> seals) {
     Path path = log.layout().record(number);
     try {
       byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
       HorizonRecord record;
       try {
         record = HorizonRecord.decode(bytes, path, log.bucketWidth());
+        sealed(bytes, seals, path);
       } catch (DamagedException e) {
         bytes = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
         record = HorizonRecord.decode(bytes, path, log.bucketWidth());
+        if (!isSealed(bytes, seals)) {
+          tally.found(Finding.of(e));
+        }
       }
       tally.read(path, bytes.length);
       follows(record, number, path);
-      digest = Envelope.sha256(bytes);
+      place = ChainPlace.of(record, Envelope.sha256(bytes));
+      line(record, path);
       return Optional.of(record);
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
@@ -186,44 +225,60 @@ final class LogVerifier {
     return Optional.empty();
   }
 
+  private static void sealed(byte[] bytes, SortedSet<String> seals, Path path)
+      throws DamagedException {
+    if (!isSealed(bytes, seals)) {
+      String named = String.join(" and ", seals);
+      throw new DamagedException(
+          path, 0, "SHA-256 " + named + ", as its seal says", Envelope.sha256(bytes));
+    }
+  }
+
+  /** Or has no seal: that says nothing. */
+  private static boolean isSealed(byte[] bytes, SortedSet<String> seals) {
+    return seals.isEmpty() || seals.equals(Set.of(Envelope.sha256(bytes)));
+  }
+
+  /** That it is the one that the checkpoint names, if it is the one at the line. */
+  private void line(HorizonRecord record, Path path) throws DamagedException {
+    Optional<Checkpoint> checkpoint = segments.checkpoint();
+    if (checkpoint.isPresent() && checkpoint.get().number() == record.number()) {
+      ChainPlace.of(checkpoint.get()).is(record, place.digest(), path, "the checkpoint");
+    }
+  }
+
   private void follows(HorizonRecord r, long number, Path path) throws IOException {
     if (!r.log().equals(log.id()) || r.number() != number) {
       bad(path, "record " + number + " of log " + log.id(), r.number() + " of " + r.log());
     }
-    if (known && (r.from() != settled || !r.previous().equals(digest))) {
-      String expected = "one that follows " + settled + " " + digest;
-      String actual = r.from() + " " + r.previous();
-      if (!segments.retiredRecord(number - 1)) {
-        bad(path, expected, actual);
-      } else {
-        // The one before was retired, and linked again by a closer that slept through that: it does
-        // not count (rule R2).
-        tally.found(Finding.note(path, 0, expected, actual));
-      }
+    if (!known) {
+      return;
     }
-    if (r.version() < version) {
-      // Software that writes this one refuses the other, so no honest closer went on from that.
-      bad(path, "a record of version " + version + ", as those before", "version " + r.version());
-    }
-    version = Math.max(version, r.version());
-    if (Math.floorMod(r.to(), log.bucketWidth()) != 0) {
-      bad(path, "a bucket boundary", "" + r.to());
-    }
-  }
-
-  /** The keys that apply to a record's range (rule F3). */
-  private TrustedKeys trusted(HorizonRecord r, Path path) throws IOException {
-    if (r.trustedKeys() < keysBefore) {
+    if (place.hasFewerKeys(r) && r.version() == 1) {
       // By earlier versions of Cinch, whose closers counted and then were slow. All readers go by
       // what stands here, so they agree.
       tally.found(
           Finding.note(
               path,
               0,
-              "as many trusted keys as before, " + keysBefore + ", or more",
+              "as many trusted keys as before, " + place.trustedKeys() + ", or more",
               "" + r.trustedKeys()));
     }
-    keysBefore = r.trustedKeys();
+    try {
+      place.precedes(r, path, log.layout().record(Math.max(1, place.number())));
+    } catch (DamagedException e) {
+      if (!segments.retiredRecord(number - 1)) {
+        tally.found(Finding.of(e));
+      } else {
+        // The one before was retired, and linked again by a closer that slept through that: it does
+        // not count (rule R2).
+        tally.found(Finding.note(e.path(), e.offset(), e.expected(), e.actual()));
+      }
+    }
+  }
+
+  /** The keys that apply to a record's range (rule F3). */
+  private TrustedKeys trusted(HorizonRecord r, Path path) throws IOException {
     TrustedKeys trusted = keys.first(r.trustedKeys());
     if (trusted.size() < r.trustedKeys()) {
       bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());

@@ -16,6 +16,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -35,6 +36,7 @@ final class SegmentsVerifier {
   private long lastRecord;
   private long retired = Long.MIN_VALUE;
   private long firstKept = 1;
+  private Optional<Checkpoint> checkpoint = Optional.empty();
 
   /** What was looked at so far, whole or damaged. */
   private long lastSegment;
@@ -82,6 +84,16 @@ final class SegmentsVerifier {
         lastSegment = number;
       }
     }
+  }
+
+  /** The last checkpoint, as far as was looked. */
+  Optional<Checkpoint> checkpoint() {
+    return checkpoint;
+  }
+
+  /** The number of the record that it names, which stays; 0 if there is none. */
+  long line() {
+    return checkpoint.map(Checkpoint::number).orElse(0L);
   }
 
   /** Whether a record may be gone, as of now: it is below the last checkpoint (rule R2). */
@@ -175,6 +187,7 @@ final class SegmentsVerifier {
       }
       firstKept = number;
       retired = c.to();
+      checkpoint = Optional.of(c);
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (IOException e) {

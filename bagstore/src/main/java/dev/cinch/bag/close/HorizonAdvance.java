@@ -257,7 +257,9 @@ public final class HorizonAdvance {
       return chain.durable(
           chain.freshTip().orElseThrow(() -> new NoSuchFileException("horizon records")));
     }
-    if (!winner.get().record().equals(record)) {
+    if (winner.get().record().equals(record)) {
+      chain.seal(winner.get());
+    } else {
       LOG.debug(
           "record {} of {} was linked by {}",
           number,

@@ -2,6 +2,7 @@ package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
@@ -15,6 +16,10 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.SortedSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads a log's chain of records (section 4). Records never change, so only the question which is
@@ -22,6 +27,8 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public final class HorizonChain {
+  private static final Logger LOG = LoggerFactory.getLogger(HorizonChain.class);
+
   private final LogContext log;
 
   public HorizonChain(LogContext log) {
@@ -61,47 +68,101 @@ public final class HorizonChain {
     return log.store().fresh().listAsPermitted(directory);
   }
 
-  private interface Lister {
-    List<String> list(Path directory) throws IOException;
-  }
-
   /**
    * Where the listings show no record, the checkpoints tell whether there is none: a group of
    * records may have been retired since the groups were listed, and be gone, or empty since a
    * closer is late; and old listings may be from before the first record.
+   *
+   * <p>A seal without its record is as good as a name: the record was there, and its name durable.
    */
-  private Optional<Link> tip(Lister lister) throws IOException {
-    OptionalLong listed = lastNumber(lister);
-    OptionalLong number = listed.isPresent() ? listed : freshCheckpoint();
-    while (number.isPresent()) {
-      Optional<Link> link = readUnlessRetired(number.getAsLong());
+  private Optional<Link> tip(RecordListing.Lister lister) throws IOException {
+    RecordListing listing = RecordListing.of(log.layout(), lister);
+    long number = listing.last() > 0 ? listing.last() : freshCheckpoint().orElse(0);
+    while (number > 0) {
+      Optional<Link> link = readUnlessRetired(number);
       if (link.isPresent()) {
-        return link;
+        return Optional.of(sealed(link.get(), listing));
       }
       // Retired between the listing and the read; a cached listing may say the same again, but the
       // checkpoint's own record stays.
       long checkpoint = freshCheckpoint().orElseThrow();
-      number = OptionalLong.of(Math.max(checkpoint, lastNumber(lister).orElse(checkpoint)));
+      listing = RecordListing.of(log.layout(), lister);
+      number = Math.max(checkpoint, listing.last());
     }
     return Optional.empty();
+  }
+
+  /** Checks a record against its seal, if it has one; nobody else vouches for the last one. */
+  private Link sealed(Link link, RecordListing listing) throws IOException {
+    long number = link.record().number();
+    SortedSet<String> seals = listing.seals(number);
+    if (seals.isEmpty() || seals.equals(Set.of(link.digest()))) {
+      return link;
+    }
+    Path path = path(number);
+    byte[] again = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
+    Link stored = decode(again, path, number);
+    if (seals.equals(Set.of(stored.digest()))) {
+      return stored;
+    }
+    throw new DamagedException(
+        path, 0, "SHA-256 " + String.join(" and ", seals) + ", as its seal says", stored.digest());
   }
 
   /**
    * Reads a record and then looks whether a checkpoint stands above it: if so it is retired, and
    * what stands under its name may have been linked by somebody who slept through that (rule R2).
+   * The record at the line must be the one that the checkpoint names.
    *
    * @return empty if it is retired
+   * @throws DamagedException also if it is missing, past every cache
    */
   public Optional<Link> readUnlessRetired(long number) throws IOException {
     try {
-      Link link = read(number);
-      return retired(number) ? Optional.empty() : Optional.of(link);
+      Link link = readKept(number);
+      long line = freshCheckpoint().orElse(0);
+      if (line == number) {
+        ChainPlace.of(readCheckpoint(number))
+            .is(link.record(), link.digest(), path(number), "the checkpoint");
+      }
+      return line > number ? Optional.empty() : Optional.of(link);
     } catch (IOException e) { // of a file that is removed: none, a stale handle, or another's bytes
       if (retired(number)) {
         return Optional.empty();
       }
       throw e;
     }
+  }
+
+  /**
+   * Reads a record that is there unless it is retired. A "no" is not believed before every cache
+   * has expired, where this user does not see past them.
+   *
+   * @throws DamagedException also if it is missing and no checkpoint stands above it
+   * @throws NoSuchFileException if it is missing, and a checkpoint stands above it
+   */
+  Link readKept(long number) throws IOException {
+    CacheWait wait = null;
+    while (true) {
+      try {
+        return read(number);
+      } catch (NoSuchFileException e) {
+        if (retired(number)) {
+          throw e;
+        }
+        if (wait == null) {
+          wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+        }
+        if (!wait.again()) {
+          throw new DamagedException(path(number), 0, "record " + number, "no file: it is missing");
+        }
+      }
+    }
+  }
+
+  /** Where a record stands. */
+  Path path(long number) {
+    return log.layout().record(number);
   }
 
   /**
@@ -123,36 +184,25 @@ public final class HorizonChain {
     return link;
   }
 
+  /**
+   * Seals a record that this process has linked, once its name is durable: a seal that outlived its
+   * record would be a false alarm for ever. Until the next record names its digest nothing else
+   * shows that it was altered or has vanished. A failure is none: no seal says nothing.
+   */
+  void seal(Link link) {
+    Path seal = log.layout().recordSeal(link.record().number(), link.digest());
+    try {
+      durable(link);
+      log.store().fs().create(seal, log.store().fileMode()).close();
+    } catch (IOException e) {
+      LOG.debug("{}: not left: {}", seal, e.toString());
+    }
+  }
+
   /** Whether a checkpoint stands above a record, past every cache. */
   private boolean retired(long number) throws IOException {
     OptionalLong checkpoint = freshCheckpoint();
     return checkpoint.isPresent() && checkpoint.getAsLong() > number;
-  }
-
-  private OptionalLong lastNumber(Lister lister) throws IOException {
-    List<Long> groups =
-        lister.list(log.layout().records()).stream()
-            .map(LogLayout::recordGroupNumber)
-            .flatMapToLong(OptionalLong::stream)
-            .sorted()
-            .boxed()
-            .toList();
-    // The last group may still be empty: its directory is made before its first record is linked.
-    for (int i = groups.size() - 1; i >= 0; i--) {
-      try {
-        OptionalLong last =
-            lister.list(log.layout().recordGroup(groups.get(i))).stream()
-                .map(Numbered::parse)
-                .flatMapToLong(OptionalLong::stream)
-                .max();
-        if (last.isPresent()) {
-          return last;
-        }
-      } catch (NoSuchFileException e) {
-        // Retired since, with all that stood in it.
-      }
-    }
-    return OptionalLong.empty();
   }
 
   /**
@@ -182,19 +232,43 @@ public final class HorizonChain {
 
   /**
    * The record that settles a time, which must lie before the {@code to} of {@code tip}; empty if
-   * the time lies behind a checkpoint, so that only segments tell.
+   * the time lies behind a checkpoint, so that only segments tell. Checked against the records
+   * beside it.
    */
   public Optional<Link> settling(long time, Link tip) throws IOException {
+    return settling(time, tip, true);
+  }
+
+  /** As {@link #settling}, for who goes on from it with a {@link ChainWalk}, which checks. */
+  public OptionalLong numberSettling(long time, Link tip) throws IOException {
+    Optional<Link> found = settling(time, tip, false);
+    return found.isEmpty() ? OptionalLong.empty() : OptionalLong.of(found.get().record().number());
+  }
+
+  private Optional<Link> settling(long time, Link tip, boolean checked) throws IOException {
     while (true) {
       Optional<Checkpoint> checkpoint = checkpoint();
       if (checkpoint.isPresent() && time < checkpoint.get().to()) {
         return Optional.empty();
       }
-      Optional<Link> found = search(time, tip, checkpoint.map(Checkpoint::number).orElse(1L));
-      if (found.isPresent() && !retired(found.get().record().number())) {
-        return found;
+      IOException failure = null;
+      try {
+        Optional<Link> found = search(time, tip, checkpoint.map(Checkpoint::number).orElse(1L));
+        if (found.isPresent()) {
+          if (checked) {
+            ChainWalk.check(this, tip, found.get());
+          }
+          if (!retired(found.get().record().number())) {
+            return found;
+          }
+        }
+      } catch (IOException e) { // of what was retired meanwhile, it or the one before it
+        failure = e;
       }
       if (checkpoint().equals(checkpoint)) {
+        if (failure != null) {
+          throw failure;
+        }
         throw new DamagedException(
             log.layout().records(), 0, "a record that settles the time " + time, "none");
       }
@@ -211,9 +285,9 @@ public final class HorizonChain {
       long middle = (low + high) >>> 1;
       Link link;
       try {
-        link = read(middle);
+        link = readKept(middle);
       } catch (IOException e) {
-        if (!(e instanceof NoSuchFileException) && !retired(middle)) {
+        if (!retired(middle)) {
           throw e;
         }
         low = middle + 1; // retired meanwhile

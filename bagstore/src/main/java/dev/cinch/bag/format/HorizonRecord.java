@@ -62,6 +62,27 @@ public record HorizonRecord(
         log, number, from, to, previous, count, digest, buckets, closer, settledAt);
   }
 
+  /** The same behind another record, of that digest. */
+  public HorizonRecord follows(String digest) {
+    return new HorizonRecord(
+        log, number, from, to, digest, trustedKeys, keysDigest, buckets, closer, settledAt);
+  }
+
+  /** The same with another range. */
+  public HorizonRecord withRange(long otherFrom, long otherTo) {
+    return new HorizonRecord(
+        log,
+        number,
+        otherFrom,
+        otherTo,
+        previous,
+        trustedKeys,
+        keysDigest,
+        buckets,
+        closer,
+        settledAt);
+  }
+
   /** The same with other buckets. */
   public HorizonRecord withBuckets(List<ClosedBucket> others) {
     return new HorizonRecord(

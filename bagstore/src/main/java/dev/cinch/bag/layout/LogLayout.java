@@ -150,6 +150,11 @@ public record LogLayout(Path root, LogName name) {
     return recordGroup(groupOfRecord(number)).resolve(Numbered.name(number));
   }
 
+  /** Says what bytes a record holds; see {@link SealName}. */
+  public Path recordSeal(long number, String digest) {
+    return recordGroup(groupOfRecord(number)).resolve(new SealName(number, digest).toString());
+  }
+
   public Path intents() {
     return horizon().resolve("intents");
   }

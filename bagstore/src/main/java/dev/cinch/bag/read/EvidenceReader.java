@@ -1,8 +1,11 @@
 package dev.cinch.bag.read;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
@@ -14,6 +17,7 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads all settled messages of a log for an audit (section 8), whether a witness permits them or
@@ -31,6 +35,10 @@ public final class EvidenceReader {
   private long covered = Long.MIN_VALUE; // everything before was read
   private long segment; // the last one that was read
   private boolean unknown; // where that one ended: it is damaged
+  private @Nullable Link tip;
+  private @Nullable ChainPlace place; // what the next record must follow; null: unknown
+  private @Nullable Link ahead; // was read for that
+  private boolean unchecked = true; // whether that was not looked at yet
 
   /** Takes what there is. */
   public interface Sink {
@@ -64,25 +72,87 @@ public final class EvidenceReader {
     if (tip.isEmpty()) {
       return;
     }
-    long last = tip.get().record().number();
+    this.tip = tip.get();
     long next = segments() + 1;
-    while (next <= last) {
+    while (next <= this.tip.record().number()) {
       Optional<Link> link;
       try {
-        link = next == last ? tip : chain.readUnlessRetired(next);
+        link = read(next);
       } catch (DamagedException | NoSuchFileException e) {
         sink.damaged(damage(e, log.layout().record(next++)));
+        place = null;
         continue;
       }
       if (link.isEmpty()) {
         next = segments() + 1; // retired meanwhile
         continue;
       }
-      for (ClosedBucket b : link.get().record().buckets()) {
-        bucket(link.get().record(), b);
+      HorizonRecord record = link.get().record();
+      if (isLinked(link.get())) {
+        for (ClosedBucket b : record.buckets()) {
+          bucket(record, b);
+        }
       }
-      covered = link.get().record().to();
+      covered = record.to();
       next++;
+    }
+  }
+
+  private Optional<Link> read(long number) throws IOException {
+    Link known = ahead;
+    ahead = null;
+    if (known != null && known.record().number() == number) {
+      return Optional.of(known);
+    }
+    return number == requireNonNull(tip).record().number()
+        ? Optional.ofNullable(tip)
+        : chain.readUnlessRetired(number);
+  }
+
+  /** Whether it follows the record before, and is the one that the next one follows (rule H2). */
+  private boolean isLinked(Link link) throws IOException {
+    HorizonRecord record = link.record();
+    long number = record.number();
+    Path path = log.layout().record(number);
+    ChainPlace before = place;
+    place = ChainPlace.of(record, link.digest());
+    boolean linked = true;
+    if (before != null && unchecked) {
+      linked =
+          holds(
+              () ->
+                  before.precedes(record, path, log.layout().record(Math.max(1, before.number()))));
+    }
+    unchecked = true;
+    if (number < requireNonNull(tip).record().number()) {
+      Optional<Link> next = Optional.empty();
+      try {
+        next = read(number + 1);
+      } catch (DamagedException | NoSuchFileException e) {
+        place = null; // told when it is its turn
+      }
+      if (next.isPresent()) {
+        ahead = next.get();
+        HorizonRecord n = next.get().record();
+        ChainPlace mine = ChainPlace.of(record, link.digest());
+        linked &= holds(() -> mine.precedes(n, log.layout().record(number + 1), path));
+        unchecked = false;
+      }
+    }
+    return linked;
+  }
+
+  private interface Check {
+    void run() throws DamagedException;
+  }
+
+  private boolean holds(Check check) {
+    try {
+      check.run();
+      return true;
+    } catch (DamagedException e) {
+      sink.damaged(e);
+      return false;
     }
   }
 
@@ -95,8 +165,18 @@ public final class EvidenceReader {
   /** Reads what lies behind the checkpoint; the number of the record there, 0 if there is none. */
   private long segments() throws IOException {
     Optional<Checkpoint> checkpoint = chain.checkpoint();
+    ahead = null;
+    unchecked = true;
+    place = checkpoint.map(ChainPlace::of).orElse(ChainPlace.START);
     if (checkpoint.isEmpty()) {
       return 0;
+    }
+    if (checkpoint.get().number() < requireNonNull(tip).record().number()) {
+      try {
+        Optional<Link> unused = chain.readUnlessRetired(checkpoint.get().number());
+      } catch (DamagedException e) {
+        sink.damaged(e); // the one at the line, which stays
+      }
     }
     while (segment < checkpoint.get().segment()) {
       segment++;

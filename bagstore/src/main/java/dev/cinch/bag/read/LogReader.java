@@ -2,6 +2,7 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.BucketLock;
@@ -14,11 +15,11 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,6 +113,7 @@ public final class LogReader {
     long end = Math.min(to, tip.record().to());
     long at = from;
     long number = 0; // of the record that follows, once known
+    ChainWalk walk = null;
     while (at < end) {
       Optional<Checkpoint> checkpoint = chain.checkpoint();
       if (checkpoint.isPresent() && at < checkpoint.get().to()) {
@@ -121,16 +123,22 @@ public final class LogReader {
         }
         at = retired;
         number = checkpoint.get().number() + 1;
+        walk = null;
         continue;
       }
-      if (number == 0) {
-        Optional<Link> settling = chain.settling(at, tip);
+      if (number == 0 && at == Long.MIN_VALUE) {
+        number = 1;
+      } else if (number == 0) {
+        OptionalLong settling = chain.numberSettling(at, tip);
         if (settling.isEmpty()) {
           continue; // retired meanwhile
         }
-        number = settling.get().record().number();
+        number = settling.getAsLong();
       }
-      List<HorizonRecord> records = records(number, tip, end);
+      if (walk == null) {
+        walk = new ChainWalk(chain, tip, number);
+      }
+      List<HorizonRecord> records = records(walk, number, end);
       if (records.isEmpty() && !retiredAfter(at)) {
         throw noneSettles(at);
       }
@@ -159,21 +167,26 @@ public final class LogReader {
   }
 
   /**
-   * Some records from a number on, none of which is retired; empty if some of them are. One look at
-   * the checkpoints, after reading them, serves all (rule R2).
+   * The next records, each checked against those beside it, none of which is retired; empty if some
+   * of them are. One look at the checkpoints, after reading them, serves all (rule R2), and the one
+   * before the first of them, too.
    */
-  private List<HorizonRecord> records(long first, Link tip, long end) throws IOException {
+  private List<HorizonRecord> records(ChainWalk walk, long first, long end) throws IOException {
     var records = new ArrayList<HorizonRecord>();
     int buckets = 0;
     IOException failure = null;
     try {
-      for (long n = first; n <= tip.record().number() && buckets < READ_AHEAD_BUCKETS; n++) {
-        HorizonRecord record = n == tip.record().number() ? tip.record() : chain.read(n).record();
-        if (!records.isEmpty() && record.from() >= end || records.size() == READ_AHEAD_RECORDS) {
+      while (records.size() < READ_AHEAD_RECORDS && buckets < READ_AHEAD_BUCKETS) {
+        Optional<Link> link = walk.next();
+        if (link.isEmpty()) {
           break;
         }
+        HorizonRecord record = link.get().record();
         records.add(record);
         buckets += record.buckets().size();
+        if (record.to() >= end) {
+          break;
+        }
       }
     } catch (IOException e) { // of a file that is removed: none, a stale handle, or another's bytes
       failure = e;
@@ -181,10 +194,6 @@ public final class LogReader {
     Optional<Checkpoint> checkpoint = chain.checkpoint();
     if (checkpoint.isPresent() && checkpoint.get().number() >= first) {
       return List.of();
-    }
-    if (failure instanceof NoSuchFileException) {
-      Path path = log.layout().record(first + records.size());
-      throw new DamagedException(path, 0, "a record", "no file");
     }
     if (failure != null) {
       throw failure;

@@ -10,14 +10,17 @@ import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SealName;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +40,9 @@ final class KnownChain {
 
   /** All that can be read, by number. */
   private final TreeMap<Long, Read<HorizonRecord>> found = new TreeMap<>();
+
+  /** Digests that seals name, by the number of the record. */
+  private final TreeMap<Long, Set<String>> seals = new TreeMap<>();
 
   /** The highest number of a checkpoint, 0 if there is none, and what that one says. */
   private long line;
@@ -64,7 +70,15 @@ final class KnownChain {
         if (number.isPresent()) {
           read(number.getAsLong(), log.records().resolve(group).resolve(name));
         }
+        SealName.parse(name)
+            .ifPresent(
+                seal ->
+                    seals.computeIfAbsent(seal.number(), n -> new HashSet<>()).add(seal.digest()));
       }
+    }
+    long sealed = seals.isEmpty() ? 0 : seals.lastKey();
+    if (sealed >= Math.max(next, line + 1)) { // a seal proves its record
+      missing(sealed);
     }
     if (line > 0 && next == line) {
       missing(line);
@@ -84,11 +98,18 @@ final class KnownChain {
         counts = checkpoint.digest().equals(e.getValue().digest());
       } else if (above == n + 1) {
         counts = previous.equals(e.getValue().digest());
+      } else if (counts && seals.containsKey(n)) {
+        counts = seals.getOrDefault(n, Set.of()).equals(Set.of(e.getValue().digest()));
       }
       if (counts) {
         records.put(r.from(), r);
       } else if (n >= line) {
-        sink.left(SalvageSink.Kind.DAMAGE, log.record(n), 0, 0, "not what the next one follows");
+        sink.left(
+            SalvageSink.Kind.DAMAGE,
+            log.record(n),
+            0,
+            0,
+            "not what the next one follows, or its seal");
       }
       above = n;
       previous = counts ? r.previous() : ""; // nor those that only this one names

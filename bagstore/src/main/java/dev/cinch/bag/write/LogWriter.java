@@ -252,7 +252,8 @@ public final class LogWriter implements AutoCloseable {
   private void refuseIfClosed() throws MessageRefusedException {
     if (failure != null) {
       throw new MessageRefusedException(
-          "the writer failed before and takes no more messages: " + failure);
+          "the writer failed before and takes no more messages: "
+              + (failure instanceof FateUnknownException ? failure.getMessage() : failure));
     }
     if (closed) {
       throw new MessageRefusedException("the writer is closed");
@@ -306,6 +307,9 @@ public final class LogWriter implements AutoCloseable {
   }
 
   private IllegalStateException failed() {
+    if (failure instanceof FateUnknownException e) {
+      return e.again();
+    }
     return new IllegalStateException(
         "the writer of log %s failed; the fate of messages is unknown"
             .formatted(log.layout().name()),

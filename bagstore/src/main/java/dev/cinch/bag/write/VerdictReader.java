@@ -2,6 +2,7 @@ package dev.cinch.bag.write;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -17,7 +18,9 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,11 +52,15 @@ final class VerdictReader {
   /**
    * Waits for the verdict, however long the store cannot be reached (rule A1). An interrupt is kept
    * for afterwards.
+   *
+   * @throws FateUnknownException if the store is damaged where the verdict stands, so that there is
+   *     none to wait for
    */
   Outcome resolve(Attempt.Unknown attempt) {
     boolean interrupted = Thread.interrupted();
     try {
       boolean said = false;
+      CacheWait damaged = null;
       while (true) {
         long wait = RETRY_NANOS;
         try {
@@ -72,6 +79,7 @@ final class VerdictReader {
           interrupted = true;
           continue;
         } catch (IOException e) {
+          damaged = e instanceof DamagedException d ? stillDamaged(d, damaged) : null;
           if (!said) {
             LOG.warn(
                 "an append to {} is pending ({}): {}; trying until the store answers",
@@ -98,6 +106,21 @@ final class VerdictReader {
     }
   }
 
+  /**
+   * Damage has no verdict to wait for. It is not believed at once, since failing takes the writer
+   * with it: what was seen through a cache may look otherwise once that has expired.
+   *
+   * @param before what was made when it was seen first, at each look since; null: not seen before
+   * @throws FateUnknownException once every cache has expired
+   */
+  private CacheWait stillDamaged(DamagedException e, @Nullable CacheWait before) {
+    CacheWait wait = before != null ? before : CacheWait.ofAll(log);
+    if (before != null && wait.isOver()) {
+      throw FateUnknownException.of(log.layout().name().toString(), e);
+    }
+    return wait;
+  }
+
   /** No timestamp is further ahead than that of this machine's clock, which may be ahead too. */
   private long longestWait() {
     StoreSettings s = log.store().settings();
@@ -121,8 +144,16 @@ final class VerdictReader {
     if (listed.isEmpty()) {
       return rejected(attempt, "the bucket was settled without it");
     }
-    BucketCloser.Closed closed =
-        closer.read(attempt.bucket()).orElseThrow(() -> new IOException("the bucket has no lock"));
+    Optional<BucketCloser.Closed> found = closer.readListed(attempt.bucket());
+    if (found.isEmpty()) {
+      Optional<Checkpoint> line = chain.checkpoint();
+      if (line.isPresent() && line.get().to() >= attempt.bucket().end()) {
+        return retired(attempt, line.get());
+      }
+      Path lock = LogLayout.lock(log.layout().bucket(attempt.bucket()));
+      throw new DamagedException(lock, 0, "the lock of a bucket that a record lists", "no file");
+    }
+    BucketCloser.Closed closed = found.get();
     if (!closed.digest().equals(listed.get().lockDigest())) {
       throw new DamagedException(
           LogLayout.lock(log.layout().bucket(attempt.bucket())),

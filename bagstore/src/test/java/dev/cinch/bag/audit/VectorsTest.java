@@ -18,6 +18,7 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.store.StoreSettings.Leases;
@@ -144,7 +145,7 @@ class VectorsTest {
         } else if (name.equals("lock")) {
           assertArrayEquals(bytes, BucketLock.decode(bytes, f).encode());
           compared++;
-        } else if (f.toString().contains("records")) {
+        } else if (f.toString().contains("records") && SealName.parse(name).isEmpty()) {
           assertArrayEquals(bytes, HorizonRecord.decode(bytes, f).encode());
           compared++;
         } else if (name.endsWith(".log")) {

@@ -1,0 +1,288 @@
+package dev.cinch.view;
+
+import static dev.cinch.view.Retiring.aggregate;
+import static dev.cinch.view.Retiring.open;
+import static dev.cinch.view.Retiring.rig;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.FateUnknownException;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Records that are altered so that nothing in them is wrong by itself, and records that vanish
+ * (rule H2): whoever needs them says so, and nobody gives fewer messages and no word.
+ */
+@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class BrokenChainTest {
+  private interface Reader {
+    void read() throws Exception;
+  }
+
+  /** All that read a whole log. */
+  private static Map<String, Reader> readers(Rig rig, Log log) {
+    var readers = new TreeMap<String, Reader>();
+    readers.put("cat", () -> Lines.settled(log));
+    readers.put("view cat", () -> Lines.view(log));
+    readers.put(
+        "cat --live",
+        () -> log.reader().live(Lines.MIN, Lines.MAX, m -> true, (m, file, why) -> {}));
+    readers.put("view build", () -> assertEquals(1, new Aggregator(open(rig)).run().published()));
+    return readers;
+  }
+
+  private static List<String> damage(Rig rig) throws Exception {
+    var damage = new ArrayList<String>();
+    StoreVerifier.verify(
+        rig.root,
+        rig.environment(rig.disk.view(Rig.BOB), rig.time),
+        f -> {
+          if (f.severity() == Finding.Severity.DAMAGE) {
+            damage.add(f.toString());
+          }
+        });
+    return damage;
+  }
+
+  private static long violations(Rig rig) throws Exception {
+    Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.BOB), rig.time));
+    return LeaseAuditor.audit(store).violationCount();
+  }
+
+  private static void allRefuse(Rig rig, String what) throws Exception {
+    Log log = open(rig);
+    for (Map.Entry<String, Reader> r : readers(rig, log).entrySet()) {
+      assertThrows(
+          DamagedException.class, () -> r.getValue().read(), () -> r.getKey() + " of " + what);
+    }
+    assertFalse(damage(rig).isEmpty(), "verify of " + what);
+    assertTrue(violations(rig) > 0, "audit of " + what);
+  }
+
+  private static void intact(Rig rig) throws Exception {
+    assertEquals(List.of(), damage(rig));
+    assertEquals(0, violations(rig));
+  }
+
+  private static StoreFs root(Rig rig) {
+    return rig.disk.view(0);
+  }
+
+  private static void put(Rig rig, Path file, byte[] bytes) throws IOException {
+    root(rig).unlink(file);
+    open(rig).context().store().fresh().publish(file, bytes, 0664);
+  }
+
+  private static Map<String, UnaryOperator<HorizonRecord>> edits(long width) {
+    return Map.of(
+        "no buckets", r -> r.withBuckets(List.of()),
+        "one bucket less", r -> r.withBuckets(r.buckets().subList(1, r.buckets().size())),
+        "a later from",
+            r -> r.withRange(Math.max(r.from(), 0) + width, r.to()).withBuckets(List.of()),
+        "a later to", r -> r.withRange(r.from(), r.to() + width),
+        "another previous", r -> r.follows("0".repeat(64)),
+        "fewer keys", r -> r.withKeys(Math.max(0, r.trustedKeys() - 1), ""),
+        "more keys", r -> r.withKeys(r.trustedKeys() + 1, r.keysDigest()));
+  }
+
+  /** The one in the middle as well as the first and the last, which its seal shows. */
+  @Test
+  void h2_aRecordThatWasAlteredAndItsDigestMadeAnewIsDamage() throws Exception {
+    Rig rig = rig(1, 4);
+    Log log = open(rig);
+    HorizonChain chain = new HorizonChain(log.context());
+    long width = log.context().bucketWidth();
+    for (long number = 1; number <= 4; number++) {
+      Path path = log.context().layout().record(number);
+      HorizonRecord good = chain.read(number).record();
+      for (Map.Entry<String, UnaryOperator<HorizonRecord>> edit : edits(width).entrySet()) {
+        put(rig, path, edit.getValue().apply(good).encode());
+        allRefuse(rig, "record " + number + " with " + edit.getKey());
+      }
+      put(rig, path, good.encode());
+      intact(rig);
+    }
+  }
+
+  /** Before a segment is all there is. */
+  @Test
+  void r1_nothingIsRetiredOfWhichARecordWasAltered() throws Exception {
+    Rig rig = rig(7, 3);
+    aggregate(rig);
+    Log log = open(rig);
+    HorizonRecord good = new HorizonChain(log.context()).read(2).record();
+    put(rig, log.context().layout().record(2), good.withRange(good.from(), good.to() + 1).encode());
+    var gc = new Retention(log, Duration.ZERO);
+    assertThrows(DamagedException.class, () -> gc.run().records());
+    put(rig, log.context().layout().record(2), good.withBuckets(List.of()).encode());
+    assertThrows(DamagedException.class, () -> gc.run().records());
+    put(rig, log.context().layout().record(2), good.encode());
+    assertEquals(2, gc.run().records());
+  }
+
+  /** A range needs the records in it, and one more on each side. */
+  @Test
+  void h2_aReadOfARangeChecksTheRecordsThatItUses() throws Exception {
+    Rig rig = rig(2, 5);
+    Log log = open(rig);
+    HorizonChain chain = new HorizonChain(log.context());
+    List<String> expected = Lines.settled(log);
+    for (long number = 1; number <= 5; number++) {
+      HorizonRecord good = chain.read(number).record();
+      put(rig, log.context().layout().record(number), good.withBuckets(List.of()).encode());
+      for (long other = 1; other <= 5; other++) {
+        if (other != number) {
+          HorizonRecord r = chain.read(other).record();
+          long from = Math.max(r.from(), r.to() - 3 * log.context().bucketWidth());
+          boolean touches = other == number + 1 || number == 5; // what it names, or the last
+          if (touches) {
+            assertThrows(DamagedException.class, () -> Lines.settled(log, from, r.to()));
+          } else {
+            assertEquals(5, Lines.settled(log, from, r.to()).size(), number + " " + other);
+          }
+        } else {
+          assertThrows(
+              DamagedException.class,
+              () -> Lines.settled(log, good.to() - log.context().bucketWidth(), good.to()));
+        }
+      }
+      put(rig, log.context().layout().record(number), good.encode());
+    }
+    assertEquals(expected, Lines.settled(log));
+  }
+
+  @Test
+  void h2_noRecordIsReadTwice() throws Exception {
+    Rig rig = rig(3, 7);
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log log = rig.open(fs);
+    fs.clearTrace();
+    List<String> unused = Lines.settled(log);
+    for (long number = 1; number <= 7; number++) {
+      Path record = log.context().layout().record(number);
+      assertEquals(
+          1,
+          fs.trace().stream()
+              .filter(op -> op.kind() == Kind.READ && op.path().equals(record))
+              .count());
+    }
+  }
+
+  /** By their seals, however many. */
+  @Test
+  void h2_recordsThatVanishFromTheEndAreMissed() throws Exception {
+    for (int vanish = 1; vanish <= 3; vanish++) {
+      Rig rig = rig(4 + vanish, 3);
+      LogLayout layout = open(rig).context().layout();
+      for (long number = 3; number > 3 - vanish; number--) {
+        root(rig).unlink(layout.record(number));
+      }
+      allRefuse(rig, "the last " + vanish);
+      // And no closer links another one in its place.
+      assertThrows(DamagedException.class, () -> rig.settle(open(rig)));
+      assertThrows(
+          DamagedException.class, () -> new Retention(open(rig), Duration.ZERO).run().records());
+    }
+  }
+
+  @Test
+  void h2_whatStandsAtTheLineOfACheckpointIsWhatItNames() throws Exception {
+    for (int more = 0; more < 2; more++) {
+      Rig rig = rig(8, 4);
+      aggregate(rig);
+      rig.time.advanceMs(7_200_000);
+      assertEquals(3, new Retention(open(rig), Duration.ZERO).run().records());
+      for (int i = 0; i < more; i++) {
+        Lines.write(rig, 3, 3);
+      }
+      Log log = open(rig);
+      Path line = log.context().layout().record(4);
+      Link good = new HorizonChain(log.context()).read(4);
+      root(rig).unlink(log.context().layout().recordSeal(4, good.digest()));
+      put(rig, line, good.record().withBuckets(List.of()).encode());
+      lineIsMissed(rig, more);
+      root(rig).unlink(line);
+      lineIsMissed(rig, more);
+    }
+  }
+
+  private static void lineIsMissed(Rig rig, int more) throws Exception {
+    Log log = open(rig);
+    assertThrows(DamagedException.class, () -> Lines.settled(log));
+    assertThrows(
+        DamagedException.class,
+        () -> log.reader().live(Lines.MIN, Lines.MAX, m -> true, (m, file, why) -> {}));
+    assertFalse(damage(rig).isEmpty());
+    assertTrue(violations(rig) > 0);
+    if (more == 0) { // it is the last
+      assertThrows(DamagedException.class, () -> rig.settle(open(rig)));
+      LogWriter writer = log.writer(Durability.SYNC);
+      assertThrows(FateUnknownException.class, () -> writer.append(new byte[1]));
+    }
+  }
+
+  /** What the verdict stands in was altered, or is gone: the append fails, and waits no longer. */
+  @Test
+  void a1_anAppendWhoseVerdictIsDamagedFailsWithThat() throws Exception {
+    for (int kind = 0; kind < 4; kind++) {
+      int how = kind;
+      Rig rig = rig(9, 2);
+      var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log log = rig.open(fs);
+      LogWriter writer = log.writer(Durability.SYNC);
+      fs.beforeFirst(
+          op -> op.is(Kind.WRITE, ".log"),
+          () -> {
+            rig.settle(open(rig)); // record 3 lists its bucket
+            rig.settle(open(rig));
+            HorizonChain chain = new HorizonChain(log.context());
+            HorizonRecord third = chain.read(3).record();
+            assertEquals(1, third.buckets().size());
+            switch (how) {
+              case 0 -> put(rig, chain3(log), third.withBuckets(List.of()).encode());
+              case 1 -> root(rig).unlink(chain3(log));
+              case 2 -> root(rig).unlink(log.context().layout().record(4));
+              default -> {
+                rig.settle(open(rig));
+                put(rig, log.context().layout().record(2), new byte[10]);
+              }
+            }
+          });
+      var e = assertThrows(FateUnknownException.class, () -> writer.append(new byte[1]));
+      assertTrue(String.valueOf(e.getMessage()).contains("/records/"), e.getMessage());
+      assertThrows(IllegalStateException.class, writer::close);
+    }
+  }
+
+  private static Path chain3(Log log) {
+    return log.context().layout().record(3);
+  }
+}

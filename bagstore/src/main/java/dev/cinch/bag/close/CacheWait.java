@@ -1,0 +1,73 @@
+package dev.cinch.bag.close;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Patience with something that looks missing: who may make entries of one's own in a directory sees
+ * past every cache and need not wait; who may only read looks again until every cache has expired
+ * (rules N2, N3). Not thread-safe; made when something first looks missing.
+ */
+@CheckReturnValue
+public final class CacheWait {
+  private static final Logger LOG = LoggerFactory.getLogger(CacheWait.class);
+
+  private final LogContext log;
+  private final Path directory;
+  private final long deadline;
+  private boolean expired;
+
+  /**
+   * @param directory the one in which it is looked for
+   */
+  public CacheWait(LogContext log, Path directory) {
+    this.log = log;
+    this.directory = directory;
+    this.deadline = log.store().time().monotonicNanos() + BucketCloser.CACHE_EXPIRY_NANOS;
+  }
+
+  /** For one who looks again anyhow, at whatever there is of a log. */
+  public static CacheWait ofAll(LogContext log) {
+    return new CacheWait(log, log.layout().root());
+  }
+
+  /** Whether every cache has expired since this was made, or there is none. */
+  public boolean isOver() {
+    try {
+      return log.store().fs().isLocal(directory)
+          || log.store().time().monotonicNanos() - deadline >= 0;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Waits a while where another look may show more.
+   *
+   * @return false if it would not: what looked missing then is missing
+   */
+  public boolean again() throws IOException {
+    if (expired || seesPastCaches()) {
+      return false;
+    }
+    LOG.info("{}: something is missing; looking again until caches have expired", directory);
+    log.store().awaitCaches(directory);
+    // Of the wait, so that one more look comes after.
+    expired = log.store().time().monotonicNanos() - deadline >= 0;
+    return true;
+  }
+
+  private boolean seesPastCaches() throws IOException {
+    try {
+      return log.store().fs().isLocal(directory)
+          || log.store().fresh().listIfPermitted(directory).isPresent();
+    } catch (NoSuchFileException e) {
+      return false; // then another look must tell
+    }
+  }
+}

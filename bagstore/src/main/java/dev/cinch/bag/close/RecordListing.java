@@ -1,0 +1,72 @@
+package dev.cinch.bag.close;
+
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SealName;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * What listings show at the end of a log's chain: the last record, and the seals beside it and
+ * above. Not thread-safe.
+ */
+final class RecordListing {
+  private final SortedMap<Long, SortedSet<String>> seals = new TreeMap<>();
+  private long last;
+
+  /** Lists a directory as fresh as its user needs it. */
+  interface Lister {
+    List<String> list(Path directory) throws IOException;
+  }
+
+  /** Lists the groups from the last one down to the one that has a record. */
+  static RecordListing of(LogLayout log, Lister lister) throws IOException {
+    List<Long> groups =
+        lister.list(log.records()).stream()
+            .map(LogLayout::recordGroupNumber)
+            .flatMapToLong(OptionalLong::stream)
+            .sorted()
+            .boxed()
+            .toList();
+    var listing = new RecordListing();
+    // The last group may still be empty: its directory is made before its first record is linked.
+    for (int i = groups.size() - 1; i >= 0 && listing.last == 0; i--) {
+      try {
+        lister.list(log.recordGroup(groups.get(i))).forEach(listing::add);
+      } catch (NoSuchFileException e) {
+        // Retired since, with all that stood in it.
+      }
+    }
+    return listing;
+  }
+
+  private void add(String name) {
+    OptionalLong number = Numbered.parse(name);
+    if (number.isPresent()) {
+      last = Math.max(last, number.getAsLong());
+      return;
+    }
+    Optional<SealName> seal = SealName.parse(name);
+    if (seal.isPresent()) {
+      seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
+    }
+  }
+
+  /** The number of the last record of which there is a name or a seal; 0 if there is none. */
+  long last() {
+    return Math.max(last, seals.isEmpty() ? 0 : seals.lastKey());
+  }
+
+  /** The digests that seals of a record name: one, or none where its closer left none. */
+  SortedSet<String> seals(long number) {
+    return seals.getOrDefault(number, new TreeSet<>());
+  }
+}
