@@ -255,10 +255,10 @@ public final class LeaseServer implements AutoCloseable {
 
   /** The gate lets no more through than a body may have, and one request at a time. */
   private void read(HttpServerRequest request) {
-    var body = Buffer.buffer();
+    var body = new Body();
     request.exceptionHandler(e -> log.debug("a request broke off: {}", e.toString()));
-    request.handler(body::appendBuffer);
-    request.endHandler(end -> dispatch(request, body.getBytes()));
+    request.handler(body::add);
+    request.endHandler(end -> dispatch(request, body.bytes()));
   }
 
   private void dispatch(HttpServerRequest request, byte[] body) {

@@ -1,0 +1,115 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connections that harm a server as they can, from many addresses, and come again when they are
+ * closed. Reads nothing, and does something only when it is stepped. Not thread-safe.
+ */
+final class Attack implements AutoCloseable {
+  private static final String HEAD = " HTTP/1.1\r\nHost: x\r\n";
+  private static final int ADDRESSES = 20;
+
+  /** How a connection does harm: what it sends once, and then again and again. */
+  private enum Kind {
+    PIPELINES("", ("GET /v1/service" + HEAD + "\r\n").repeat(1_000)),
+    LISTS("", ("GET /v1/leases?limit=10000" + HEAD + "\r\n").repeat(100)),
+    HEAD_TRICKLES("GET /v1/time" + HEAD, "X: y\r\n"),
+    BODY_TRICKLES(
+        "POST /v1/leases/renew" + HEAD + "Content-Length: 1000000\r\n\r\n" + " ".repeat(900_000),
+        " "),
+    IS_QUIET("", ""),
+    TALKS_RUBBISH("", "\u0001\u0002 rubbish\r\n\r\n");
+
+    final byte[] first;
+    final byte[] again;
+
+    Kind(String first, String again) {
+      this.first = first.getBytes(ISO_8859_1);
+      this.again = again.getBytes(ISO_8859_1);
+    }
+  }
+
+  /** One that comes again. */
+  private final class Attacker {
+    private final Kind kind;
+    private final String from;
+    private @Nullable SocketChannel channel;
+    private ByteBuffer rest = ByteBuffer.allocate(0);
+
+    Attacker(int number) {
+      kind = Kind.values()[number % Kind.values().length];
+      from = "127.0.0." + (2 + number % ADDRESSES);
+    }
+
+    void step() {
+      try {
+        SocketChannel to = channel;
+        if (to == null) {
+          to = SocketChannel.open();
+          channel = to;
+          to.bind(new InetSocketAddress(from, 0));
+          to.connect(new InetSocketAddress("127.0.0.1", port));
+          to.configureBlocking(false);
+          rest = ByteBuffer.wrap(kind.first);
+          connected++;
+        }
+        if (!rest.hasRemaining()) {
+          rest = ByteBuffer.wrap(kind.again);
+        }
+        sent += to.write(rest);
+      } catch (IOException e) {
+        close();
+      }
+    }
+
+    void close() {
+      try {
+        if (channel != null) {
+          channel.close();
+        }
+      } catch (IOException e) {
+        // It comes again anyway.
+      }
+      channel = null;
+    }
+  }
+
+  private final int port;
+  private final List<Attacker> attackers = new ArrayList<>();
+  private int turn;
+  private long sent;
+  private int connected;
+
+  Attack(int port, int connections) {
+    this.port = port;
+    for (int i = 0; i < connections; i++) {
+      attackers.add(new Attacker(i));
+    }
+  }
+
+  /** The next so many do something. */
+  void step(int many) {
+    for (int i = 0; i < many; i++) {
+      attackers.get(turn++ % attackers.size()).step();
+    }
+  }
+
+  @Override
+  public String toString() {
+    return connected + " connections, " + sent + " bytes sent";
+  }
+
+  @Override
+  public void close() {
+    attackers.forEach(Attacker::close);
+  }
+}
