@@ -1,5 +1,8 @@
 package dev.cinch.lease.http;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_16;
+import static java.nio.charset.StandardCharsets.UTF_16LE;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -29,6 +32,8 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.nio.ByteBuffer;
+import java.nio.charset.Charset;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,7 +41,9 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -182,6 +189,77 @@ final class HttpLeaseClientTest {
     }
   }
 
+  /** It goes on for ever with something; bounded by the time, or by the bytes that are taken. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "HTTP/1.1 200 OK\r\n|X: y\r\n",
+        "HTTP/1.1 200 OK\r\nX: |y",
+        "HTTP/1.1 |y",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n|1\r\n1\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n|1000000\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;|x",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n|[",
+        "HTTP/1.1 200 OK\r\n\r\n|[",
+        "HTTP/1.1 100 Continue\r\n\r\n|HTTP/1.1 100 Continue\r\n\r\n"
+      })
+  @Timeout(120)
+  void aServerThatNeverEndsIsGivenUp(String answer) throws Exception {
+    int bar = answer.indexOf('|');
+    try (var endless = new Dying(answer.substring(0, bar), answer.substring(bar + 1))) {
+      HttpLeaseClient asked = endless.client(Duration.ofMillis(500));
+      assertThrows(LeaseUnavailableException.class, asked::now);
+      assertThrows(LeaseUnavailableException.class, () -> asked.acquire(rig.request("a")));
+      // Of a head that does not end the JDK's client lets go later, if at all.
+      boolean inBody = answer.startsWith("HTTP/1.1 200 OK") && answer.contains("\r\n\r\n|");
+      inBody |= answer.contains("chunked");
+      for (int i = inBody ? endless.accepted.get() : 0; i > 0; i--) {
+        assertEquals(-1, endless.hungUp.take());
+      }
+    }
+  }
+
+  @Test
+  void aBodyTakesSoMuchMemoryAndNoMore() throws Exception {
+    var subscription = new AtomicInteger();
+    var body = new BoundedBody(1_000);
+    body.onSubscribe(
+        new Flow.Subscription() {
+          @Override
+          public void request(long n) {}
+
+          @Override
+          public void cancel() {
+            subscription.incrementAndGet();
+          }
+        });
+    for (int i = 0; i < 100; i++) {
+      body.onNext(List.of(ByteBuffer.wrap(new byte[5]), ByteBuffer.wrap(new byte[5])));
+    }
+    assertEquals(0, subscription.get());
+    body.onNext(List.of(ByteBuffer.wrap(new byte[1])));
+    body.onNext(List.of(ByteBuffer.wrap(new byte[1])));
+    body.onComplete();
+    assertEquals(1, subscription.get());
+    ExecutionException e =
+        assertThrows(ExecutionException.class, () -> body.getBody().toCompletableFuture().get());
+    String message = String.valueOf(e.getMessage());
+    assertTrue(message.endsWith("the answer has more than 1000 bytes"), message);
+  }
+
+  @Test
+  void answersInOtherEncodingsAreRefused() throws Exception {
+    for (Charset charset : List.of(UTF_16, UTF_16LE, Charset.forName("UTF-32BE"))) {
+      try (var fake = new Fake(200, "{\"now\":5}".getBytes(charset))) {
+        unavailable(fake.client(), "UTF-8");
+      }
+    }
+    byte[] latin = "{\"now\":5,\"x\":\"\u00e4\"}".getBytes(ISO_8859_1);
+    try (var fake = new Fake(200, latin)) {
+      unavailable(fake.client(), "not UTF-8, at byte 14");
+    }
+  }
+
   @Test
   @Timeout(60)
   void anInterruptEndsTheWaitForTheRestOfAnAnswer() throws Exception {
@@ -314,14 +392,25 @@ final class HttpLeaseClientTest {
         new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
     private final String part;
 
+    /** How many connections there were. */
+    final AtomicInteger accepted = new AtomicInteger();
+
     /** A permit for each piece that was sent. */
     final Semaphore answering = new Semaphore(0);
 
     /** What was read after the request, for each connection that the other end closed: -1. */
     final BlockingQueue<Integer> hungUp = new LinkedBlockingQueue<>();
 
+    /** Sent again and again after the piece; nothing if it is empty. */
+    private final byte[] forEver;
+
     Dying(String part) throws IOException {
+      this(part, "");
+    }
+
+    Dying(String part, String forEver) throws IOException {
       this.part = part;
+      this.forEver = forEver.repeat(10_000).getBytes(UTF_8);
       start(this::accept);
     }
 
@@ -335,6 +424,7 @@ final class HttpLeaseClientTest {
       try {
         while (true) {
           Socket socket = listening.accept();
+          accepted.incrementAndGet();
           start(() -> answer(socket));
         }
       } catch (IOException e) {
@@ -351,6 +441,9 @@ final class HttpLeaseClientTest {
         }
         socket.getOutputStream().write(part.getBytes(UTF_8));
         answering.release();
+        while (forEver.length > 0) {
+          socket.getOutputStream().write(forEver);
+        }
         hungUp.add(in.read());
       } catch (IOException e) {
         hungUp.add(-1); // a reset is an end too
@@ -373,7 +466,16 @@ final class HttpLeaseClientTest {
   private static final class Fake implements AutoCloseable {
     private final HttpServer http;
 
+    Fake(int status, byte[] body) throws IOException {
+      this(status, body, new AtomicInteger(), 0);
+    }
+
     Fake(int status, String body, AtomicInteger requests, int breakOff) throws IOException {
+      this(status, body.getBytes(UTF_8), requests, breakOff);
+    }
+
+    private Fake(int status, byte[] bytes, AtomicInteger requests, int breakOff)
+        throws IOException {
       http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
       http.createContext(
           "/",
@@ -383,7 +485,6 @@ final class HttpLeaseClientTest {
               exchange.close();
               return;
             }
-            byte[] bytes = body.getBytes(UTF_8);
             exchange.sendResponseHeaders(status, bytes.length == 0 ? -1 : bytes.length);
             exchange.getResponseBody().write(bytes);
             exchange.close();
