@@ -26,6 +26,7 @@ import zlib
 NONE = -(1 << 63)
 DATA_FILE = re.compile(r"([a-z0-9][a-z0-9._-]{0,62})-([0-9a-f]{32})\.log")
 NUMBERED = re.compile(r"[0-9]{10}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 LONGEST_BODY = 1 << 26
 ONE_STEP = 1 << 14
 # The fields of documents that a reader needs.
@@ -36,13 +37,14 @@ FIELDS = {
     },
     "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
+    "segment": {"sha256": str, "index": str},
     "listed bucket": {"start": int, "lock": str},
     "locked file": {
         "name": str, "validLength": int, "messages": int, "first": int, "last": int, "digest": int, "copy": str,
     },
 }
 # The versions of a type, where there are others than 1; the fields that a version adds.
-VERSIONS = {"record": {1: {}, 2: {"keys": str}}}
+VERSIONS = {"record": {1: {}, 2: {"keys": str}}, "checkpoint": {1: {}, 2: {"segments": list}}}
 SETTINGS = {"store": str, "bucketWidthMs": int, "leases": str}
 
 
@@ -168,6 +170,13 @@ def last_checkpoint(log_dir, log_id):
             continue  # it was removed behind a newer one
         same = (checkpoint["log"], checkpoint["number"]) == (log_id, max(found))
         check(same, path, 0, f"checkpoint {max(found)} of {log_id}")
+        check(0 < checkpoint["segment"] <= max(found), path, 0, "a segment, of a record at least each")
+        known = checkpoint.setdefault("segments", [])
+        check(checkpoint["version"] == 1 or len(known) == checkpoint["segment"], path, 0, "digests of all segments")
+        for segment in known:
+            typed(segment, path, FIELDS["segment"])
+            digests = all(SHA256.fullmatch(segment[name]) for name in FIELDS["segment"])
+            check(digests, path, 0, "two SHA-256 of each segment")
         return checkpoint
     return None
 
@@ -331,17 +340,28 @@ def entries(path, base, body):
 # Segments
 
 
+def seals(directory, number):
+    """What the seals of a segment say of its header, index and trailer; none if it has none."""
+    prefix = f"{number:010d}."
+    names = (name[len(prefix) :] for name in os.listdir(directory) if name.startswith(prefix))
+    return {name for name in names if SHA256.fullmatch(name)}
+
+
 class Segment:
     """A segment, opened and checked as a whole but for its blocks, which are checked when read."""
 
-    def __init__(self, path, number, place):
+    def __init__(self, path, number, place, digests):
         self.path = path
-        self.file = opened(path)
+        try:
+            self.file = opened(path)
+        except FileNotFoundError:
+            raise Damaged(f"{path}: there is no segment {number}, and a checkpoint names it") from None
+        self.expected = digests["sha256"] if digests else None
         with sense(path):
-            self.begin(path, number, place)
+            self.begin(path, number, place, digests)
 
-    def begin(self, path, number, place):
-        head = self.at(0, 128)
+    def begin(self, path, number, place, digests):
+        head = self.head = self.at(0, 128)
         check(len(head) == 128 and head[:12] == b"CINCHSEG\1\0\x80\0", path, 0, "the header of a segment")
         crc, *fields = struct.unpack("<I16s16sqqqqq32sq", head[12:])
         self.seed = zlib.crc32(head[:12] + head[16:])
@@ -356,7 +376,12 @@ class Segment:
         magic, offset, length, self.messages, self.buckets, crc = struct.unpack("<8sqqqqI", trailer)
         sound = magic == b"CINCHEND" and crc == zlib.crc32(struct.pack("<I", self.seed) + trailer[:40])
         check(sound and offset + length == end, path, end, "a trailer of that checksum")
+        self.whole = hashlib.sha256()
         index = self.block(b"SEGI", length, offset)
+        self.tail = self.at(offset, length) + trailer
+        opened_by = sha256(head + self.tail)
+        known = {digests["index"]} if digests else seals(os.path.dirname(path), number)
+        check(known <= {opened_by}, path, 0, f"header, index and trailer of SHA-256 {' and '.join(sorted(known))}")
         check(len(index) % 24 == 0, path, offset, "index entries")
         self.blocks = list(struct.iter_unpack("<4sIqq", index))
         self.end = offset
@@ -372,6 +397,7 @@ class Segment:
         check(n == length - 12, self.path, offset, f"a body of {length - 12} bytes")
         computed = zlib.crc32(struct.pack("<Iq", self.seed, offset) + data[:8] + data[12:])
         check(crc == computed, self.path, offset, "a block of that checksum")
+        self.whole.update(data)
         return data[12:]
 
     def read(self):
@@ -380,6 +406,7 @@ class Segment:
             yield from self.checked()
 
     def checked(self):
+        self.whole = hashlib.sha256(self.head)
         next_offset, before, buckets, total = 128, NONE, 0, 0
         left = []
         for kind, length, offset, time_ in self.blocks:
@@ -415,6 +442,8 @@ class Segment:
                     yield timestamp, names[file], position, payload, sets[number - 1] if number else None, keys
         check(next_offset == self.end and not any(left), self.path, self.end, "all messages of the last bucket")
         check((total, buckets) == (self.messages, self.buckets), self.path, self.end, "as many as the trailer says")
+        self.whole.update(self.tail)
+        check(self.expected in (None, self.whole.hexdigest()), self.path, 0, f"SHA-256 {self.expected}")
 
     def bucket(self, body, offset, time_):
         """How many keys apply; the names of the data files, and how many messages each has."""
@@ -604,7 +633,7 @@ class Log:
         before = (0, NONE)
         for number in range(1, checkpoint["segment"] + 1):
             path = numbered(os.path.join(self.directory, "segments"), number)
-            segment = Segment(path, number, place)
+            segment = Segment(path, number, place, dict(enumerate(checkpoint["segments"], 1)).get(number))
             try:
                 check((segment.first, segment.start) == (before[0] + 1, before[1]), path, 56, "to follow the one before")
                 before = (segment.last, segment.to)

@@ -11,6 +11,7 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
@@ -231,6 +232,7 @@ public final class Aggregator {
     try {
       SegmentOutput written;
       long messages;
+      String index;
       try (StoreFile file = fs.create(temporary, log.store().fileMode())) {
         written = new SegmentOutput(file);
         var encoder = new SegmentEncoder(header, written);
@@ -241,6 +243,7 @@ public final class Aggregator {
         encoder.end();
         written.force();
         messages = encoder.messages();
+        index = encoder.indexDigest();
       }
       fs.chmod(temporary, log.store().settings().closedFileMode());
       fs.forceDirectory(log.layout().segments()); // no segment must outlive the one before it
@@ -264,9 +267,22 @@ public final class Aggregator {
         return Optional.empty();
       }
       compare(name, written.fingerprint());
+      seal(new SealName(number, index));
       return Optional.of(new Published(header, messages, written.length()));
     } finally {
       log.store().fresh().removeQuietly(temporary);
+    }
+  }
+
+  /** What it is for the next checkpoint says, too: nobody depends on there being one. */
+  private void seal(SealName seal) {
+    try {
+      log.store()
+          .fs()
+          .create(log.layout().segmentSeal(seal), log.store().settings().closedFileMode())
+          .close();
+    } catch (IOException e) {
+      LOG.debug("{}: no seal: {}", log.layout().segment(seal.number()), e.toString());
     }
   }
 

@@ -8,6 +8,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
@@ -71,8 +72,8 @@ public final class Retention {
   /**
    * What goes, or went.
    *
-   * @param checkpoint behind which everything goes; empty: nothing was ever retired, and nothing is
-   *     due
+   * @param checkpoint behind which everything goes, without the digests of segments, which are known
+   *     once they were read; empty: nothing was ever retired, and nothing is due
    * @param publishes whether the checkpoint is a new one
    * @param buckets directories
    * @param records files of the horizon
@@ -80,7 +81,11 @@ public final class Retention {
    *     checkpoints}, and checkpoints that have been behind another for a day
    */
   public record Plan(
-      Optional<Checkpoint> checkpoint, boolean publishes, long buckets, long records, long stale) {}
+      Optional<Checkpoint> checkpoint, boolean publishes, long buckets, long records, long stale) {
+    public Plan {
+      checkpoint = checkpoint.map(c -> c.with(List.of()));
+    }
+  }
 
   /** What {@link #run} would do now; changes nothing. */
   public Plan plan() throws IOException {
@@ -164,19 +169,25 @@ public final class Retention {
       return Optional.empty();
     }
     SegmentHeader h = segments.header(low);
-    return Optional.of(new Checkpoint(log.id(), h.lastRecord(), h.to(), h.lastDigest(), low));
+    return Optional.of(
+        new Checkpoint(log.id(), h.lastRecord(), h.to(), h.lastDigest(), low, List.of()));
   }
 
   /** Rule R1, then R2: looks whether everything is kept, then draws the line. */
-  private void publish(Checkpoint due) throws IOException {
+  private void publish(Checkpoint line) throws IOException {
     Optional<Checkpoint> before = chain.checkpoint();
     long verified = before.map(Checkpoint::segment).orElse(0L);
     // Who linked the segments may have stopped before it did: they must last before anything goes.
     fs.forceDirectory(log.layout().segments());
+    var digests = new ArrayList<SegmentDigests>();
     try {
       var audit = new SegmentAudit(log);
-      for (long n = verified + 1; n <= due.segment(); n++) {
-        audit.check(n);
+      digests.addAll(before.map(Checkpoint::segments).orElse(List.of()));
+      while (digests.size() < verified) { // a checkpoint of version 1 does not know them
+        digests.add(audit.digests(digests.size() + 1L));
+      }
+      while (digests.size() < line.segment()) {
+        digests.add(audit.check(digests.size() + 1L));
       }
     } catch (IOException e) {
       if (chain.checkpoint().equals(before)) {
@@ -185,13 +196,14 @@ public final class Retention {
       LOG.debug("{}: {}; somebody else retires", log.layout().name(), e.toString());
       return;
     }
+    Checkpoint due = line.with(digests);
     log.store()
         .fresh()
         .publish(log.layout().checkpoint(due.number()), due.encode(), log.store().fileMode());
     Optional<Checkpoint> there = chain.checkpoint();
     if (there.isPresent() && there.get().number() > due.number()) {
       LOG.debug("{}: somebody else retires more; ours, behind theirs, means nothing", due);
-    } else if (!there.equals(Optional.of(due))) {
+    } else if (there.isEmpty() || !there.get().equals(due) && !there.get().equals(line)) {
       throw new DamagedException(
           log.layout().checkpoint(due.number()), 0, due.toString(), there.toString());
     }

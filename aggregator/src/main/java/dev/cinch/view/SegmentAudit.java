@@ -9,6 +9,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.SegmentReader;
@@ -37,15 +38,28 @@ final class SegmentAudit {
   private record Listed(ClosedBucket bucket, HorizonRecord record) {}
 
   /**
+   * @return the digests of the segment that was checked
    * @throws DamagedException if the segment lacks anything that its records and their locks name,
    *     or has anything else
    */
-  void check(long number) throws IOException {
+  SegmentDigests check(long number) throws IOException {
     try (SegmentReader segment = SegmentReader.open(log, number)) {
       Link tip = chain.freshTip().orElseThrow(() -> noRecords(segment));
       var expected = new Expected(segment, tip);
-      new SegmentVerifier(segment).verify(expected::compare);
+      SegmentDigests digests = new SegmentVerifier(segment).verify(expected::compare);
       expected.end();
+      return digests;
+    }
+  }
+
+  /**
+   * Reads a segment whose records are retired, behind a checkpoint that does not know its digests.
+   *
+   * @throws DamagedException if it contradicts itself
+   */
+  SegmentDigests digests(long number) throws IOException {
+    try (SegmentReader segment = SegmentReader.open(log, number)) {
+      return new SegmentVerifier(segment).verify(bucket -> {});
     }
   }
 

@@ -208,7 +208,7 @@ class AggregatorTest {
       bucket = segment.bucket(segment.index().time(0)).orElseThrow();
     }
     Path name = other.context().layout().segment(1);
-    other.context().store().fs().unlink(name);
+    Lines.forget(other, 1);
     // Whole by its checksums, and without the messages.
     var bytes = new ByteArrayOutputStream();
     var encoder =

@@ -3,11 +3,13 @@ package dev.cinch.view;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -93,6 +95,17 @@ final class Lines {
     Receipt receipt = writer.append(text.getBytes(StandardCharsets.UTF_8));
     if (!(receipt instanceof Receipt.Committed)) {
       throw new AssertionError(receipt.toString());
+    }
+  }
+
+  /** Removes a segment and its seal, as if it had never been published. */
+  static void forget(Log log, long number) throws IOException {
+    Path segment = log.context().layout().segment(number);
+    StoreFs fs = log.context().store().fs();
+    for (String name : fs.list(log.context().layout().segments())) {
+      if (name.startsWith(String.valueOf(segment.getFileName()))) {
+        fs.unlink(segment.resolveSibling(name));
+      }
     }
   }
 }

@@ -53,7 +53,7 @@ class SegmentFileTest {
     Log first = rig.open(rig.disk.view(Rig.ALICE));
     assertEquals(1, new Aggregator(first).run().published());
     byte[] there = bytes(first, 1);
-    first.context().store().fs().unlink(first.context().layout().segment(1));
+    Lines.forget(first, 1);
     rig.time.advanceMs(3_600_000);
     Log second = rig.open(rig.disk.view(Rig.BOB));
     assertEquals(1, new Aggregator(second).run().published());

@@ -4,25 +4,31 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
- * Checks a log's segments and checkpoints (section 10): each by itself, and that the segments
- * follow one another from the first on. In a log in use there may be more of them each time that
- * somebody looks. Not thread-safe.
+ * Checks a log's segments and checkpoints (section 10): each by itself, that the segments follow
+ * one another from the first on, and that each is the one that seals and checkpoints say. In a log
+ * in use there may be more of them each time that somebody looks. Not thread-safe.
  */
 @CheckReturnValue
 final class SegmentsVerifier {
@@ -44,6 +50,17 @@ final class SegmentsVerifier {
   private long lastCheckpoint;
   private boolean looked;
 
+  /** Whether one before the next is missing or damaged: what follows it can't be told. */
+  private boolean gap;
+
+  private final SortedMap<Long, SortedSet<String>> seals = new TreeMap<>();
+
+  /** Of those that are whole. */
+  private final Map<Long, SegmentDigests> digests = new HashMap<>();
+
+  /** What the checkpoints say of the first ones. */
+  private List<SegmentDigests> pins = List.of();
+
   SegmentsVerifier(LogContext log, Tally tally) {
     this.log = log;
     this.tally = tally;
@@ -59,10 +76,10 @@ final class SegmentsVerifier {
   }
 
   private void look(Lister lister) throws IOException {
-    List<Long> checkpoints = numbers(lister, log.layout().checkpoints(), false);
+    List<String> checkpoints = lister.list(log.layout().checkpoints());
     segments(lister, !looked); // published before checkpoints
     looked = true;
-    for (long number : checkpoints) {
+    for (long number : numbers(checkpoints)) {
       if (number > lastCheckpoint) {
         checkpoint(number);
         lastCheckpoint = number;
@@ -71,18 +88,44 @@ final class SegmentsVerifier {
   }
 
   private void segments(Lister lister, boolean tell) throws IOException {
-    for (long number : numbers(lister, log.layout().segments(), tell)) {
-      // A long directory is listed piece by piece: of two segments that are published meanwhile it
-      // may show the second alone.
-      long next = lastSegment + 1;
-      while (next < number && log.store().fresh().exists(log.layout().segment(next))) {
-        segment(next);
-        lastSegment = next++;
+    List<String> names = lister.list(log.layout().segments());
+    if (tell) {
+      for (String name : names) {
+        if (Numbered.parse(name).isEmpty()
+            && SealName.parse(name).isEmpty()
+            && !LogLayout.isTemporary(name)) {
+          tally.found(Finding.foreign(log.layout().segments().resolve(name)));
+        }
       }
-      if (number > lastSegment) {
-        segment(number);
-        lastSegment = number;
+    }
+    seals.putAll(SegmentMarks.seals(names));
+    SortedSet<Long> listed = numbers(names);
+    long last = listed.isEmpty() ? 0 : listed.last();
+    // A seal is made beside a segment whose name is durable.
+    published(Math.max(last, seals.isEmpty() ? 0 : seals.lastKey()));
+  }
+
+  /**
+   * Checks the segments up to a number that was published, so that all of them must be there. A
+   * long directory is listed piece by piece: of two that are published meanwhile a listing may show
+   * the second alone.
+   */
+  private void published(long last) throws IOException {
+    var marks = SegmentMarks.none(log);
+    while (lastSegment < last) {
+      long number = lastSegment + 1;
+      lastSegment = number;
+      if (SegmentReader.exists(log, number, marks)) {
+        segment(number, marks);
+        continue;
       }
+      SortedSet<Long> behind = numbers(freshList(log.layout().segments())).tailSet(number + 1);
+      lastSegment = (behind.isEmpty() ? last + 1 : Math.min(last + 1, behind.first())) - 1;
+      gap = true;
+      bad(
+          log.layout().segment(number),
+          "a segment that was published (rule R1)",
+          lastSegment == number ? "no file" : "no file, nor any up to number " + lastSegment);
     }
   }
 
@@ -120,15 +163,10 @@ final class SegmentsVerifier {
     return retired(bucketEnd);
   }
 
-  private List<Long> numbers(Lister lister, Path directory, boolean tell) throws IOException {
-    var numbers = new ArrayList<Long>();
-    for (String name : lister.list(directory)) {
-      OptionalLong n = Numbered.parse(name);
-      if (n.isPresent()) {
-        numbers.add(n.getAsLong());
-      } else if (tell && !LogLayout.isTemporary(name)) {
-        tally.found(Finding.foreign(directory.resolve(name)));
-      }
+  private static SortedSet<Long> numbers(List<String> names) {
+    var numbers = new TreeSet<Long>();
+    for (String name : names) {
+      Numbered.parse(name).ifPresent(numbers::add);
     }
     return numbers;
   }
@@ -150,29 +188,32 @@ final class SegmentsVerifier {
     }
   }
 
-  private void segment(long number) {
+  private void segment(long number, SegmentMarks marks) {
     Path path = log.layout().segment(number);
-    try (SegmentReader reader = SegmentReader.open(log, number)) {
+    try (SegmentReader reader = SegmentReader.open(log, number, marks)) {
       SegmentHeader h = reader.header();
-      if (number != segments + 1 || h.from() != covered || h.firstRecord() != lastRecord + 1) {
+      if (!gap && (h.from() != covered || h.firstRecord() != lastRecord + 1)) {
         bad(
             path,
-            "segment %d from %d, record %d".formatted(segments + 1, covered, lastRecord + 1),
+            "segment %d from %d, record %d".formatted(number, covered, lastRecord + 1),
             "%d from %d, record %d".formatted(number, h.from(), h.firstRecord()));
       }
+      gap = true;
       segments = number;
       covered = h.to();
       lastRecord = h.lastRecord();
-      new SegmentVerifier(reader).verify(SegmentsVerifier::ignore);
+      SegmentMarks.check(
+          seals.getOrDefault(number, new TreeSet<>()), reader.indexDigest(), path, "its seal says");
+      gap = false;
+      digests.put(number, new SegmentVerifier(reader).verify(bucket -> {}));
       tally.read(path, reader.size());
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (IOException e) {
+      gap = true;
       tally.found(Finding.of(e, path, "a readable segment"));
     }
   }
-
-  private static void ignore(SegmentBucket bucket) {}
 
   private void checkpoint(long number) throws IOException {
     Path path = log.layout().checkpoint(number);
@@ -181,8 +222,10 @@ final class SegmentsVerifier {
       tally.read(path, log.store().fs().status(path).size());
       if (c.segment() > segments) {
         segments(this::freshList, false);
+        published(c.segment());
       }
-      if (c.segment() > segments || c.to() > covered) {
+      pinned(c, path);
+      if (c.segment() > segments && !gap || c.to() > covered && !gap) {
         bad(path, "segments up to " + c.segment() + " (rule R1)", segments + " segments");
       }
       firstKept = number;
@@ -197,10 +240,40 @@ final class SegmentsVerifier {
     }
   }
 
+  /** Compares with the digests that a checkpoint has. */
+  private void pinned(Checkpoint c, Path path) throws IOException {
+    int known = Math.min(pins.size(), c.segments().size());
+    if (known < pins.size() || !pins.subList(0, known).equals(c.segments().subList(0, known))) {
+      bad(
+          path,
+          "the digests of segments 1 to %d that the checkpoint before has".formatted(pins.size()),
+          c.segments().isEmpty() ? "none" : "others");
+    }
+    for (int i = known; i < c.segments().size(); i++) {
+      SegmentDigests expected = c.segments().get(i);
+      SegmentDigests found = digests.get(i + 1L);
+      if (found != null && !found.equals(expected)) {
+        found = again(i + 1L); // rule N5
+      }
+      if (found != null && !found.equals(expected)) {
+        bad(
+            log.layout().segment(i + 1L),
+            "SHA-256 %s (checkpoint %d says)".formatted(expected.sha256(), c.number()),
+            found.sha256());
+      }
+    }
+    pins = c.segments();
+  }
+
+  private SegmentDigests again(long number) throws IOException {
+    try (SegmentReader reader = SegmentReader.openUncached(log, number)) {
+      return new SegmentVerifier(reader).verify(bucket -> {});
+    }
+  }
+
   /** Whether there is a later one: then those before are removed at some time. */
   private boolean outlived(long number) throws IOException {
-    return numbers(this::freshList, log.layout().checkpoints(), false).stream()
-        .anyMatch(n -> n > number);
+    return !numbers(freshList(log.layout().checkpoints())).tailSet(number + 1).isEmpty();
   }
 
   private void bad(Path path, String expected, String actual) {

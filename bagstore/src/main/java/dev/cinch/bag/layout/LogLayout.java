@@ -184,4 +184,9 @@ public record LogLayout(Path root, LogName name) {
   public Path segment(long number) {
     return segments().resolve(Numbered.name(number));
   }
+
+  /** Says how a segment begins and ends; made once its name is durable. */
+  public Path segmentSeal(SealName seal) {
+    return segments().resolve(seal.toString());
+  }
 }

@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.SortedSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -178,11 +179,13 @@ public final class EvidenceReader {
         sink.damaged(e); // the one at the line, which stays
       }
     }
+    var marks = new SegmentMarks(log, checkpoint);
+    SortedSet<Long> listed = new Segments(log).listed();
     while (segment < checkpoint.get().segment()) {
       segment++;
       boolean known = !unknown;
       unknown = true;
-      try (SegmentReader in = SegmentReader.open(log, segment)) {
+      try (SegmentReader in = SegmentReader.open(log, segment, marks)) {
         SegmentHeader h = in.header();
         long from = covered;
         if (h.from() > from && known) {
@@ -195,6 +198,10 @@ public final class EvidenceReader {
         }
       } catch (DamagedException e) {
         sink.damaged(e);
+        if (!listed.contains(segment)) { // nor are those up to the next: told once
+          listed = listed.tailSet(segment);
+          segment = listed.isEmpty() ? checkpoint.get().segment() : listed.first() - 1;
+        }
       }
     }
     covered = Math.max(covered, checkpoint.get().to());
@@ -239,7 +246,7 @@ public final class EvidenceReader {
 
   /** Reads on in a segment where the bucket went under our hands: the order is the same. */
   private void retired(Bucket bucket, Checkpoint checkpoint, long done) throws IOException {
-    try (SegmentReader in = new Segments(log).covering(bucket, checkpoint.segment())) {
+    try (SegmentReader in = new Segments(log).covering(bucket, checkpoint)) {
       messages(in.messages(bucket.start(), bucket.end()), done);
     } catch (DamagedException e) {
       sink.damaged(e);

@@ -118,7 +118,7 @@ public final class LogReader {
       Optional<Checkpoint> checkpoint = chain.checkpoint();
       if (checkpoint.isPresent() && at < checkpoint.get().to()) {
         long retired = Math.min(end, checkpoint.get().to());
-        if (!segments.read(at, retired, checkpoint.get().segment(), delivery)) {
+        if (!segments.read(at, retired, checkpoint.get(), delivery)) {
           return false;
         }
         at = retired;
@@ -221,7 +221,7 @@ public final class LogReader {
           throw e;
         }
         delivery.again(); // retired under our hands
-        more = segments.read(bucket.start(), bucket.end(), checkpoint.get().segment(), delivery);
+        more = segments.read(bucket.start(), bucket.end(), checkpoint.get(), delivery);
       }
       if (!more) {
         return false;

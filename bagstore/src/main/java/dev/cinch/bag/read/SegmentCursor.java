@@ -44,6 +44,9 @@ public final class SegmentCursor extends Cursor {
     this.from = from;
     this.to = to;
     this.leases = table(0);
+    if (segment.isPinned() && from <= segment.header().from() && to >= segment.header().to()) {
+      segment.beginDigest();
+    }
     int i = index.before(from);
     next = i == 0 ? 0 : index.bucketOf(i - 1);
   }
@@ -93,6 +96,9 @@ public final class SegmentCursor extends Cursor {
         at = SegmentBlock.HEAD;
         return true;
       }
+    }
+    if (next == index.size()) {
+      segment.checkEnd();
     }
     return false;
   }

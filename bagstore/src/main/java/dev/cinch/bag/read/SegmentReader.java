@@ -2,8 +2,10 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.format.SegmentTrailer;
@@ -13,8 +15,12 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.HexFormat;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One open segment (section 10). Every block is checked when it is read; one that fails is read
@@ -31,61 +37,148 @@ public final class SegmentReader implements Closeable {
   private final int seed;
   private final SegmentTrailer trailer;
   private final SegmentIndex index;
+  private final ByteBuffer head;
+  private final byte[] indexBlock;
+  private final ByteBuffer end;
+  private final String indexDigest;
+  private final Optional<String> expected;
+  private @Nullable MessageDigest digest;
+  private int digested;
+  private @Nullable SegmentDigests digests;
 
-  private SegmentReader(LogContext log, Path path, long number, StoreFile in, long size)
+  private SegmentReader(
+      LogContext log, Path path, long number, StoreFile in, long size, SegmentMarks marks)
       throws IOException {
+    this.expected = marks.sha256(number);
     this.log = log;
     this.path = path;
     this.in = in;
     this.size = size;
-    ByteBuffer head = bytes(in, 0, SegmentHeader.BYTES);
+    head = bytes(in, 0, SegmentHeader.BYTES);
     header = SegmentHeader.decode(head, path);
     seed = SegmentHeader.checksumOf(head);
     checkIdentity(header, log, number, path);
-    long end = size - SegmentTrailer.BYTES;
-    if (end < SegmentHeader.BYTES) {
+    long at = size - SegmentTrailer.BYTES;
+    if (at < SegmentHeader.BYTES) {
       throw new DamagedException(path, size, "a trailer", "the end of the file");
     }
-    trailer = SegmentTrailer.decode(bytes(in, end, SegmentTrailer.BYTES), seed, end, path);
-    byte[] block = block(trailer.indexOffset(), (int) trailer.indexLength(), SegmentBlock.INDEX);
-    var body = new byte[block.length - SegmentBlock.HEAD];
-    System.arraycopy(block, SegmentBlock.HEAD, body, 0, body.length);
+    end = bytes(in, at, SegmentTrailer.BYTES);
+    trailer = SegmentTrailer.decode(end, seed, at, path);
+    indexBlock = block(trailer.indexOffset(), (int) trailer.indexLength(), SegmentBlock.INDEX);
+    var body = new byte[indexBlock.length - SegmentBlock.HEAD];
+    System.arraycopy(indexBlock, SegmentBlock.HEAD, body, 0, body.length);
     index = SegmentIndex.decode(body, trailer.indexOffset(), path);
+    MessageDigest opened = Envelope.sha256();
+    opened.update(head.duplicate());
+    indexDigest = endOf(opened);
+    marks.check(number, indexDigest, path);
   }
 
   /**
    * Opens a segment that was published.
    *
-   * @throws DamagedException if it is not that segment of this log, also past the cache (rule N5)
+   * @param marks what else says how it begins and ends
+   * @throws DamagedException if it is not that segment of this log, also past the cache (rule N5);
+   *     also if it is missing
    */
-  public static SegmentReader open(LogContext log, long number) throws IOException {
+  public static SegmentReader open(LogContext log, long number, SegmentMarks marks)
+      throws IOException {
     Path path = log.layout().segment(number);
     try {
-      return open(log, path, number, log.store().fresh().read(path));
+      return open(log, path, number, published(log, path, marks), marks);
     } catch (DamagedException e) {
-      return open(log, path, number, log.store().fs().readUncached(path));
+      return openUncached(log, number, marks, e);
     }
   }
 
-  private static SegmentReader open(LogContext log, Path path, long number, StoreFile in)
+  /** As {@link #open(LogContext, long, SegmentMarks)}; only its seal says anything of it. */
+  public static SegmentReader open(LogContext log, long number) throws IOException {
+    return open(log, number, new SegmentMarks(log, Optional.empty()));
+  }
+
+  /** Opens a segment past the cache; nothing else says anything of it. */
+  public static SegmentReader openUncached(LogContext log, long number) throws IOException {
+    Path path = log.layout().segment(number);
+    return open(log, path, number, log.store().fs().readUncached(path), SegmentMarks.none(log));
+  }
+
+  private static SegmentReader openUncached(
+      LogContext log, long number, SegmentMarks marks, DamagedException why) throws IOException {
+    Path path = log.layout().segment(number);
+    StoreFile in;
+    try {
+      in = log.store().fs().readUncached(path);
+    } catch (NoSuchFileException e) {
+      throw why;
+    }
+    return open(log, path, number, in, marks);
+  }
+
+  /**
+   * Opens the file of a segment that somebody published, and which nobody ever removes. A "no" is
+   * not believed before every cache has expired, where this user does not see past them.
+   *
+   * @throws DamagedException if it is missing
+   */
+  private static StoreFile published(LogContext log, Path path, SegmentMarks marks)
       throws IOException {
+    return find(log, path, marks)
+        .orElseThrow(
+            () -> new DamagedException(path, 0, "a segment that was published", "no file"));
+  }
+
+  private static Optional<StoreFile> find(LogContext log, Path path, SegmentMarks marks)
+      throws IOException {
+    while (true) {
+      try {
+        return Optional.of(log.store().fresh().read(path));
+      } catch (NoSuchFileException e) {
+        if (!marks.patience().again()) {
+          return Optional.empty();
+        }
+      }
+    }
+  }
+
+  /** Whether a segment is there; a "no" is believed as by {@link #open}. */
+  public static boolean exists(LogContext log, long number, SegmentMarks marks) throws IOException {
+    Optional<StoreFile> found = find(log, log.layout().segment(number), marks);
+    if (found.isPresent()) {
+      found.get().close();
+    }
+    return found.isPresent();
+  }
+
+  private static SegmentReader open(
+      LogContext log, Path path, long number, StoreFile in, SegmentMarks marks) throws IOException {
     try {
       long size = log.store().fs().status(path).size();
-      return new SegmentReader(log, path, number, in, size);
+      return new SegmentReader(log, path, number, in, size, marks);
     } catch (IOException | RuntimeException e) {
       in.close();
       throw e;
     }
   }
 
-  /** Reads a segment's header only. */
-  public static SegmentHeader header(LogContext log, long number) throws IOException {
+  /**
+   * Reads the header only of a segment that was published.
+   *
+   * @throws DamagedException as {@link #open(LogContext, long, SegmentMarks)}
+   */
+  public static SegmentHeader header(LogContext log, long number, SegmentMarks marks)
+      throws IOException {
     Path path = log.layout().segment(number);
-    try (StoreFile in = log.store().fresh().read(path)) {
+    try (StoreFile in = published(log, path, marks)) {
       return checked(log, path, number, in);
     } catch (DamagedException e) {
-      try (StoreFile in = log.store().fs().readUncached(path)) {
-        return checked(log, path, number, in);
+      StoreFile again;
+      try {
+        again = log.store().fs().readUncached(path);
+      } catch (NoSuchFileException missing) {
+        throw e;
+      }
+      try (again) {
+        return checked(log, path, number, again);
       }
     }
   }
@@ -112,6 +205,65 @@ public final class SegmentReader implements Closeable {
     ByteBuffer buffer = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
     int unused = in.read(buffer, offset);
     return buffer.flip();
+  }
+
+  /** SHA-256 of header, index block and trailer, which every reader of the segment reads. */
+  public String indexDigest() {
+    return indexDigest;
+  }
+
+  /**
+   * From now on the digest of the whole file is computed of the blocks as they are read in their
+   * order for the first time, so that it is of the very bytes whose checksums were right.
+   */
+  void beginDigest() {
+    MessageDigest whole = Envelope.sha256();
+    whole.update(head.duplicate());
+    digest = whole;
+    digested = 0;
+  }
+
+  /**
+   * The digests, once all blocks were read since {@link #beginDigest}.
+   *
+   * @throws IllegalStateException if they were not
+   */
+  SegmentDigests digests() {
+    SegmentDigests known = digests;
+    if (known == null) {
+      throw new IllegalStateException("not all blocks were read");
+    }
+    return known;
+  }
+
+  /** Whether a checkpoint says what digest the whole file must have. */
+  boolean isPinned() {
+    return expected.isPresent();
+  }
+
+  /**
+   * At the end of the last block: if all were read, in order, the whole file must have the digest
+   * that the checkpoint says.
+   */
+  void checkEnd() throws DamagedException {
+    MessageDigest whole = digest;
+    if (whole == null || digested < index.size()) {
+      return;
+    }
+    digest = null;
+    var found = new SegmentDigests(endOf(whole), indexDigest);
+    digests = found;
+    if (expected.isPresent() && !expected.get().equals(found.sha256())) {
+      throw new DamagedException(
+          path, 0, "SHA-256 " + expected.get() + " (the checkpoint says)", found.sha256());
+    }
+  }
+
+  /** A digest once the index block and the trailer were added. */
+  private String endOf(MessageDigest whole) {
+    whole.update(indexBlock);
+    whole.update(end.duplicate());
+    return HexFormat.of().formatHex(whole.digest());
   }
 
   LogContext log() {
@@ -141,7 +293,12 @@ public final class SegmentReader implements Closeable {
 
   /** A block's bytes, head and body, checked. */
   byte[] block(int i) throws IOException {
-    return block(index.offset(i), index.length(i), index.kind(i));
+    byte[] block = block(index.offset(i), index.length(i), index.kind(i));
+    if (digest != null && i == digested) {
+      digest.update(block);
+      digested++;
+    }
+    return block;
   }
 
   private byte[] block(long offset, int length, int kind) throws IOException {

@@ -1,9 +1,11 @@
 package dev.cinch.bag.read;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentDigests;
 import java.io.IOException;
 
 /**
@@ -23,6 +25,7 @@ public final class SegmentVerifier {
   public SegmentVerifier(SegmentReader segment) throws IOException {
     this.segment = segment;
     this.cursor = segment.messages(Long.MIN_VALUE, Long.MAX_VALUE);
+    segment.beginDigest();
   }
 
   /** Takes what a segment keeps of a bucket. */
@@ -32,12 +35,14 @@ public final class SegmentVerifier {
   }
 
   /**
-   * Checks everything.
+   * Checks everything that the segment says of itself.
    *
    * @param each told of every bucket, in order, once its messages were found whole
+   * @return the digests of what was checked
    * @throws DamagedException if anything is wrong
    */
-  public void verify(Buckets each) throws IOException {
+  @CanIgnoreReturnValue
+  public SegmentDigests verify(Buckets each) throws IOException {
     long before = Long.MIN_VALUE;
     for (int i = 0; i < segment.index().size(); i++) {
       if (segment.index().kind(i) == SegmentBlock.BUCKET) {
@@ -57,6 +62,7 @@ public final class SegmentVerifier {
     if (buckets != segment.trailer().buckets()) {
       throw wrong(segment.trailer().buckets() + " buckets, found " + buckets);
     }
+    return segment.digests();
   }
 
   /** Whether there is a current message; reads one if there is none yet. */

@@ -1,6 +1,8 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
@@ -12,6 +14,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * A log's segments: immutable, numbered from 1 without gaps, each going on where the one before
@@ -38,30 +43,54 @@ public final class Segments {
     return number(names);
   }
 
+  /** The numbers of all of them, as {@link #lastAsPermitted}. */
+  SortedSet<Long> listed() throws IOException {
+    var numbers = new TreeSet<Long>();
+    for (String name : log.store().fresh().listAsPermitted(log.layout().segments())) {
+      Numbered.parse(name).ifPresent(numbers::add);
+    }
+    return numbers;
+  }
+
   /** As {@link #last} past every cache where this user may create files; else it may be old. */
   public OptionalLong lastAsPermitted() throws IOException {
     return number(log.store().fresh().listAsPermitted(log.layout().segments()));
   }
 
-  private static OptionalLong number(List<String> names) {
-    return names.stream().map(Numbered::parse).flatMapToLong(OptionalLong::stream).max();
-  }
-
-  public SegmentReader open(long number) throws IOException {
-    return SegmentReader.open(log, number);
+  /**
+   * A seal above the last one was made beside a segment whose name was durable: that is missing, or
+   * the listing shows the seal and not yet the segment.
+   */
+  private OptionalLong number(List<String> names) throws IOException {
+    OptionalLong last =
+        names.stream().map(Numbered::parse).flatMapToLong(OptionalLong::stream).max();
+    SortedMap<Long, SortedSet<String>> seals = SegmentMarks.seals(names);
+    if (seals.isEmpty() || seals.lastKey() <= last.orElse(0)) {
+      return last;
+    }
+    return OptionalLong.of(header(seals.lastKey()).number());
   }
 
   public SegmentHeader header(long number) throws IOException {
-    return SegmentReader.header(log, number);
+    return header(number, new SegmentMarks(log, Optional.empty()));
+  }
+
+  private SegmentHeader header(long number, SegmentMarks marks) throws IOException {
+    return SegmentReader.header(log, number, marks);
+  }
+
+  /** Tells where a segment's range ends. */
+  private interface End {
+    long of(long number) throws IOException;
   }
 
   /** The number of the segment that covers a time, among the first {@code last} ones. */
-  private long covering(long time, long last) throws IOException {
+  private static long search(long time, long last, End end) throws IOException {
     long low = 1;
     long high = last;
     while (low < high) {
       long middle = (low + high) >>> 1;
-      if (time < header(middle).to()) {
+      if (time < end.of(middle)) {
         high = middle;
       } else {
         low = middle + 1;
@@ -71,20 +100,53 @@ public final class Segments {
   }
 
   /**
+   * Opens the segment that covers a time, among the first {@code last} ones, or the last of them.
+   * Which one that is their headers tell; where they lead astray, all that was asked is looked at
+   * as it is opened, which tells whose is wrong.
+   */
+  private SegmentReader covering(long time, long last, SegmentMarks marks) throws IOException {
+    long number = search(time, last, n -> header(n, marks).to());
+    SegmentReader found = SegmentReader.open(log, number, marks);
+    SegmentHeader h = found.header();
+    if (h.from() <= time && (time < h.to() || number == last)) {
+      return found;
+    }
+    found.close();
+    long other =
+        search(
+            time,
+            last,
+            n -> {
+              try (SegmentReader reader = SegmentReader.open(log, n, marks)) {
+                return reader.header().to();
+              }
+            });
+    if (other == number) {
+      throw new DamagedException(
+          found.path(), 72, "a range that has the time " + time, h.from() + " to " + h.to());
+    }
+    return SegmentReader.open(log, other, marks);
+  }
+
+  private SegmentMarks marks(Checkpoint checkpoint) {
+    return new SegmentMarks(log, Optional.of(checkpoint));
+  }
+
+  /**
    * What the lock of a retired bucket said.
    *
-   * @param last number of a segment that ends after the bucket, or of a later one
+   * @param checkpoint behind which it was retired
    * @return empty if the log settled without that bucket
    */
-  public Optional<SegmentBucket> bucket(Bucket bucket, long last) throws IOException {
-    try (SegmentReader segment = covering(bucket, last)) {
+  public Optional<SegmentBucket> bucket(Bucket bucket, Checkpoint checkpoint) throws IOException {
+    try (SegmentReader segment = covering(bucket, checkpoint)) {
       return segment.bucket(bucket.start());
     }
   }
 
-  /** Opens the segment that covers a bucket, among the first {@code last} ones. */
-  SegmentReader covering(Bucket bucket, long last) throws IOException {
-    SegmentReader segment = open(covering(bucket.start(), last));
+  /** Opens the segment that covers a bucket, among those behind a checkpoint. */
+  SegmentReader covering(Bucket bucket, Checkpoint checkpoint) throws IOException {
+    SegmentReader segment = covering(bucket.start(), checkpoint.segment(), marks(checkpoint));
     SegmentHeader h = segment.header();
     if (bucket.start() < h.from() || bucket.end() > h.to()) {
       segment.close();
@@ -95,18 +157,26 @@ public final class Segments {
   }
 
   /**
-   * Reads what the first {@code last} segments have in {@code [from, to)}.
+   * Reads what the segments behind a checkpoint have in {@code [from, to)}.
    *
    * @return false if the sink wants no more
    */
-  boolean read(long from, long to, long last, Delivery delivery) throws IOException {
+  boolean read(long from, long to, Checkpoint checkpoint, Delivery delivery) throws IOException {
+    return read(from, to, checkpoint.segment(), marks(checkpoint), delivery);
+  }
+
+  private boolean read(long from, long to, long last, SegmentMarks marks, Delivery delivery)
+      throws IOException {
     long at = from;
-    for (long n = covering(from, last); n <= last && at < to; n++) {
-      try (SegmentReader segment = open(n)) {
+    long before = 0;
+    while (before < last && at < to) {
+      try (SegmentReader segment =
+          before == 0 ? covering(at, last, marks) : SegmentReader.open(log, before + 1, marks)) {
         SegmentHeader h = segment.header();
-        if (h.from() > at) {
+        if (before > 0 && h.from() != at || h.from() > at) {
           throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());
         }
+        before = h.number();
         SegmentCursor m = segment.messages(at, to);
         while (m.next()) {
           if (!delivery.accept(m, m.leaseSet(), segment.path())) {
@@ -132,6 +202,7 @@ public final class Segments {
   public boolean read(
       long from, long to, long last, MessageSink sink, LogReader.Objection objection)
       throws IOException {
-    return read(from, to, last, new Delivery(log, from, to, sink, objection));
+    var marks = new SegmentMarks(log, new HorizonChain(log).checkpoint());
+    return read(from, to, last, marks, new Delivery(log, from, to, sink, objection));
   }
 }

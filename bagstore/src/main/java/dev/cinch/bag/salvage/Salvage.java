@@ -10,12 +10,16 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.read.SegmentMarks;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -63,15 +67,22 @@ public final class Salvage {
     chain.read();
     var segments = new SegmentSalvager(fs, sink);
     long next = 1;
-    for (String name : names(log.segments())) {
+    List<String> names = names(log.segments());
+    SortedMap<Long, SortedSet<String>> seals = SegmentMarks.seals(names);
+    for (String name : names) {
       OptionalLong number = Numbered.parse(name);
       if (number.isPresent()) {
         missing(next, number.getAsLong() - 1);
         next = number.getAsLong() + 1;
-        segments.scan(number.getAsLong(), log.segments().resolve(name));
+        segments.scan(
+            number.getAsLong(),
+            log.segments().resolve(name),
+            chain.checkpoint().flatMap(c -> c.digests(number.getAsLong())),
+            seals.getOrDefault(number.getAsLong(), Collections.emptySortedSet()));
       }
     }
-    missing(next, chain.checkpoint().map(Checkpoint::segment).orElse(0L));
+    long sealed = seals.isEmpty() ? 0 : seals.lastKey();
+    missing(next, Math.max(sealed, chain.checkpoint().map(Checkpoint::segment).orElse(0L)));
     TreeMap<Long, Path> directories = directories();
     var starts = new TreeSet<>(directories.keySet());
     starts.addAll(segments.byBucket().keySet());

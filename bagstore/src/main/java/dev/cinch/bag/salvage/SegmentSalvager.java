@@ -2,8 +2,10 @@ package dev.cinch.bag.salvage;
 
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.fs.InWords;
@@ -13,13 +15,18 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -34,6 +41,7 @@ final class SegmentSalvager {
   private final TreeMap<Long, Found> byBucket = new TreeMap<>();
   private final Map<Long, SegmentHeader> headers = new HashMap<>();
   private boolean damaged;
+  private boolean damagedHere;
 
   /**
    * A block of messages.
@@ -90,8 +98,15 @@ final class SegmentSalvager {
     return !damaged && record == c.number() && to == c.to() && digest.equals(c.digest());
   }
 
-  /** Looks through one segment. */
-  void scan(long number, Path path) throws IOException {
+  /**
+   * Looks through one segment.
+   *
+   * @param pinned what the checkpoint says of it
+   * @param seals what its seals say of its index; none if it has none
+   */
+  void scan(long number, Path path, Optional<SegmentDigests> pinned, SortedSet<String> seals)
+      throws IOException {
+    damagedHere = false;
     try (StoreFile in = PatchyFile.of(fs.read(path))) {
       long size = in.size();
       ByteBuffer header = read(in, 0, SegmentHeader.BYTES);
@@ -112,9 +127,56 @@ final class SegmentSalvager {
         width = headers.isEmpty() ? width : headers.values().iterator().next().width();
       }
       blocks(path, in, size, seed, width);
+      if (!damagedHere) {
+        compare(path, in, size, pinned, seals);
+      }
     } catch (IOException e) {
       left(path, 0, 0, InWords.reason(e));
     }
+  }
+
+  /** All is whole, so it is what somebody wrote; whether that is who published it, others tell. */
+  private void compare(
+      Path path, StoreFile in, long size, Optional<SegmentDigests> pinned, SortedSet<String> seals)
+      throws IOException {
+    long end = size - SegmentTrailer.BYTES;
+    ByteBuffer trailer = read(in, end, SegmentTrailer.BYTES);
+    long index = trailer == null ? end : trailer.getLong(8);
+    String other = "";
+    if (index < SegmentHeader.BYTES || index > end) {
+      other = "its index is not where its trailer says";
+    } else {
+      MessageDigest opened = Envelope.sha256();
+      digest(in, 0, SegmentHeader.BYTES, opened);
+      digest(in, index, size, opened);
+      MessageDigest whole = Envelope.sha256();
+      digest(in, 0, size, whole);
+      var found = new SegmentDigests(hex(whole), hex(opened));
+      if (pinned.isPresent() && !pinned.get().equals(found)) {
+        other = "not the segment that the checkpoint names";
+      } else if (!seals.isEmpty() && !seals.equals(Set.of(found.index()))) {
+        other = "not the segment that its seal names";
+      }
+    }
+    if (!other.isEmpty()) {
+      left(path, 0, 0, other);
+    }
+  }
+
+  private static void digest(StoreFile in, long from, long to, MessageDigest into)
+      throws IOException {
+    for (long at = from; at < to; ) {
+      ByteBuffer piece = read(in, at, (int) Math.min(1 << 16, to - at));
+      if (piece == null) {
+        return; // it is shorter now: then the digest differs
+      }
+      at += piece.remaining();
+      into.update(piece);
+    }
+  }
+
+  private static String hex(MessageDigest digest) {
+    return HexFormat.of().formatHex(digest.digest());
   }
 
   /** What the trailer's checksum says, if the index agrees; else what stands in the header. */
@@ -241,6 +303,7 @@ final class SegmentSalvager {
 
   private void left(Path path, long offset, long length, String why) throws IOException {
     damaged = true;
+    damagedHere = true;
     sink.left(SalvageSink.Kind.DAMAGE, path, offset, length, why);
   }
 

@@ -170,8 +170,7 @@ final class VerdictReader {
 
   /** The bucket is gone: the segment keeps what its lock said (rule R1). */
   private Outcome retired(Attempt.Unknown attempt, Checkpoint checkpoint) throws IOException {
-    Optional<SegmentBucket> bucket =
-        new Segments(log).bucket(attempt.bucket(), checkpoint.segment());
+    Optional<SegmentBucket> bucket = new Segments(log).bucket(attempt.bucket(), checkpoint);
     if (bucket.isEmpty()) {
       return rejected(attempt, "the bucket was settled without it, and retired");
     }

@@ -153,8 +153,8 @@ class CodecTest {
   @Test
   void aDocumentWithAFieldTwiceOrMoreBehindItIsDamaged() throws Exception {
     String document =
-        "{\"log\":\"%s\",\"number\":5,\"to\":9,\"digest\":\"\",\"segment\":2}"
-            .formatted("00".repeat(Id.BYTES));
+        "{\"log\":\"%s\",\"number\":5,\"to\":9,\"digest\":\"%s\",\"segment\":2}"
+            .formatted("00".repeat(Id.BYTES), "00".repeat(32));
     assertEquals(5, checkpoint(document).number());
     for (String bad :
         new String[] {document + "{}", document + "x", document.replace("{", "{\"to\":8,")}) {

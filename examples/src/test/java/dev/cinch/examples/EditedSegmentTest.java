@@ -1,0 +1,365 @@
+package dev.cinch.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentBlock;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.read.Evidence;
+import dev.cinch.bag.read.EvidenceReader;
+import dev.cinch.bag.read.SegmentMarks;
+import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.salvage.Salvage;
+import dev.cinch.bag.salvage.SalvageSink;
+import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.view.Aggregator;
+import dev.cinch.view.Retention;
+import dev.cinch.view.ViewReader;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Segments that somebody edited, with every checksum redone, or removed: checkpoints know those that
+ * they cover, seals the others.
+ */
+class EditedSegmentTest {
+  private static final LogName JOBS = new LogName("jobs");
+
+  @TempDir Path temp;
+
+  private Path store;
+  private AuditStore s;
+  private Log log;
+
+  /** Segments 1 and 2 behind a checkpoint, 3 not. */
+  @BeforeEach
+  void fill() throws Exception {
+    store = temp.resolve("store");
+    s = new AuditStore(store, Leases.OPTIONAL);
+    log = s.store.createLog(JOBS);
+    var aggregator = new Aggregator(log, new Aggregator.Limits(1, Long.MAX_VALUE));
+    for (String text : List.of("one", "two", "three")) {
+      s.settle(log, AuditStore.append(s.writer(log), LeaseStamp.NONE, text));
+      assertEquals(1, aggregator.run().published());
+      if (text.equals("two")) {
+        s.clock.sleepNanos(7_200_000_000_000L);
+        assertEquals(2, new Retention(log, Duration.ofHours(1)).run().buckets());
+      }
+    }
+    assertEquals(List.of("one", "two", "three"), settled());
+    assertEquals(List.of("one", "two", "three"), viewed());
+    assertEquals(List.of(), damage());
+    assertEquals(List.of("one", "two", "three"), python());
+  }
+
+  private static String text(byte[] payload) {
+    return new String(payload, StandardCharsets.UTF_8);
+  }
+
+  private List<String> settled() throws IOException {
+    var texts = new ArrayList<String>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            true,
+            m -> texts.add(text(m.payload())),
+            (m, f, why) -> {});
+    return texts;
+  }
+
+  private List<String> viewed() throws IOException {
+    var texts = new ArrayList<String>();
+    new ViewReader(log).read(Long.MIN_VALUE, Long.MAX_VALUE, m -> texts.add(text(m.payload())));
+    return texts;
+  }
+
+  private List<String> python() throws Exception {
+    Python.Run run = Python.read(temp, store, "jobs");
+    assertEquals(0, run.exit(), run.err());
+    return run.messages().stream().map(EditedSegmentTest::text).toList();
+  }
+
+  /** The files that verify finds damaged. */
+  private List<Path> damage() throws IOException {
+    var found = new ArrayList<Path>();
+    StoreVerifier.verify(
+        store,
+        s.environment,
+        f -> {
+          if (f.severity() == Finding.Severity.DAMAGE) {
+            found.add(f.path());
+          }
+        });
+    return found;
+  }
+
+  /** The files that an audit finds damaged. */
+  private List<Path> audited() throws IOException {
+    var found = new ArrayList<Path>();
+    new EvidenceReader(
+            log.context(),
+            new EvidenceReader.Sink() {
+              @Override
+              public void message(Evidence message, long settledBefore) {}
+
+              @Override
+              public void damaged(DamagedException e) {
+                found.add(e.path());
+              }
+            })
+        .read();
+    return found;
+  }
+
+  /** What salvage gives; the files that it finds damaged go to the list. */
+  private List<String> salvaged(List<Path> damaged) throws IOException {
+    var texts = new ArrayList<String>();
+    Salvage.run(
+        new PosixFs(null, null),
+        store,
+        JOBS,
+        new SalvageSink() {
+          @Override
+          public void message(Salvaged message) {
+            texts.add(text(message.payload()));
+          }
+
+          @Override
+          public void left(Kind kind, Path path, long offset, long length, String why) {
+            if (kind == Kind.DAMAGE) {
+              damaged.add(path);
+            }
+          }
+        });
+    return texts;
+  }
+
+  private Path segment(long number) {
+    return log.context().layout().segment(number);
+  }
+
+  private static void put(Path file, byte[] bytes) throws IOException {
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-r--"));
+    Files.write(file, bytes, StandardOpenOption.TRUNCATE_EXISTING);
+  }
+
+  /** Another segment of the same records in its place: whole, and without the messages. */
+  private void empty(long number) throws IOException {
+    var marks = SegmentMarks.none(log.context());
+    SegmentHeader header;
+    SegmentBucket bucket;
+    try (SegmentReader reader = SegmentReader.open(log.context(), number, marks)) {
+      header = reader.header();
+      bucket = reader.bucket(reader.index().time(0)).orElseThrow();
+    }
+    var bytes = new ByteArrayOutputStream();
+    var encoder =
+        new SegmentEncoder(
+            header,
+            b -> {
+              var piece = new byte[b.remaining()];
+              b.get(piece);
+              bytes.writeBytes(piece);
+            });
+    var files =
+        bucket.files().stream()
+            .map(f -> new SegmentBucket.DataFile(f.name(), f.validLength(), 0))
+            .toList();
+    encoder.bucket(
+        new SegmentBucket(bucket.start(), bucket.settledBefore(), bucket.trustedKeys(), files));
+    encoder.end();
+    put(segment(number), bytes.toByteArray());
+  }
+
+  /** Another letter in a payload, and the checksum of its block redone. */
+  private void edit(long number, String text) throws IOException {
+    byte[] bytes = Files.readAllBytes(segment(number));
+    String all = new String(bytes, StandardCharsets.ISO_8859_1);
+    bytes[all.indexOf(text)] ^= 32;
+    ByteBuffer b = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    try (SegmentReader reader =
+        SegmentReader.open(log.context(), number, SegmentMarks.none(log.context()))) {
+      for (int i = 0; i < reader.index().size(); i++) {
+        int at = (int) reader.index().offset(i);
+        byte[] block = Arrays.copyOfRange(bytes, at, at + reader.index().length(i));
+        int seed = b.getInt(12);
+        b.putInt(at + 8, SegmentBlock.checksum(seed, at, block, 0, block.length));
+      }
+    }
+    put(segment(number), bytes);
+  }
+
+  private void readersTell(Path file) throws Exception {
+    DamagedException e = assertThrows(DamagedException.class, this::settled);
+    assertEquals(file, e.path());
+    e = assertThrows(DamagedException.class, this::viewed);
+    assertEquals(file, e.path());
+    assertEquals(List.of(file), audited());
+    Python.Run run = Python.read(temp, store, "jobs");
+    assertEquals(1, run.exit(), run.err());
+    assertTrue(run.err().startsWith(file + ": "), run.err());
+  }
+
+  @Test
+  void r1_anotherIndexBehindACheckpointIsToldByAll() throws Exception {
+    for (long number = 1; number <= 2; number++) {
+      byte[] good = Files.readAllBytes(segment(number));
+      empty(number);
+      readersTell(segment(number));
+      assertEquals(List.of(segment(number)), damage());
+      var left = new ArrayList<Path>();
+      assertEquals(2, salvaged(left).size());
+      assertEquals(List.of(segment(number)), left);
+      put(segment(number), good);
+    }
+    assertEquals(List.of(), damage());
+  }
+
+  @Test
+  void r1_anotherByteBehindACheckpointIsToldByWhoeverReadsAllOfIt() throws Exception {
+    edit(1, "one");
+    readersTell(segment(1));
+    assertEquals(List.of(segment(1)), damage());
+    var left = new ArrayList<Path>();
+    assertEquals(List.of("One", "two", "three"), salvaged(left));
+    assertEquals(List.of(segment(1)), left);
+  }
+
+  @Test
+  void aSealKnowsTheSegmentThatNoCheckpointCovers() throws Exception {
+    empty(3);
+    DamagedException e = assertThrows(DamagedException.class, this::viewed);
+    assertEquals(segment(3), e.path());
+    assertEquals(List.of("one", "two", "three"), settled()); // reads the bucket
+    assertEquals(List.of(segment(3)), damage());
+    s.clock.sleepNanos(7_200_000_000_000L);
+    assertThrows(
+        DamagedException.class, () -> new Retention(log, Duration.ofHours(1)).run().buckets());
+    var left = new ArrayList<Path>();
+    assertEquals(List.of("one", "two", "three"), salvaged(left));
+    assertEquals(List.of(segment(3)), left);
+  }
+
+  private List<Path> seals(long number) throws IOException {
+    try (Stream<Path> all = Files.list(segment(number).getParent())) {
+      return all.filter(f -> f.toString().contains(Numbered.name(number) + ".")).toList();
+    }
+  }
+
+  @Test
+  void aSealWithoutItsSegmentTellsThatItIsMissing() throws Exception {
+    assertEquals(1, seals(3).size());
+    Files.delete(segment(3));
+    DamagedException e = assertThrows(DamagedException.class, this::viewed);
+    assertEquals(segment(3), e.path());
+    assertThrows(DamagedException.class, () -> new Aggregator(log).run());
+    assertEquals(List.of(segment(3)), damage());
+    var left = new ArrayList<Path>();
+    assertEquals(3, salvaged(left).size());
+    assertEquals(List.of(segment(3)), left);
+    Files.delete(seals(3).get(0)); // without it nobody knows
+    assertEquals(List.of(), damage());
+    assertEquals(List.of("one", "two", "three"), viewed());
+  }
+
+  @Test
+  void r1_aMissingSegmentBehindACheckpointIsDamage() throws Exception {
+    for (long number = 1; number <= 2; number++) {
+      byte[] good = Files.readAllBytes(segment(number));
+      List<Path> seals = seals(number);
+      assertEquals(1, seals.size());
+      Files.delete(seals.get(0));
+      Files.delete(segment(number));
+      readersTell(segment(number));
+      assertEquals(List.of(segment(number)), damage());
+      var left = new ArrayList<Path>();
+      assertEquals(2, salvaged(left).size());
+      assertEquals(segment(number), left.get(0));
+      Files.write(segment(number), good);
+      assertEquals(List.of(), damage());
+    }
+  }
+
+  private Checkpoint checkpoint() throws IOException {
+    return new HorizonChain(log.context()).checkpoint().orElseThrow();
+  }
+
+  @Test
+  void aCheckpointOfVersionOneIsReadAndTheNextOneHasTheDigestsOfAll() throws Exception {
+    Checkpoint two = checkpoint();
+    assertEquals(2, two.segments().size());
+    Path path = log.context().layout().checkpoint(two.number());
+    put(path, two.with(List.of()).encode());
+    assertEquals(1, checkpoint().version());
+    assertEquals(List.of("one", "two", "three"), settled());
+    assertEquals(List.of("one", "two", "three"), python());
+    assertEquals(List.of(), damage());
+    s.clock.sleepNanos(7_200_000_000_000L);
+    assertEquals(1, new Retention(log, Duration.ofHours(1)).run().buckets());
+    Checkpoint three = checkpoint();
+    assertEquals(3, three.number());
+    assertEquals(two.segments(), three.segments().subList(0, 2));
+    assertEquals(List.of("one", "two", "three"), settled());
+    assertEquals(List.of("one", "two", "three"), python());
+    assertEquals(List.of(), damage());
+    put(path, two.encode()); // and above one of version 2 none of version 1
+    path = log.context().layout().checkpoint(3);
+    put(path, three.with(List.of()).encode());
+    assertEquals(List.of(path), damage());
+  }
+
+  @Test
+  void aCheckpointWithoutADigestForEachSegmentIsDamage() throws Exception {
+    Checkpoint two = checkpoint();
+    Path path = log.context().layout().checkpoint(two.number());
+    var fewer = new Checkpoint(two.log(), 1, two.to(), two.digest(), 1, two.segments().subList(0, 1));
+    byte[] bytes = fewer.encode();
+    assertFalse(Arrays.equals(bytes, two.encode()));
+    String body = text(bytes).substring(text(bytes).indexOf('\n') + 1);
+    String other =
+        body.replaceFirst("\"number\" *: *1", "\"number\":2")
+            .replaceFirst("\"segment\" *: *1", "\"segment\":2");
+    byte[] document = other.getBytes(StandardCharsets.UTF_8);
+    String line =
+        "cinch checkpoint 2 %d %s\n"
+            .formatted(document.length, dev.cinch.bag.format.Envelope.sha256(document));
+    put(path, (line + other).getBytes(StandardCharsets.UTF_8));
+    assertThrows(DamagedException.class, this::settled);
+    assertTrue(damage().contains(path));
+    Python.Run run = Python.read(temp, store, "jobs");
+    assertEquals(1, run.exit(), run.err());
+    assertTrue(run.err().startsWith(path + ": "), run.err());
+  }
+}
