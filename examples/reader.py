@@ -29,6 +29,7 @@ NUMBERED = re.compile(r"[0-9]{10}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 LONGEST_BODY = 1 << 26
 ONE_STEP = 1 << 14
+MOST_BUCKETS = 10_000
 # The fields of documents that a reader needs.
 FIELDS = {
     "log": {"log": str},
@@ -212,12 +213,25 @@ def records(log_dir, log_id, checkpoint, width=1):
 def in_range(record, path, width):
     """That a record settles whole buckets, and lists such of its range, each once, in order."""
     check(record["from"] < record["to"] and record["to"] % width == 0, path, 0, "a range that ends at a bucket, above its beginning")
+    check(len(record["buckets"]) <= MOST_BUCKETS, path, 0, f"at most {MOST_BUCKETS} buckets")
     least = record["from"]
     for bucket in record["buckets"]:
         typed(bucket, path, FIELDS["listed bucket"])
         start = bucket["start"]
+        check(SHA256.fullmatch(bucket["lock"]), path, 0, "the SHA-256 of a lock")
         check(least <= start < record["to"] and start % width == 0, path, 0, "buckets of its range in order")
         least = start + 1
+
+
+def possible(locked):
+    """Whether what a lock says of a file does not contradict itself."""
+    with contextlib.suppress(ValueError):
+        valid, copy = locked["validLength"], base64.b64decode(locked["copy"], validate=True)
+        if valid == 0:
+            return not copy and not any(locked[name] for name in ("messages", "first", "last", "digest"))
+        fits = len(copy) <= valid and 1 <= locked["messages"] <= valid // 16
+        return fits and locked["first"] <= locked["last"] and 0 <= locked["digest"] < 1 << 32
+    return False
 
 
 class Bytes:
@@ -452,7 +466,9 @@ class Segment:
         at, names, messages = 24, [], []
         for _ in range(count):
             check(at + 17 <= len(body), self.path, offset, f"{count} data files")
-            _, n, length = struct.unpack_from("<qqB", body, at)
+            valid, n, length = struct.unpack_from("<qqB", body, at)
+            fits = 1 <= n <= valid // 16 if valid else n == 0
+            check(valid >= 0 and fits, self.path, offset, "a length and a number of messages that fit together")
             names.append(body[at + 17 : at + 17 + length].decode("ascii", "replace"))
             messages.append(n)
             at += 17 + length
@@ -659,6 +675,7 @@ class Log:
         for f in lock["files"]:
             typed(f, path, FIELDS["locked file"])
             check(DATA_FILE.fullmatch(f["name"]) and f["name"] > name, path, 0, "names of data files, ascending")
+            check(possible(f), path, 0, f"what fits together of {f['name']}")
             name = f["name"]
         files = [
             self.named(f["name"], data_file(os.path.join(directory, f["name"]), f, place))

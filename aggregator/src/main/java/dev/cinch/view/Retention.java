@@ -72,8 +72,8 @@ public final class Retention {
   /**
    * What goes, or went.
    *
-   * @param checkpoint behind which everything goes, without the digests of segments, which are known
-   *     once they were read; empty: nothing was ever retired, and nothing is due
+   * @param checkpoint behind which everything goes, without the digests of segments, which are
+   *     known once they were read; empty: nothing was ever retired, and nothing is due
    * @param publishes whether the checkpoint is a new one
    * @param buckets directories
    * @param records files of the horizon

@@ -88,7 +88,8 @@ class RetentionTest {
     Path name = log.context().layout().checkpoint(c.number());
     root.unlink(name);
     try (StoreFile out = root.create(name, 0664)) {
-      var less = new Checkpoint(c.log(), c.number(), c.to(), c.digest(), 1, c.segments().subList(0, 1));
+      var less =
+          new Checkpoint(c.log(), c.number(), c.to(), c.digest(), 1, c.segments().subList(0, 1));
       out.write(ByteBuffer.wrap(less.encode()));
     }
     DamagedException e = assertThrows(DamagedException.class, () -> Lines.settled(log));

@@ -144,6 +144,8 @@ class DoctorCommandTest {
     Cinch.on(temp.resolve("none")).run("doctor").failed(4, "none: no such file or directory");
     Path file = Files.createFile(temp.resolve("file"));
     Cinch.on(file).run("doctor").failed(4, "file: not a directory");
-    Cinch.on(file.resolve("x")).run("doctor").failed(4, "x: something on the way to it is not a directory");
+    Cinch.on(file.resolve("x"))
+        .run("doctor")
+        .failed(4, "x: something on the way to it is not a directory");
   }
 }

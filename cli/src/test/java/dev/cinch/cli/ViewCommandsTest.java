@@ -45,7 +45,7 @@ class ViewCommandsTest {
         built.matches("jobs: 1 segment up to number 1 .* \\(10000 messages, \\d+ bytes\\)\n"),
         built);
     assertEquals("", cinch.run("view", "build", "--wait=0s", "--log=jobs").ended(0).out());
-    assertEquals(1, files("segments").size());
+    assertEquals(2, files("segments").size()); // with its seal
     for (String format : List.of("raw", "json")) {
       assertArrayEquals(
           cinch.run("cat", "--log=jobs", "--format", format).ended(0).bytes(),

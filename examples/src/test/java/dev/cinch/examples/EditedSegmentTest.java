@@ -50,8 +50,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Segments that somebody edited, with every checksum redone, or removed: checkpoints know those that
- * they cover, seals the others.
+ * Segments that somebody edited, with every checksum redone, or removed: checkpoints know those
+ * that they cover, seals the others.
  */
 class EditedSegmentTest {
   private static final LogName JOBS = new LogName("jobs");
@@ -194,9 +194,7 @@ class EditedSegmentTest {
               bytes.writeBytes(piece);
             });
     var files =
-        bucket.files().stream()
-            .map(f -> new SegmentBucket.DataFile(f.name(), f.validLength(), 0))
-            .toList();
+        bucket.files().stream().map(f -> new SegmentBucket.DataFile(f.name(), 0, 0)).toList();
     encoder.bucket(
         new SegmentBucket(bucket.start(), bucket.settledBefore(), bucket.trustedKeys(), files));
     encoder.end();
@@ -344,7 +342,8 @@ class EditedSegmentTest {
   void aCheckpointWithoutADigestForEachSegmentIsDamage() throws Exception {
     Checkpoint two = checkpoint();
     Path path = log.context().layout().checkpoint(two.number());
-    var fewer = new Checkpoint(two.log(), 1, two.to(), two.digest(), 1, two.segments().subList(0, 1));
+    var fewer =
+        new Checkpoint(two.log(), 1, two.to(), two.digest(), 1, two.segments().subList(0, 1));
     byte[] bytes = fewer.encode();
     assertFalse(Arrays.equals(bytes, two.encode()));
     String body = text(bytes).substring(text(bytes).indexOf('\n') + 1);

@@ -47,8 +47,8 @@ class ForeignWriterTest {
   private Path file;
 
   @BeforeEach
-  void open() throws Exception {
-    store = temp.resolve("store");
+  void fill() throws Exception {
+    store = Files.createTempDirectory(temp, "store").resolve("store");
     s = new AuditStore(store, Leases.OPTIONAL);
     log = s.store.createLog(JOBS);
     timestamp = AuditStore.append(s.writer(log), LeaseStamp.NONE, "ours");
@@ -187,5 +187,21 @@ class ForeignWriterTest {
     Python.Run run = Python.read(temp, store, "jobs");
     assertEquals(1, run.exit(), run.err());
     assertTrue(run.err().startsWith(file + ": damaged at byte "), run.err());
+  }
+
+  /** The lock would say the same, and nobody could read it: the log would never be settled. */
+  @Test
+  void aTrailerWhoseCountCannotBeIsNone() throws Exception {
+    for (long count : new long[] {0, -1, Long.MIN_VALUE, 1_000, Long.MAX_VALUE}) {
+      for (boolean twoStep : new boolean[] {false, true}) {
+        fill();
+        Files.write(file, foreign().batch(100, false).batch(90, twoStep, count).bytes());
+        List<Integer> expected = List.of("ours".length(), payload(100));
+        assertEquals(expected, live());
+        s.settle(log, timestamp);
+        assertEquals(expected, settled());
+        assertEquals(expected, python());
+      }
+    }
   }
 }

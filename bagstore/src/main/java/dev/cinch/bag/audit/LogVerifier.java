@@ -200,13 +200,13 @@ final class LogVerifier {
   private Optional<HorizonRecord> read(long number, SortedSet<String> seals) {
     Path path = log.layout().record(number);
     try {
-      byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
+      byte[] bytes = log.store().fresh().readAll(path, HorizonRecord.MAX_BYTES);
       HorizonRecord record;
       try {
         record = HorizonRecord.decode(bytes, path, log.bucketWidth());
         sealed(bytes, seals, path);
       } catch (DamagedException e) {
-        bytes = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
+        bytes = log.store().fresh().readAllUncached(path, HorizonRecord.MAX_BYTES); // rule N5
         record = HorizonRecord.decode(bytes, path, log.bucketWidth());
         if (!isSealed(bytes, seals)) {
           tally.found(Finding.of(e));

@@ -34,7 +34,7 @@ public final class HorizonAdvance {
   public static final long UNQUESTIONED_NANOS = 3_600_000_000_000L;
 
   /** Buckets that one record lists at most, so that no record grows without bound. */
-  static final int MAX_BUCKETS_PER_RECORD = 10_000;
+  static final int MAX_BUCKETS_PER_RECORD = 10_000; // HorizonRecord.MAX_BUCKETS, or fewer in a test
 
   private final LogContext log;
   private final HorizonChain chain;

@@ -215,7 +215,7 @@ public final class HorizonChain {
     Path path = log.layout().record(number);
     return log.store()
         .fresh()
-        .decode(path, Envelope.MAX_BYTES, bytes -> decode(bytes, path, number));
+        .decode(path, HorizonRecord.MAX_BYTES, bytes -> decode(bytes, path, number));
   }
 
   private Link decode(byte[] bytes, Path path, long number) throws DamagedException {

@@ -62,19 +62,14 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
   public static BucketLock decode(byte[] bytes, Path path) throws DamagedException {
     Fields in = Envelope.decode(TYPE, bytes, path);
     var files = new ArrayList<LockedFile>();
+    String before = "";
     for (Fields f : in.objects("files")) {
       String name = f.text("name");
-      byte[] copy = f.bytes("copy");
-      files.add(
-          new LockedFile(
-              DataFileName.parse(name)
-                  .orElseThrow(() -> new DamagedException(path, 0, "a data file's name", name)),
-              f.number("validLength", copy.length, Long.MAX_VALUE),
-              f.number("messages", 0, Long.MAX_VALUE),
-              f.number("first"),
-              f.number("last"),
-              (int) f.number("digest", 0, 0xffff_ffffL),
-              copy));
+      if (name.compareTo(before) <= 0) {
+        throw new DamagedException(path, 0, "each data file once, in the order of names", name);
+      }
+      before = name;
+      files.add(file(f, name, path));
     }
     long start = in.number("start");
     long width = in.number("width", 1, Long.MAX_VALUE);
@@ -82,5 +77,28 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
       throw new DamagedException(path, 0, "a start that is a multiple of the width", "" + start);
     }
     return new BucketLock(in.id("store"), in.id("log"), new Bucket(start, width), files);
+  }
+
+  private static LockedFile file(Fields f, String name, Path path) throws DamagedException {
+    byte[] copy = f.bytes("copy");
+    var file =
+        new LockedFile(
+            DataFileName.parse(name)
+                .orElseThrow(() -> new DamagedException(path, 0, "a data file's name", name)),
+            f.number("validLength", copy.length, Long.MAX_VALUE),
+            f.number("messages", 0, Long.MAX_VALUE),
+            f.number("first"),
+            f.number("last"),
+            (int) f.number("digest", 0, 0xffff_ffffL),
+            copy);
+    if (!file.isPossible()) {
+      throw new DamagedException(
+          path,
+          0,
+          "a length, a number of messages and timestamps of " + name + " that fit together",
+          "%d bytes, %d messages from %d to %d"
+              .formatted(file.validLength(), file.messages(), file.first(), file.last()));
+    }
+    return file;
   }
 }

@@ -103,13 +103,23 @@ public final class FrameCodec {
     if (steps == 0 && !inOneStep(frame, trailerOffset + Frame.TRAILER)) {
       return null;
     }
-    return new Trailer(
-        frame,
-        in.getInt(at + 16),
-        steps == 1,
-        in.getLong(at + 24),
-        in.getLong(at + 32),
-        in.getLong(at + 40));
+    var trailer =
+        new Trailer(
+            frame,
+            in.getInt(at + 16),
+            steps == 1,
+            in.getLong(at + 24),
+            in.getLong(at + 32),
+            in.getLong(at + 40));
+    // A lock says the same, and nobody would read one that can't be (rule C6).
+    return isPossible(trailer.messages(), trailerOffset) && trailer.first() <= trailer.last()
+        ? trailer
+        : null;
+  }
+
+  /** Whether there can be so many messages, at least one, in so many bytes of a data file. */
+  static boolean isPossible(long messages, long bytes) {
+    return messages >= 1 && messages <= bytes / Frame.MESSAGE_OVERHEAD;
   }
 
   /**

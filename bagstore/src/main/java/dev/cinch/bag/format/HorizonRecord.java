@@ -2,6 +2,7 @@ package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -34,6 +35,12 @@ public record HorizonRecord(
     List<ClosedBucket> buckets,
     String closer,
     long settledAt) {
+  /** Buckets that one record lists, at most: whoever settles more links several. */
+  public static final int MAX_BUCKETS = 10_000;
+
+  /** The longest file of a record that is read: one of so many buckets has a third of that. */
+  public static final int MAX_BYTES = 1 << 22;
+
   private static final String TYPE = "record";
 
   /** The first version that names its keys by digest. */
@@ -161,17 +168,22 @@ public record HorizonRecord(
       throw new DamagedException(path, 0, "\"to\" above \"from\"", to + " and " + from);
     }
     long before = from;
-    for (Fields f : in.objects("buckets")) {
+    List<Fields> listed = in.objects("buckets");
+    if (listed.size() > MAX_BUCKETS) {
+      throw new DamagedException(
+          path, 0, "at most " + MAX_BUCKETS + " buckets", "" + listed.size());
+    }
+    for (Fields f : listed) {
       long start = f.number("start");
       if (start < before || start >= to) {
         throw new DamagedException(path, 0, "buckets of its range in order", "" + start);
       }
       before = start + 1;
-      buckets.add(new ClosedBucket(start, f.text("lock")));
+      buckets.add(new ClosedBucket(start, f.sha256("lock")));
     }
     return new HorizonRecord(
         in.id("log"),
-        in.number("number", 1, Long.MAX_VALUE),
+        in.number("number", 1, Numbered.MAX),
         from,
         to,
         in.text("previous"),

@@ -31,6 +31,13 @@ public record LockedFile(
     return validLength >= end;
   }
 
+  /** Whether it does not contradict itself; what a closer writes never does. */
+  boolean isPossible() {
+    return validLength == 0
+        ? messages == 0 && first == 0 && last == 0 && digest == 0
+        : FrameCodec.isPossible(messages, validLength) && first <= last;
+  }
+
   /** Where the copy begins in the file. */
   public long copyOffset() {
     return validLength - copy.length;

@@ -105,7 +105,8 @@ public record SegmentBucket(long start, long settledBefore, int trustedKeys, Lis
     for (int i = 0; i < count; i++) {
       DataFile file = decodeFile(in);
       if (file == null || file.name().toString().compareTo(before) <= 0) {
-        throw new DamagedException(path, offset, "data files ascending by name", "others");
+        throw new DamagedException(
+            path, offset, "data files ascending by name, lengths and messages that fit", "others");
       }
       before = file.name().toString();
       files.add(file);
@@ -128,6 +129,11 @@ public record SegmentBucket(long start, long settledBefore, int trustedKeys, Lis
     }
     var name = new byte[length];
     in.get(name);
+    boolean possible =
+        validLength == 0 ? messages == 0 : FrameCodec.isPossible(messages, validLength);
+    if (validLength < 0 || !possible) {
+      return null;
+    }
     return DataFileName.parse(new String(name, StandardCharsets.ISO_8859_1))
         .map(n -> new DataFile(n, validLength, messages))
         .orElse(null);

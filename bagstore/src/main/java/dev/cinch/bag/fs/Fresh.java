@@ -170,7 +170,11 @@ public final class Fresh {
     }
   }
 
-  /** The whole content of a small file, at most {@code limit} bytes; see {@link #read}. */
+  /**
+   * The whole content of a small file; see {@link #read}.
+   *
+   * @throws DamagedException if it has more than {@code limit} bytes
+   */
   public byte[] readAll(Path file, int limit) throws IOException {
     try (StoreFile in = read(file)) {
       return readAll(in, file, limit);
@@ -206,14 +210,21 @@ public final class Fresh {
     ByteBuffer buffer = ByteBuffer.allocate(1 << 13);
     while (in.read(buffer, buffer.position()) > 0 && !buffer.hasRemaining()) {
       if (buffer.capacity() > limit) {
-        throw new IOException(file + ": longer than " + limit + " bytes");
+        throw tooLong(file, limit);
       }
       buffer = ByteBuffer.allocate(buffer.capacity() * 4).put(buffer.flip());
     }
     buffer.flip();
+    if (buffer.remaining() > limit) {
+      throw tooLong(file, limit);
+    }
     var bytes = new byte[buffer.remaining()];
     buffer.get(bytes);
     return bytes;
+  }
+
+  private static DamagedException tooLong(Path file, int limit) {
+    return new DamagedException(file, limit, "the end of the file", "more");
   }
 
   /**

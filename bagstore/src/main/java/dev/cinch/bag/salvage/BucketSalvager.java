@@ -111,8 +111,10 @@ final class BucketSalvager {
       sink.left(Kind.VOID, directory, 0, 0, "a bucket made too late: it does not exist");
       return;
     }
-    Evidence evidence =
-        kept != null ? kept(kept.bucket(), directory) : locked(start, directory, fate);
+    Evidence evidence = kept == null || kept.doubted() ? locked(start, directory, fate) : null;
+    if (kept != null && evidence == null) {
+      evidence = kept(kept.bucket(), directory);
+    }
     var names = new java.util.TreeSet<String>();
     try {
       for (String name : fs.list(directory)) {

@@ -125,7 +125,7 @@ final class KnownChain {
     }
     Path path = log.checkpoint(line);
     try {
-      Checkpoint read = decode(path, Checkpoint::decode).value();
+      Checkpoint read = decode(path, Envelope.MAX_BYTES, Checkpoint::decode).value();
       if (read.number() == line) {
         checkpoint = read;
       } else {
@@ -147,7 +147,7 @@ final class KnownChain {
       next = number + 1;
     }
     try {
-      Read<HorizonRecord> r = decode(path, HorizonRecord::decode);
+      Read<HorizonRecord> r = decode(path, HorizonRecord.MAX_BYTES, HorizonRecord::decode);
       found.put(number, r);
     } catch (DamagedException e) {
       gap |= counts;
@@ -170,11 +170,9 @@ final class KnownChain {
 
   private record Read<T>(T value, String digest) {}
 
-  private <T> Read<T> decode(Path path, Decoding<T> as) throws IOException {
+  private <T> Read<T> decode(Path path, int most, Decoding<T> as) throws IOException {
     return fresh.decode(
-        path,
-        Envelope.MAX_BYTES,
-        bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
+        path, most, bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
   }
 
   private List<String> names(Path directory) throws IOException {

@@ -53,15 +53,23 @@ final class SegmentSalvager {
 
   /** What segments hold of a bucket. */
   static final class Found {
+    private final Path path;
     private final SegmentBucket bucket;
     private final List<Block> blocks = new ArrayList<>();
+    private boolean doubted;
 
-    private Found(SegmentBucket bucket) {
+    private Found(Path path, SegmentBucket bucket) {
+      this.path = path;
       this.bucket = bucket;
     }
 
     SegmentBucket bucket() {
       return bucket;
+    }
+
+    /** Whether it is of a segment that is not the one which was published. */
+    boolean doubted() {
+      return doubted;
     }
   }
 
@@ -159,6 +167,9 @@ final class SegmentSalvager {
       }
     }
     if (!other.isEmpty()) {
+      for (Found f : byBucket.values()) {
+        f.doubted |= f.path.equals(path);
+      }
       left(path, 0, 0, other);
     }
   }
@@ -274,7 +285,7 @@ final class SegmentSalvager {
     ByteBuffer body = block.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(SegmentBlock.HEAD);
     try {
       SegmentBucket b = SegmentBucket.decode(body, path, offset);
-      return byBucket.computeIfAbsent(b.start(), start -> new Found(b));
+      return byBucket.computeIfAbsent(b.start(), start -> new Found(path, b));
     } catch (DamagedException e) {
       left(path, offset, block.limit(), "expected " + e.expected());
       return null;

@@ -58,7 +58,11 @@ public final class SegmentFile {
       int messages = i < 2 ? 3 : 0;
       var file = new DataFileName(new MachineName("m1"), new Id(0, i));
       out.bucket(
-          new SegmentBucket(start, 5, 0, List.of(new SegmentBucket.DataFile(file, 500, messages))));
+          new SegmentBucket(
+              start,
+              5,
+              0,
+              List.of(new SegmentBucket.DataFile(file, messages == 0 ? 0 : 500, messages))));
       for (int m = 0; m < messages; m++) {
         byte[] text = ("message " + i + m).getBytes(StandardCharsets.UTF_8);
         int set = m == 1 ? out.leaseSet(List.of(new byte[] {1, 2, 3})) : 0;
