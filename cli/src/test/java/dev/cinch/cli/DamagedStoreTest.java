@@ -146,7 +146,9 @@ class DamagedStoreTest {
     return new BucketLock(lock.store(), lock.log(), lock.bucket(), files);
   }
 
-  /** As where its closer was killed before it made one: only what it says is left to judge it by. */
+  /**
+   * As where its closer was killed before it made one: only what it says is left to judge it by.
+   */
   private void removeSeal() throws IOException {
     String digest = Envelope.sha256(Files.readAllBytes(record));
     Files.delete(record.resolveSibling(record.getFileName() + "." + digest));

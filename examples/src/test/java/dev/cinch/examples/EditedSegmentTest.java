@@ -271,7 +271,7 @@ class EditedSegmentTest {
   }
 
   private List<Path> seals(long number) throws IOException {
-    try (Stream<Path> all = Files.list(segment(number).getParent())) {
+    try (Stream<Path> all = Files.list(log.context().layout().segments())) {
       return all.filter(f -> f.toString().contains(Numbered.name(number) + ".")).toList();
     }
   }

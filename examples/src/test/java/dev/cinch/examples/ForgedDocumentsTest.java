@@ -80,7 +80,7 @@ class ForgedDocumentsTest {
   /** A record without seals that lists buckets. */
   private void list(List<ClosedBucket> buckets) throws IOException {
     put(record, decoded().withBuckets(buckets).encode());
-    try (var all = Files.list(record.getParent())) {
+    try (var all = Files.list(log.context().layout().recordGroup(0))) {
       for (Path seal : all.filter(f -> f.toString().contains("000001.")).toList()) {
         Files.delete(seal);
       }

@@ -39,14 +39,15 @@ final class BucketVerifier {
    * Checks a bucket that a record lists.
    *
    * @param digest of its lock, as the record says; null if the record can't be read
+   * @param listed monotonic time at which there was something that says it is closed
    */
-  void closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys) {
+  void closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys, long listed) {
     Path directory = log.layout().bucket(bucket);
     Path lock = LogLayout.lock(directory);
     try {
-      Optional<Closed> closed = locks.readListed(bucket);
+      Optional<Closed> closed = locks.readListed(bucket, listed);
       if (closed.isEmpty()) {
-        tally.found(Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
+        missing(bucket);
         return;
       }
       tally.read(lock, fs.status(lock).size());
@@ -64,6 +65,12 @@ final class BucketVerifier {
     } catch (IOException e) {
       tally.found(Finding.of(e, lock, "a readable bucket"));
     }
+  }
+
+  /** A bucket that a record lists is lost. */
+  void missing(Bucket bucket) {
+    Path lock = LogLayout.lock(log.layout().bucket(bucket));
+    tally.found(Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
   }
 
   private void settledFile(Bucket bucket, Path directory, LockedFile f, WitnessVerifier keys) {
@@ -146,7 +153,11 @@ final class BucketVerifier {
   void open(Bucket bucket, WitnessVerifier keys) {
     try {
       if (locks.readIfListed(bucket).isPresent()) {
-        closed(bucket, null, keys); // closed, and its record is still to come
+        closed(
+            bucket,
+            null,
+            keys,
+            log.store().time().monotonicNanos()); // closed, and its record is still to come
         return;
       }
     } catch (IOException e) {

@@ -12,6 +12,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.read.BucketListing;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -39,6 +40,7 @@ final class LogVerifier {
   private final Tally tally;
   private final BucketVerifier buckets;
   private final SegmentsVerifier segments;
+  private final Seen seen;
 
   /** The chain so far: what the next record must follow, if that is known. */
   private ChainPlace place = ChainPlace.START;
@@ -46,8 +48,21 @@ final class LogVerifier {
   private boolean known = true;
   private long settled = Long.MIN_VALUE;
 
-  LogVerifier(LogContext log, KeysVerifier keys, Tally tally) {
+  /**
+   * What the chain was like at a time.
+   *
+   * @param last number of the last record, 0 if there was none
+   * @param at monotonic time of this machine
+   */
+  record Seen(long last, long at) {}
+
+  /**
+   * @param seen at some time before: what was linked by then is missing only once its caches have
+   *     expired, and all that is is waited for together
+   */
+  LogVerifier(LogContext log, KeysVerifier keys, Tally tally, Seen seen) {
     this.log = log;
+    this.seen = seen;
     this.keys = keys;
     this.tally = tally;
     this.buckets = new BucketVerifier(log, tally);
@@ -302,17 +317,25 @@ final class LogVerifier {
   private void range(HorizonRecord record, TrustedKeys trusted) throws IOException {
     var applying = new WitnessVerifier(trusted);
     var listed = new HashSet<Long>();
+    List<Bucket> found = findOrTell(record.from(), record.to());
+    Set<Long> there = there(record, found);
+    long at = record.number() <= seen.last() ? seen.at() : log.store().time().monotonicNanos();
     for (ClosedBucket b : record.buckets()) {
       listed.add(b.start());
       tally.buckets++;
       var bucket = new Bucket(b.start(), log.bucketWidth());
-      if (!segments.retired(bucket.end())) {
-        tally.unlessRetired(
-            () -> buckets.closed(bucket, b.lockDigest(), applying),
-            () -> segments.retiredMeanwhile(bucket.end()));
+      if (segments.retired(bucket.end())) {
+        continue;
       }
+      if (!there.contains(b.start())) {
+        buckets.missing(bucket);
+        continue;
+      }
+      tally.unlessRetired(
+          () -> buckets.closed(bucket, b.lockDigest(), applying, at),
+          () -> segments.retiredMeanwhile(bucket.end()));
     }
-    for (Bucket bucket : findOrTell(record.from(), record.to())) {
+    for (Bucket bucket : found) {
       if (!listed.contains(bucket.start()) && !segments.retired(bucket.end())) {
         tally.found(
             Finding.note(
@@ -322,6 +345,26 @@ final class LogVerifier {
                 "one made too late: it does not exist (rule H1)"));
       }
     }
+  }
+
+  /**
+   * Which buckets that a record lists are there or not known to be lost. Where some look missing,
+   * one more listing of each directory tells, and one look whether they were retired since: a
+   * forged record may list thousands.
+   */
+  private Set<Long> there(HorizonRecord record, List<Bucket> found) throws IOException {
+    var there = new HashSet<Long>();
+    found.forEach(bucket -> there.add(bucket.start()));
+    long last = Long.MIN_VALUE; // end of the last one that looks missing
+    for (ClosedBucket b : record.buckets()) {
+      long end = b.start() + log.bucketWidth();
+      last = there.contains(b.start()) || segments.retired(end) ? last : end;
+    }
+    if (last > Long.MIN_VALUE) {
+      there.addAll(new BucketListing(log).starts(record.from(), record.to()));
+      boolean unused = segments.retiredMeanwhile(last); // the caller asks of each
+    }
+    return there;
   }
 
   private List<Bucket> findOrTell(long from, long to) {

@@ -7,6 +7,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.layout.CeilingName;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
@@ -15,7 +16,9 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /**
@@ -76,8 +79,13 @@ public final class StoreVerifier {
     }
     List<LogName> logs = store.logs();
     names(layout.logs(), Set.copyOf(logs.stream().map(LogName::value).toList()));
+    var last = new HashMap<LogName, Long>();
     for (LogName name : logs) {
-      log(name);
+      last.put(name, lastRecord(layout.log(name)));
+    }
+    long now = context.time().monotonicNanos();
+    for (LogName name : logs) {
+      log(name, new LogVerifier.Seen(last.getOrDefault(name, 0L), now));
     }
   }
 
@@ -107,7 +115,28 @@ public final class StoreVerifier {
     }
   }
 
-  private void log(LogName name) throws IOException {
+  /** The number of the last record that a listing shows; 0 if there is none, or nobody may list. */
+  private long lastRecord(LogLayout log) {
+    try {
+      OptionalLong group =
+          context.fs().list(log.records()).stream()
+              .map(LogLayout::recordGroupNumber)
+              .flatMapToLong(OptionalLong::stream)
+              .max();
+      if (group.isEmpty()) {
+        return 0;
+      }
+      return context.fs().list(log.recordGroup(group.getAsLong())).stream()
+          .map(Numbered::parse)
+          .flatMapToLong(OptionalLong::stream)
+          .max()
+          .orElse(0);
+    } catch (IOException e) {
+      return 0; // told when the log is looked at
+    }
+  }
+
+  private void log(LogName name, LogVerifier.Seen seen) throws IOException {
     Path identity = context.layout().log(name).identity();
     try {
       List<Log> whole = store.whole(List.of(name));
@@ -134,7 +163,7 @@ public final class StoreVerifier {
         tally.found(
             Finding.damage(identity, 0, "the identity of log " + name, "that of log " + named));
       }
-      new LogVerifier(log.context(), keys, tally).verify();
+      new LogVerifier(log.context(), keys, tally, seen).verify();
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (dev.cinch.bag.NotAStoreException e) {

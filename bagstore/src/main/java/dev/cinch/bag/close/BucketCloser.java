@@ -336,8 +336,19 @@ public final class BucketCloser {
    * @return empty if there is none: the caller decides between lost and retired
    */
   public Optional<Closed> readListed(Bucket bucket) throws IOException {
+    return readListed(bucket, log.store().time().monotonicNanos());
+  }
+
+  /**
+   * As {@link #readListed(Bucket)}, for who looks at many: caches of what was linked by then expire
+   * at one time, so that all that look missing are waited for together.
+   *
+   * @param listed monotonic time of this machine at which the record was there that lists the
+   *     bucket, and so the lock
+   */
+  public Optional<Closed> readListed(Bucket bucket, long listed) throws IOException {
     TimeSource time = log.store().time();
-    long deadline = time.monotonicNanos() + CACHE_EXPIRY_NANOS;
+    long deadline = listed + CACHE_EXPIRY_NANOS;
     Optional<Closed> closed = read(bucket);
     boolean expired = false; // before the last look: a pause in that proves nothing
     while (closed.isEmpty() && !expired && !isRetired(bucket)) {

@@ -12,11 +12,13 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +37,7 @@ public final class EvidenceReader {
   private final Sink sink;
   private long covered = Long.MIN_VALUE; // everything before was read
   private long segment; // the last one that was read
+  private long began;
   private boolean unknown; // where that one ended: it is damaged
   private @Nullable Link tip;
   private @Nullable ChainPlace place; // what the next record must follow; null: unknown
@@ -74,6 +77,7 @@ public final class EvidenceReader {
       return;
     }
     this.tip = tip.get();
+    began = log.store().time().monotonicNanos(); // by then all was linked that is read
     long next = segments() + 1;
     while (next <= this.tip.record().number()) {
       Optional<Link> link;
@@ -90,8 +94,13 @@ public final class EvidenceReader {
       }
       HorizonRecord record = link.get().record();
       if (isLinked(link.get())) {
+        Set<Long> there = null;
         for (ClosedBucket b : record.buckets()) {
-          bucket(record, b);
+          if (there != null && !there.contains(b.start())) {
+            sink.damaged(missing(b));
+          } else if (!bucket(record, b) && there == null) {
+            there = there(record);
+          }
         }
       }
       covered = record.to();
@@ -216,10 +225,32 @@ public final class EvidenceReader {
     }
   }
 
-  private void bucket(HorizonRecord record, ClosedBucket listed) throws IOException {
+  /**
+   * Which buckets that a record lists are there or retired: asked once one was not, since a forged
+   * record may list thousands.
+   */
+  private Set<Long> there(HorizonRecord record) throws IOException {
+    Set<Long> there = new BucketListing(log).starts(record.from(), record.to());
+    long retired = chain.checkpoint().map(Checkpoint::to).orElse(Long.MIN_VALUE);
+    for (ClosedBucket b : record.buckets()) {
+      if (b.start() < retired) {
+        there.add(b.start());
+      }
+    }
+    return there;
+  }
+
+  private DamagedException missing(ClosedBucket listed) {
+    var bucket = new Bucket(listed.start(), log.bucketWidth());
+    return new DamagedException(
+        LogLayout.lock(log.layout().bucket(bucket)), 0, "a lock", "no file");
+  }
+
+  /** Whether it could be read. */
+  private boolean bucket(HorizonRecord record, ClosedBucket listed) throws IOException {
     long done = 0;
     try {
-      var cursors = reader.open(locks.lock(listed).lock(), record.trustedKeys());
+      var cursors = reader.open(locks.lock(listed, began).lock(), record.trustedKeys());
       try {
         var merge = new Merge(cursors);
         for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
@@ -241,7 +272,9 @@ public final class EvidenceReader {
       } else {
         throw e;
       }
+      return false;
     }
+    return true;
   }
 
   /** Reads on in a segment where the bucket went under our hands: the order is the same. */

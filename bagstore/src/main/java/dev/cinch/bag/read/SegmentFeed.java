@@ -41,11 +41,16 @@ public final class SegmentFeed {
    * @throws DamagedException if there is none, or not the one that the record lists
    */
   public BucketCloser.Closed lock(ClosedBucket listed) throws IOException {
+    return lock(listed, log.store().time().monotonicNanos());
+  }
+
+  /** As {@link #lock(ClosedBucket)}; see {@link BucketCloser#readListed(Bucket, long)}. */
+  BucketCloser.Closed lock(ClosedBucket listed, long at) throws IOException {
     var bucket = new Bucket(listed.start(), log.bucketWidth());
     var path = LogLayout.lock(log.layout().bucket(bucket));
     BucketCloser.Closed closed =
         locks
-            .readListed(bucket)
+            .readListed(bucket, at)
             .orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
     if (!closed.digest().equals(listed.lockDigest())) {
       throw new DamagedException(path, 0, "SHA-256 " + listed.lockDigest(), closed.digest());

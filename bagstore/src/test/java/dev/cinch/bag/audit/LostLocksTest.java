@@ -1,0 +1,174 @@
+package dev.cinch.bag.audit;
+
+import static java.util.Objects.requireNonNull;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.RestlessFs;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.read.Evidence;
+import dev.cinch.bag.read.EvidenceReader;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Many lost locks are waited for together, and what a forged record lists costs no operations. */
+class LostLocksTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private final Rig rig;
+  private final Log log;
+  private final StoreFs root;
+
+  LostLocksTest() throws Exception {
+    rig = Rig.memory(5);
+    log = rig.open(rig.disk.view(Rig.ALICE));
+    root = rig.disk.view(0);
+  }
+
+  /** A bucket with a message in each record; their locks. */
+  private List<Path> locks(int records) throws Exception {
+    for (int i = 0; i < records; i++) {
+      try (LogWriter writer = log.writer(Durability.SYNC)) {
+        assertInstanceOf(Receipt.Committed.class, writer.append(new byte[3]));
+      }
+      rig.settle(log);
+    }
+    var locks = new ArrayList<Path>();
+    for (long n = 1; n <= records; n++) {
+      for (ClosedBucket b : record(n).buckets()) {
+        var bucket = new Bucket(b.start(), log.context().bucketWidth());
+        locks.add(LogLayout.lock(log.context().layout().bucket(bucket)));
+      }
+    }
+    assertEquals(records, locks.size());
+    return locks;
+  }
+
+  private HorizonRecord record(long number) throws IOException {
+    Path path = log.context().layout().record(number);
+    return HorizonRecord.decode(log.context().store().fresh().readAll(path, 1 << 24), path);
+  }
+
+  /** The files that verify finds damaged. */
+  private List<Path> verify(StoreFs fs) throws IOException {
+    var damaged = new ArrayList<Path>();
+    StoreVerifier.verify(
+        rig.root,
+        rig.environment(fs, rig.time),
+        f -> {
+          if (f.severity() == Finding.Severity.DAMAGE) {
+            damaged.add(f.path());
+          }
+        });
+    return damaged;
+  }
+
+  /** The files that an audit finds damaged. */
+  private List<Path> audit(StoreFs fs) throws IOException {
+    var damaged = new ArrayList<Path>();
+    new EvidenceReader(
+            rig.open(fs).context(),
+            new EvidenceReader.Sink() {
+              @Override
+              public void message(Evidence message, long settledBefore) {}
+
+              @Override
+              public void damaged(DamagedException e) {
+                damaged.add(e.path());
+              }
+            })
+        .read();
+    return damaged;
+  }
+
+  @Test
+  void n2_lostLocksAreWaitedForTogether() throws Exception {
+    List<Path> locks = locks(5);
+    for (Path lock : locks) {
+      root.unlink(lock);
+    }
+    long before = rig.time.monotonicNanos();
+    assertEquals(locks, verify(new RestlessFs(root, rig.time)));
+    long verified = rig.time.monotonicNanos();
+    assertTrue(verified - before >= 61 * SECOND, "" + (verified - before) / SECOND);
+    assertTrue(verified - before < 70 * SECOND, "" + (verified - before) / SECOND);
+    assertEquals(locks, audit(new RestlessFs(root, rig.time)));
+    long audited = rig.time.monotonicNanos() - verified;
+    assertTrue(audited >= 61 * SECOND && audited < 70 * SECOND, "" + audited / SECOND);
+  }
+
+  /** In place of the last record, and without its seal. */
+  private void forge(HorizonRecord last, int buckets) throws IOException {
+    var listed = new ArrayList<ClosedBucket>();
+    long start = Math.floorDiv(last.to(), log.context().bucketWidth());
+    for (int i = 1; i <= buckets; i++) {
+      listed.add(new ClosedBucket((start - i) * log.context().bucketWidth(), "0".repeat(64)));
+    }
+    Collections.reverse(listed);
+    Path path = log.context().layout().record(last.number());
+    for (String name : root.list(requireNonNull(path.getParent()))) {
+      if (name.startsWith(Numbered.name(last.number()))) {
+        root.unlink(path.resolveSibling(name));
+      }
+    }
+    var record =
+        new HorizonRecord(
+            last.log(),
+            last.number(),
+            last.from(),
+            last.to(),
+            last.previous(),
+            last.trustedKeys(),
+            last.keysDigest(),
+            listed,
+            last.closer(),
+            last.settledAt());
+    try (StoreFile out = root.create(path, 0664)) {
+      out.write(ByteBuffer.wrap(record.encode()));
+    }
+  }
+
+  private interface Look {
+    List<Path> at(StoreFs fs) throws IOException;
+  }
+
+  private int operations(Look look, int lost) throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    fs.clearTrace();
+    assertEquals(lost, look.at(fs).size());
+    return fs.counts().values().stream().mapToInt(n -> n).sum();
+  }
+
+  @Test
+  void whatAForgedRecordListsCostsNoOperations() throws Exception {
+    rig.settle(log);
+    HorizonRecord last = record(1);
+    assertEquals(List.of(), last.buckets());
+    for (Look look : List.<Look>of(this::verify, this::audit)) {
+      forge(last, 10);
+      int few = operations(look, 10);
+      forge(last, HorizonRecord.MAX_BUCKETS);
+      int many = operations(look, HorizonRecord.MAX_BUCKETS);
+      assertTrue(many <= few + 10, few + " and " + many); // the record is read in more pieces
+    }
+  }
+}
