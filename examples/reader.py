@@ -6,7 +6,8 @@
 Prints a line a message: its timestamp, data file, position and payload; with --json an object a
 line, its payload in base64. Checks every digest and checksum on the way, and where the store says
 "leases: required" every signature. Reads from segments what lies behind a checkpoint. Writes
-nothing. Exit code 1 if something is damaged or can't be read, or standard output can't be written.
+nothing. Exit code 1 if something is damaged or can't be read, standard output can't be written, or
+there are messages and none of them has a valid witness.
 
 Written from docs/format.md and docs/format-segments.md.
 """
@@ -37,6 +38,7 @@ FIELDS = {
         "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "buckets": list,
     },
     "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
+    "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
     "segment": {"sha256": str, "index": str},
     "listed bucket": {"start": int, "lock": str},
@@ -47,6 +49,7 @@ FIELDS = {
 # The versions of a type, where there are others than 1; the fields that a version adds.
 VERSIONS = {"record": {1: {}, 2: {"keys": str}}, "checkpoint": {1: {}, 2: {"segments": list}}}
 SETTINGS = {"store": str, "bucketWidthMs": int, "leases": str}
+LATER_SETTINGS = {1: {}, 2: {"firstKey": str}}
 
 
 class Damaged(Exception):
@@ -117,18 +120,24 @@ def document(data, path, offset):
 def settings(store):
     path = os.path.join(store, "store.json")
     fields = document(read(path), path, 0)
-    check(isinstance(fields, dict) and fields.get("format") == 1, path, 0, "store format 1")
+    known = isinstance(fields, dict) and fields.get("format") in (1, 2)
+    check(known, path, 0, "store format 1 or 2")
     text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
     with sense(path):
         check(sha256(text.encode()) == fields.get("sha256"), path, 0, "sha256 of the other fields")
-    typed(fields, path, SETTINGS)
+    typed(fields, path, SETTINGS | LATER_SETTINGS[fields["format"]])
+    pin = fields.get("firstKey", "")
+    check(not pin or re.fullmatch("[0-9a-f]{64}", pin), path, 0, 'a SHA-256 or nothing in "firstKey"')
     check(fields["bucketWidthMs"] > 0, path, 0, "a width of buckets")
     return fields
 
 
 def envelope(path, kind):
     """The document in an envelope, and the digest of the whole file."""
-    data = read(path)
+    return opened_envelope(path, kind, read(path))
+
+
+def opened_envelope(path, kind, data):
     end = data.find(b"\n", 0, 128)
     words = data[:end].decode("ascii", "replace").split(" ")
     check(end > 0 and len(words) == 5 and words[:2] == ["cinch", kind], path, 0, f"a {kind}")
@@ -183,7 +192,10 @@ def last_checkpoint(log_dir, log_id):
 
 
 def records(log_dir, log_id, checkpoint, width=1):
-    """The chain of records above the checkpoint, checked link by link; their ends and buckets are multiples of the width."""
+    """The chain of records, checked link by link; their ends and buckets are multiples of the width.
+
+    First the checkpoint's own record, if there is a checkpoint."""
+    chain = []
     root = os.path.join(log_dir, "horizon", "records")
     paths = {
         number: numbered(os.path.join(root, group), number)
@@ -198,6 +210,7 @@ def records(log_dir, log_id, checkpoint, width=1):
         record, digest = envelope(path, "record")
         check(digest == before[1], path, 0, "SHA-256 " + before[1])
         version = record["version"]
+        chain.append(record)
     for n in sorted(n for n in paths if n > number):
         record, digest = envelope(paths[n], "record")
         check(record["log"] == log_id and record["number"] == n, paths[n], 0, f"record {n} of {log_id}")
@@ -207,7 +220,8 @@ def records(log_dir, log_id, checkpoint, width=1):
         in_range(record, paths[n], width)
         version = record["version"]
         number, before = n, (record["to"], digest)
-        yield record
+        chain.append(record)
+    return chain
 
 
 def in_range(record, path, width):
@@ -527,15 +541,79 @@ class Witness:
         )
 
 
-def trusted_key(store, number):
-    """One that a record names, and that is never removed: without it messages would be left out."""
-    path = numbered(os.path.join(store, "keys"), number)
-    try:
-        text = read(path).decode("ascii", "replace").strip()
-    except FileNotFoundError:
-        raise Damaged(f"{path}: there is no key {number}, and a record names it") from None
-    check(re.fullmatch("[0-9a-fA-F]{64}", text), path, 0, "a public key in hexadecimal")
-    return bytes.fromhex(text)
+class Keys:
+    """The keys that count for a chain of records (rule F3). All of them must be there: without one messages would be left out."""
+
+    def __init__(self, store, settings, chain):
+        self.store = store
+        self.settings = settings
+        self.chain = chain
+        self.keys = []
+        self.load(chain[-1]["trustedKeys"])
+        self.check(chain[-1])
+
+    def check(self, record):
+        """That the keys are those which a record counted."""
+        count = record["trustedKeys"]
+        self.load(count)
+        if record["version"] > 1:
+            path = os.path.join(self.store, "keys") if count != 1 else self.path(1)
+            expected = f"{count} keys of SHA-256 {record['keys']}, as in record {record['number']}"
+            check(sha256(b"".join(self.keys[:count])) == record["keys"], path, 0, expected)
+
+    def first(self, count):
+        self.load(count)
+        return tuple(self.keys[:count])
+
+    def path(self, number):
+        return numbered(os.path.join(self.store, "keys"), number)
+
+    def load(self, count):
+        while len(self.keys) < count:
+            self.keys.append(self.key(len(self.keys) + 1))
+
+    def key(self, number):
+        """One that a record counts: the first, or one that an earlier one signed."""
+        path = self.path(number)
+        try:
+            data = read(path)
+        except FileNotFoundError:
+            raise Damaged(f"{path}: there is no key {number}, and a record names it") from None
+        if data[:6] != b"cinch ":
+            text = data.decode("ascii", "replace").strip()
+            check(re.fullmatch("[0-9a-fA-F]{64}", text), path, 0, "a public key in hexadecimal, or an envelope of one")
+            signed = number == 1 or self.settings["format"] == 1 and number <= self.unsigned()
+            check(signed, path, 0, "a key that an earlier one signed")
+            key = bytes.fromhex(text)
+        else:
+            key = self.signed(path, number, opened_envelope(path, "key", data)[0])
+        pin = self.settings.get("firstKey")
+        check(number > 1 or not pin or sha256(key) == pin, path, 0, f"the store's first key, of SHA-256 {pin}")
+        return key
+
+    def signed(self, path, number, fields):
+        hexadecimal = re.fullmatch("[0-9a-f]{64}", fields["publicKey"]) and re.fullmatch("[0-9a-f]{128}", fields["signature"])
+        check(hexadecimal, path, 0, "a key and a signature in hexadecimal")
+        same = fields["store"] == self.settings["store"] and fields["number"] == number
+        check(same, path, 0, f"key {number} of this store")
+        key, by = bytes.fromhex(fields["publicKey"]), fields["signedBy"]
+        if number == 1 and by == 0:
+            signer = key
+        else:
+            check(0 < by < number, path, 0, "the number of an earlier key")
+            signer = self.keys[by - 1]
+        statement = b"cinch trusted key 1\n" + bytes.fromhex(fields["store"]) + struct.pack("<q", number) + key
+        good = ed25519(signer, statement, bytes.fromhex(fields["signature"]))
+        check(good, path, 0, f"a signature of key {by or number}")
+        return key
+
+    def unsigned(self):
+        """How many keys count without a signature: as many as records of version 1 counted."""
+        first, last = self.chain[0], self.chain[-1]
+        if last["version"] == 1:
+            return sys.maxsize
+        old = [r["trustedKeys"] for r in self.chain if r["version"] == 1]
+        return old[-1] if old else 1 if first["number"] == 1 else first["trustedKeys"]
 
 
 P = 2**255 - 19
@@ -607,8 +685,9 @@ class Log:
         self.id = envelope(os.path.join(self.directory, "identity"), "log")[0]["log"]
         self.width = self.settings["bucketWidthMs"] * 1_000_000
         self.store = store
-        self.keys = []
+        self.keys = None
         self.known = {}
+        self.passed = self.ignored = 0
         allow_many_files()
 
     def messages(self):
@@ -633,12 +712,16 @@ class Log:
                     raise
 
     def all(self, checkpoint, after):
-        if checkpoint:
-            yield from self.retired(checkpoint, after)
-        chain = list(records(self.directory, self.id, checkpoint, self.width))
+        chain = records(self.directory, self.id, checkpoint, self.width)
         if last_checkpoint(self.directory, self.id) != checkpoint:
             raise Damaged("records were retired")  # those read may be a sleeper's; begin again
-        for record in chain:
+        if chain and self.settings["leases"] == "required":
+            self.keys = Keys(self.store, self.settings, chain)
+        if checkpoint:
+            yield from self.retired(checkpoint, after)
+        for record in chain[1:] if checkpoint else chain:
+            if self.keys:
+                self.keys.check(record)
             if after is None or record["to"] > after[0]:
                 for listed in record["buckets"]:
                     yield from self.bucket(record, listed)
@@ -689,8 +772,10 @@ class Log:
         """The message, if it exists."""
         leases = [self.witness(w) for w in under or []]
         if self.settings["leases"] == "required" and not self.permitted(keys, leases, timestamp):
+            self.ignored += 1
             print(f"{name}: the message with timestamp {timestamp} has no valid witness", file=sys.stderr)
         else:
+            self.passed += 1
             yield timestamp, name, position, payload, [w.name for w in leases if w]
 
     @staticmethod
@@ -707,14 +792,8 @@ class Log:
         return self.known[signed]
 
     def permitted(self, count, leases, timestamp):
-        keys = self.trusted(count)
+        keys = self.keys.first(count)
         return bool(leases) and all(w and self.permits(w, keys, timestamp) for w in leases)
-
-    def trusted(self, count):
-        """The first keys, as many as a record names."""
-        while len(self.keys) < count:
-            self.keys.append(trusted_key(self.store, len(self.keys) + 1))
-        return tuple(self.keys[:count])
 
     def permits(self, witness, keys, timestamp):
         if (witness, keys) not in self.known:
@@ -733,7 +812,8 @@ def main(arguments):
         return 1
     out = sys.stdout.buffer
     try:
-        for timestamp, name, position, payload, leases in Log(*places).messages():
+        log = Log(*places)
+        for timestamp, name, position, payload, leases in log.messages():
             if as_json:
                 line = {
                     "timestamp": timestamp,
@@ -746,6 +826,9 @@ def main(arguments):
             else:
                 out.write(f"{timestamp} {name} {position} ".encode() + payload + b"\n")
         out.flush()
+        if log.ignored and not log.passed:
+            print(f"no message passed: all {log.ignored} have no valid witness", file=sys.stderr)
+            return 1
     except BrokenPipeError:
         abandon(out)
         return 0  # the reader has had enough

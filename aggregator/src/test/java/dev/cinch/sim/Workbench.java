@@ -4,7 +4,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -30,7 +29,9 @@ import java.util.Set;
  */
 final class Workbench implements AutoCloseable {
   final Lanes lanes = new Lanes();
-  final WitnessSigner signer = new WitnessSigner(SigningKey.ofSeed(new byte[32]));
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
+
+  final WitnessSigner signer = new WitnessSigner(KEY);
   private final Map<ImageKey, ServerTree> images = new HashMap<>();
 
   private record ImageKey(StoreSettings settings, int logs) {}
@@ -58,8 +59,8 @@ final class Workbench implements AutoCloseable {
               (nanos, what) -> {});
       var environment =
           new Store.Environment(fs, new MachineName("first"), new Still(now), new Rng(9));
-      Store store = Store.init(World.ROOT, key.settings(), environment);
-      long unused = TrustedKeyFiles.add(store.context(), signer.publicKey());
+      // With the key, as is recommended: without, a session looks once which key a log has noted.
+      Store store = Store.init(World.ROOT, key.settings(), environment, KEY);
       for (int i = 0; i < key.logs(); i++) {
         var made = store.createLog(log(i));
         if (!made.name().equals(log(i))) {

@@ -13,6 +13,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.store.FirstKey;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
@@ -21,6 +22,7 @@ import dev.cinch.bag.write.LocalShare;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
@@ -105,6 +107,17 @@ public final class Store {
   @CanIgnoreReturnValue
   public static Store init(Path root, StoreSettings settings, Environment environment)
       throws IOException {
+    return init(root, settings, environment, null);
+  }
+
+  /**
+   * As {@link #init(Path, StoreSettings, Environment)}, with the first trusted key: {@code
+   * store.json} pins it by digest, so that no other is ever taken for it (rule F3).
+   */
+  @CanIgnoreReturnValue
+  public static Store init(
+      Path root, StoreSettings settings, Environment environment, @Nullable SigningKey first)
+      throws IOException {
     List<String> problems = settings.problems();
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException(String.join("; ", problems));
@@ -130,6 +143,8 @@ public final class Store {
     }
     // What stands in there is forced by whoever makes it, and these names by nobody else. Before
     // the settings: where those are, nobody makes the rest again.
+    FirstKey key =
+        FirstKey.publish(layout.keys(), fresh, first, settings.fileMode(), environment.random());
     fs.forceDirectory(layout.service());
     fs.forceDirectory(root);
     Path above = root.toAbsolutePath().getParent();
@@ -143,10 +158,12 @@ public final class Store {
       }
     }
     long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
-    var mine = new StoreIdentity(Id.random(environment.random()), now, settings);
+    Id id = key.store().orElseGet(() -> Id.random(environment.random()));
+    var mine = new StoreIdentity(StoreIdentity.FORMAT, id, now, settings, key.pin());
     fresh.publish(layout.settings(), mine.encode(), settings.fileMode()); // last: now it is a store
     Store store = open(root, environment);
-    if (!store.context.identity().id().equals(mine.id())) {
+    if (!store.context.identity().equals(mine)) {
+      key.withdraw(layout.keys(), fresh, store.context.identity().id());
       throw new StoreExistsException(root + " was made a store by somebody else just now");
     }
     return store;

@@ -28,11 +28,11 @@ import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
@@ -562,10 +562,11 @@ class FsRulesTest {
     assertEquals(1, TrustedKeyFiles.add(alice().context().store(), key()));
     var corrupt = new CorruptCacheFs(rig.disk.view(Rig.BOB), p -> p.endsWith("keys/0000000001"), 0);
     assertEquals(
-        TrustedKeys.of(key()), TrustedKeyFiles.all(rig.open(corrupt).context().store(), 1));
+        TrustedKeys.of(key().publicKey()),
+        CountingKeys.ofStore(rig.open(corrupt).context().store()).now());
   }
 
-  private static PublicKey key() {
-    return SigningKey.ofSeed(new byte[32]).publicKey();
+  private static SigningKey key() {
+    return SigningKey.ofSeed(new byte[32]);
   }
 }

@@ -34,7 +34,6 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -203,7 +202,7 @@ class HorizonRulesTest {
     slow.beforeFirst( // it has counted the keys
         op -> op.kind() == Kind.LINK && op.path().toString().contains("records"),
         () -> {
-          PublicKey key = SigningKey.ofSeed(new byte[32]).publicKey();
+          SigningKey key = SigningKey.ofSeed(new byte[32]);
           assertEquals(1, TrustedKeyFiles.add(alice().context().store(), key));
           alice().horizon().advance(to - SECOND, OptionalLong.empty());
         });
@@ -488,7 +487,7 @@ class HorizonRulesTest {
     LogWriter writer = log.writer(Durability.SYNC);
     SigningKey one = SigningKey.ofSeed(new byte[32]);
     SigningKey two = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
-    assertEquals(1, TrustedKeyFiles.add(log.context().store(), one.publicKey()));
+    assertEquals(1, TrustedKeyFiles.add(log.context().store(), one));
     Receipt first = writer.append(stamp(required, one), new byte[] {1});
     assertInstanceOf(Receipt.Committed.class, first);
     required.time.advanceMs(10_000);
@@ -498,7 +497,7 @@ class HorizonRulesTest {
     slow.beforeFirst(
         op -> op.is(Kind.LIST, "buckets"),
         () -> {
-          assertEquals(2, TrustedKeyFiles.add(log.context().store(), two.publicKey()));
+          assertEquals(2, TrustedKeyFiles.add(log.context().store(), two.publicKey(), one));
           Receipt second = writer.append(stamp(required, two), new byte[] {2});
           assertInstanceOf(Receipt.Committed.class, second);
         });

@@ -58,7 +58,7 @@ class LeaseStampRulesTest {
     Rig rig = Rig.memory(19);
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
     Log log = rig.open(fs);
-    long unused = TrustedKeyFiles.add(log.context().store(), key.publicKey());
+    long unused = TrustedKeyFiles.add(log.context().store(), key);
     SignedWitness a = witness(rig, "a", 1);
     SignedWitness b = witness(rig, "b", 2);
     SignedWitness c = witness(rig, "c", 3);

@@ -240,7 +240,7 @@ class LocalShareRulesTest {
   void a5_witnessesAreNumberedOnFromThoseThatStandInTheFile() throws Exception {
     var key = SigningKey.ofSeed(new byte[32]);
     Log log = rig.open(alice);
-    long unused = TrustedKeyFiles.add(log.context().store(), key.publicKey());
+    long unused = TrustedKeyFiles.add(log.context().store(), key);
     var wrote = new ArrayList<List<SignedWitness>>();
     for (int i = 0; i < 4; i++) {
       SignedWitness w = witness(key, "name" + i % 3, i % 3);

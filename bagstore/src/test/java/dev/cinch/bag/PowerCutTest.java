@@ -13,13 +13,13 @@ import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.nio.file.Path;
@@ -91,13 +91,13 @@ class PowerCutTest {
     Rig rig = Rig.memory(5);
     var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
     StoreContext store = rig.open(rig.disk.view(Rig.BOB)).context().store();
-    PublicKey key = SigningKey.ofSeed(new byte[32]).publicKey();
+    SigningKey key = SigningKey.ofSeed(new byte[32]);
     stopped.arm(1, Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
     assertThrows(
         FaultyFs.Crash.class, () -> TrustedKeyFiles.add(rig.open(stopped).context().store(), key));
     assertEquals(1, TrustedKeyFiles.add(store, key));
     rig.disk.powerCut(() -> false);
-    assertEquals(TrustedKeys.of(key), TrustedKeyFiles.first(store, 1));
+    assertEquals(TrustedKeys.of(key.publicKey()), CountingKeys.ofStore(store).counted(1));
 
     var time = new TestTime();
     var disk = new MemoryFs(time);
@@ -127,13 +127,14 @@ class PowerCutTest {
       for (int k = 1; k <= 2; k++) {
         var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
         StoreContext store = rig.open(stopped).context().store();
-        PublicKey key = SigningKey.ofSeed(Arrays.copyOf(new byte[] {(byte) k}, 32)).publicKey();
+        SigningKey key = SigningKey.ofSeed(Arrays.copyOf(new byte[] {(byte) k}, 32));
+        SigningKey by = SigningKey.ofSeed(Arrays.copyOf(new byte[] {1}, 32));
         stopped.arm(1, Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
-        assertThrows(FaultyFs.Crash.class, () -> TrustedKeyFiles.add(store, key));
+        assertThrows(FaultyFs.Crash.class, () -> TrustedKeyFiles.add(store, key.publicKey(), by));
       }
       cut(rig, 50, seed);
       StoreContext store = rig.open(rig.disk.view(Rig.BOB)).context().store();
-      var unused = TrustedKeyFiles.all(store, 0); // fails if one of them is missed
+      var unused = CountingKeys.ofStore(store).strict().now(); // fails if one of them is missed
     }
   }
 
@@ -189,7 +190,7 @@ class PowerCutTest {
   }
 
   private static final Path STORE = Path.of("/store");
-  private static final PublicKey KEY = SigningKey.ofSeed(new byte[32]).publicKey();
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
 
   private static Store.Environment environment(StoreFs fs, TestTime time, long seed) {
     return new Store.Environment(fs, new MachineName("m" + seed), time, new Random(seed));
@@ -201,7 +202,7 @@ class PowerCutTest {
     Rig rig = Rig.memory(6);
     var stopped = new FaultyFs(rig.disk.view(Rig.ALICE));
     StoreContext store = rig.open(stopped).context().store();
-    PublicKey key = SigningKey.ofSeed(new byte[32]).publicKey();
+    SigningKey key = SigningKey.ofSeed(new byte[32]);
     stopped.arm(1, Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
     var slow = new FaultyFs(rig.disk.view(Rig.BOB));
     Log closer = rig.open(slow);
@@ -212,7 +213,9 @@ class PowerCutTest {
     rig.disk.powerCut(() -> false);
     int named = closer.horizon().chain().freshTip().orElseThrow().record().trustedKeys();
     assertEquals(1, named);
-    assertEquals(TrustedKeys.of(key), TrustedKeyFiles.first(closer.context().store(), named));
+    assertEquals(
+        TrustedKeys.of(key.publicKey()),
+        CountingKeys.ofStore(closer.context().store()).counted(named));
   }
 
   /** What a writer without SYNC made counts for nobody's durability. */

@@ -24,7 +24,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Print a log's settled messages in order: the same for everyone, and for ever.",
-      "With --live also those that are not settled yet."
+      "With --live also those that are not settled yet.",
+      "Exit code 1 if there are messages and all were left out because of their leases."
     },
     footer = {
       "",
@@ -105,7 +106,8 @@ final class CatCommand implements Callable<Integer> {
     var progress = new Progress(io);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      MessageSink sink = watched(progress, sink(out, target.context().bucketWidth()));
+      MessageSink sink =
+          ignored.watched(watched(progress, sink(out, target.context().bucketWidth())));
       if (live) {
         reader.live(start, end, sink, ignored);
       } else if (follow) {
@@ -115,8 +117,7 @@ final class CatCommand implements Callable<Integer> {
       }
     }
     progress.end();
-    ignored.end();
-    return ExitCode.GOOD;
+    return ignored.end();
   }
 
   /** Shows on a terminal how many there were, unless the messages themselves go to it. */

@@ -8,6 +8,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseRefusedException;
@@ -54,6 +55,7 @@ record Failure(int code, String line) {
         || t instanceof SessionRefusedException
         || t instanceof MessageRefusedException
         || t instanceof LeaseRefusedException
+        || t instanceof KeyRefusedException
         || t instanceof Refusal) {
       return ExitCode.REFUSED;
     }

@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.MessageSink;
 import java.nio.file.Path;
 
 /**
@@ -12,6 +13,7 @@ final class IgnoredMessages implements LogReader.Objection {
   private final Io io;
   private final String command;
   private long count;
+  private boolean passed;
 
   IgnoredMessages(Io io, String command) {
     this.io = io;
@@ -26,10 +28,30 @@ final class IgnoredMessages implements LogReader.Objection {
     }
   }
 
-  /** At the end. */
-  void end() {
+  /** A sink that is watched for whether any message passes. */
+  MessageSink watched(MessageSink sink) {
+    return message -> {
+      passed = true;
+      return sink.accept(message);
+    };
+  }
+
+  /**
+   * At the end.
+   *
+   * @return the exit code: not 0 if there were messages and none of them exists, since then the
+   *     lease server's key is most likely not the store's
+   */
+  int end() {
+    if (count > 0 && !passed) {
+      String all =
+          "no message passed: all %d were left out because of their leases; look at the store's keys with cinch verify";
+      Commands.say(io, command, all.formatted(count));
+      return ExitCode.DAMAGE;
+    }
     if (count > 1) {
       Commands.say(io, command, count + " messages ignored in all");
     }
+    return ExitCode.GOOD;
   }
 }

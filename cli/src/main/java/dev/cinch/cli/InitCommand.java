@@ -4,6 +4,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,7 +24,14 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = "Make a store in a new or empty directory. Its settings never change.",
-    footer = {"", "Example:", "  cinch init --bucket-width 5s --grace 10s /mnt/shared/store"})
+    footer = {
+      "",
+      "With --key the store pins the key: no other can ever pass for its first one. Each later key",
+      "needs the signature of an earlier one (cinch keygen --signed-by).",
+      "",
+      "Example:",
+      "  cinch init --key cinch.key --leases required --bucket-width 5s /mnt/shared/store"
+    })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class InitCommand implements Callable<Integer> {
   private final Io io;
@@ -139,6 +147,15 @@ final class InitCommand implements Callable<Integer> {
       defaultValue = "OPTIONAL")
   StoreSettings.Leases leases;
 
+  @Option(
+      names = "--key",
+      paramLabel = "FILE",
+      description = {
+        "Signing key of the lease service, made with mode 0600 if there is none. The store pins its",
+        "public part."
+      })
+  @Nullable Path key;
+
   InitCommand(Io io) {
     this.io = io;
   }
@@ -173,7 +190,8 @@ final class InitCommand implements Callable<Integer> {
       throw misuse(String.join("; ", settings.problems()));
     }
     MachineName name = machine != null ? machine : MachineNames.ofHost();
-    Store made = Store.init(root, settings, Store.Environment.of(name, SystemTime.INSTANCE));
+    SigningKey first = key == null ? null : KeygenCommand.load(key, io, "cinch init");
+    Store made = Store.init(root, settings, Store.Environment.of(name, SystemTime.INSTANCE), first);
     try (Output out = io.output()) {
       out.line("made store " + made.context().identity().id() + " in " + root);
     }

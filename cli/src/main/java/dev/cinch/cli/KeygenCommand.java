@@ -9,7 +9,10 @@ import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** Makes a signing key, and makes stores trust it. */
 @Command(
@@ -17,9 +20,16 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true,
     description = {
       "Print the public key of a lease service's signing key, making the key if there is none.",
-      "With a store, make the store trust it; trusted keys are never removed."
+      "With a store, make the store trust it; trusted keys are never removed.",
+      "A store that trusts a key already wants a later one signed by that, once: --signed-by.",
+      "Exit code 3 if the signature is missing, or by a key that the store does not trust."
     },
-    footer = {"", "Example:", "  cinch keygen --key cinch.key --store /mnt/shared/store"})
+    footer = {
+      "",
+      "Examples:",
+      "  cinch keygen --key cinch.key --store /mnt/shared/store",
+      "  cinch keygen --key new.key --signed-by cinch.key --store /mnt/shared/store"
+    })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class KeygenCommand implements Callable<Integer> {
   private final Io io;
@@ -37,12 +47,24 @@ final class KeygenCommand implements Callable<Integer> {
       description = "The store that is to trust it (or set CINCH_STORE).")
   @Nullable Path store;
 
+  @Option(
+      names = "--signed-by",
+      paramLabel = "FILE",
+      description = "A signing key that the store trusts, to vouch for the new one.")
+  @Nullable Path signedBy;
+
+  @Spec CommandSpec spec;
+
   KeygenCommand(Io io) {
     this.io = io;
   }
 
   @Override
   public Integer call() throws IOException {
+    if (signedBy != null && store == null) {
+      throw new ParameterException(spec.commandLine(), "--signed-by goes with --store");
+    }
+    SigningKey by = signedBy == null ? null : SigningKey.load(signedBy);
     Store opened =
         store == null
             ? null
@@ -52,7 +74,10 @@ final class KeygenCommand implements Callable<Integer> {
       out.line(signing.publicKey().toString());
     }
     if (opened != null) {
-      long unused = TrustedKeyFiles.add(opened.context(), signing.publicKey());
+      long unused =
+          by == null
+              ? TrustedKeyFiles.add(opened.context(), signing)
+              : TrustedKeyFiles.add(opened.context(), signing.publicKey(), by);
       // It may have been named by the environment, and this can't be undone.
       Commands.say(io, "cinch keygen", store + " trusts this key");
     }

@@ -46,7 +46,8 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--store",
       paramLabel = "DIR",
-      description = "A store that is to trust its key and to keep its number (or CINCH_STORE).")
+      description =
+          "A store that trusts its key, or has none yet, and keeps its number (or CINCH_STORE).")
   @Nullable Path store;
 
   @Option(
@@ -132,7 +133,7 @@ final class ServeCommand implements Callable<Integer> {
         LeaseServer server = server(service).start()) {
       // Only now what can't be undone: a server that can't listen must not stop the one before it.
       if (opened != null) {
-        long unused = TrustedKeyFiles.add(opened.context(), signing.publicKey());
+        long unused = TrustedKeyFiles.add(opened.context(), signing);
       }
       service.start(builder);
       var stopped = new CountDownLatch(1);

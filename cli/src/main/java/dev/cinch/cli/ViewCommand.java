@@ -120,7 +120,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       mixinStandardHelpOptions = true,
       description = {
         "Print a log's settled messages in order, from segments as far as these go and from buckets",
-        "after that: the same bytes as cinch cat."
+        "after that: the same bytes as cinch cat, and the same exit code."
       },
       footer = {"", "Example:", "  cinch view cat --log jobs --format json"})
   @SuppressWarnings("NullAway.Init")
@@ -159,11 +159,10 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
             .read(
                 from == null ? Long.MIN_VALUE : from.nanos(),
                 to == null ? Long.MAX_VALUE : to.nanos(),
-                format.sink(out),
+                ignored.watched(format.sink(out)),
                 ignored);
       }
-      ignored.end();
-      return ExitCode.GOOD;
+      return ignored.end();
     }
   }
 }

@@ -58,7 +58,7 @@ class RefusalsTest {
     Path store = Cinch.store(temp);
     Path settings = store.resolve("store.json");
     Files.writeString(
-        settings, Files.readString(settings).replaceFirst("\"format\" ?: ?1", "\"format\" : 2"));
+        settings, Files.readString(settings).replaceFirst("\"format\" ?: ?2", "\"format\" : 3"));
     for (String[] command :
         List.of(
             new String[] {"cat", "--log=jobs"},
@@ -76,7 +76,7 @@ class RefusalsTest {
             new String[] {"doctor"},
             new String[] {"keygen", "--key=" + temp.resolve("key")})) {
       Cinch.Ran ran = Cinch.on(store).run(command);
-      ran.failed(4, "store.json: made by a newer Cinch: store format 2, this one knows 1");
+      ran.failed(4, "store.json: made by a newer Cinch: store format 3, this one knows 2");
       assertEquals("", ran.out());
     }
     assertFalse(Files.exists(temp.resolve("key")));
@@ -88,10 +88,10 @@ class RefusalsTest {
     Path store = Cinch.store(temp);
     Path settings = store.resolve("store.json");
     Files.writeString(
-        settings, Files.readString(settings).replaceFirst("\"format\" ?: ?1", "\"format\" : 0"));
+        settings, Files.readString(settings).replaceFirst("\"format\" ?: ?2", "\"format\" : 0"));
     Cinch.on(store)
         .run("cat", "--log", "jobs")
-        .failed(1, "damaged at byte 0: expected store format 1, found 0");
+        .failed(1, "damaged at byte 0: expected store format 1 or 2, found 0");
   }
 
   @Test

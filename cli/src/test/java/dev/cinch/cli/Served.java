@@ -29,7 +29,7 @@ final class Served implements AutoCloseable {
     Store opened =
         Store.open(store, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
     SigningKey key = SigningKey.generate();
-    long unused = TrustedKeyFiles.add(opened.context(), key.publicKey());
+    long unused = TrustedKeyFiles.add(opened.context(), key);
     MemoryLeaseService service =
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(new StoreInstances(opened.context()))

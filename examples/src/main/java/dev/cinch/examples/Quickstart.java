@@ -90,7 +90,7 @@ public final class Quickstart {
             Store.Environment.of(new MachineName("head"), SystemTime.INSTANCE));
     Log log = store.createLog(new LogName(LOG));
     SigningKey key = SigningKey.generate();
-    long unused = TrustedKeyFiles.add(store.context(), key.publicKey());
+    long unused = TrustedKeyFiles.add(store.context(), key);
     var service =
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(new StoreInstances(store.context()))

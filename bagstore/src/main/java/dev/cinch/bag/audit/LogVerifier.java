@@ -45,6 +45,8 @@ final class LogVerifier {
   /** The chain so far: what the next record must follow, if that is known. */
   private ChainPlace place = ChainPlace.START;
 
+  private int keysBefore;
+  private boolean keysKnown;
   private boolean known = true;
   private long settled = Long.MIN_VALUE;
 
@@ -294,6 +296,17 @@ final class LogVerifier {
 
   /** The keys that apply to a record's range (rule F3). */
   private TrustedKeys trusted(HorizonRecord r, Path path) throws IOException {
+    if (r.version() == 1 || !keysKnown && r.number() > 1) {
+      keys.counted(r.trustedKeys());
+    } else {
+      Optional<Long> unsigned = keys.unsignedAmong(keysBefore, r.trustedKeys());
+      if (unsigned.isPresent()) {
+        String count = r.trustedKeys() + ", and nobody signed key " + unsigned.get();
+        bad(path, "a count of keys that grows by signed ones only", count);
+      }
+    }
+    keysKnown = true;
+    keysBefore = r.trustedKeys();
     TrustedKeys trusted = keys.first(r.trustedKeys());
     if (trusted.size() < r.trustedKeys()) {
       bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());

@@ -11,7 +11,9 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreSettings;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -20,6 +22,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Reads every byte of a store and checks it against everything else that says something about it.
@@ -87,6 +91,7 @@ public final class StoreVerifier {
     for (LogName name : logs) {
       log(name, new LogVerifier.Seen(last.getOrDefault(name, 0L), now));
     }
+    keys.end();
   }
 
   private void settings() throws IOException {
@@ -164,6 +169,7 @@ public final class StoreVerifier {
             Finding.damage(identity, 0, "the identity of log " + name, "that of log " + named));
       }
       new LogVerifier(log.context(), keys, tally, seen).verify();
+      passing(log);
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (dev.cinch.bag.NotAStoreException e) {
@@ -171,6 +177,40 @@ public final class StoreVerifier {
     } catch (IOException e) {
       tally.found(Finding.of(e, context.layout().log(name).root(), "a log"));
     }
+  }
+
+  /** A log of which no message passes is as good as lost, and says nothing by itself. */
+  private void passing(Log log) throws IOException {
+    if (store.settings().leases() != StoreSettings.Leases.REQUIRED) {
+      return;
+    }
+    var first = new AtomicReference<String>();
+    var faulty = new AtomicReference<String>();
+    var passed = new AtomicBoolean();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            m -> {
+              passed.set(true);
+              return false;
+            },
+            (m, file, why) -> {
+              first.compareAndSet(null, why);
+              if (!why.equals(LogReader.NAMES_NO_LEASE)) {
+                faulty.compareAndSet(null, why);
+              }
+            });
+    if (first.get() == null || passed.get()) {
+      return;
+    }
+    Path root = log.context().layout().root();
+    String expected = "a message that a valid lease permits";
+    String actual = "all left out, the first because ";
+    tally.found(
+        faulty.get() == null // whoever wrote them has no lease, and the keys may be right
+            ? Finding.note(root, 0, expected, actual + first.get())
+            : Finding.damage(root, 0, expected, actual + faulty.get()));
   }
 
   private void names(Path directory, Set<String> allowed) throws IOException {

@@ -185,9 +185,15 @@ public final class HorizonAdvance {
     }
     // After the buckets are closed: a key is trusted before anything is written under it, so that
     // what is in them needs no other.
-    KeyCount keys = KeyCount.now(log.store(), tip.map(Link::record));
+    KeyCount keys = LogKeys.of(log, tip).next();
     while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
       tip = Optional.of(linkNext(tip, intent, closed, keys, now));
+      HorizonRecord winner = tip.get().record();
+      if (!reaches(tip, to)
+          && !keys.equals(new KeyCount(winner.trustedKeys(), winner.keysDigest()))) {
+        // We were slow, and counted before a key was added that the winner names.
+        keys = LogKeys.of(log, tip).next();
+      }
     }
     return tip.orElseThrow();
   }
@@ -207,11 +213,6 @@ public final class HorizonAdvance {
       reach = mine.get(mine.size() - 1).start() + log.bucketWidth();
     }
     long number = tip.map(t -> t.record().number()).orElse(0L) + 1;
-    // Who was slow may have counted before a key was added that the winner names.
-    KeyCount applying =
-        tip.isPresent() && tip.get().record().trustedKeys() > keys.keys()
-            ? KeyCount.now(log.store(), tip.map(Link::record))
-            : keys;
     var record =
         new HorizonRecord(
             log.id(),
@@ -219,8 +220,8 @@ public final class HorizonAdvance {
             from,
             reach,
             tip.map(Link::digest).orElse(""),
-            applying.keys(),
-            applying.digest(),
+            keys.keys(),
+            keys.digest(),
             mine,
             log.store().machine() + "-" + intent.closer(),
             now);

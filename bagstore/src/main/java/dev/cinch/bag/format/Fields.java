@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  * another kind is damage.
  */
 public final class Fields {
-  private static final Pattern SHA_256 = Pattern.compile("[0-9a-f]{64}");
+  private static final Pattern HEX = Pattern.compile("[0-9a-f]*");
 
   private final JsonNode node;
   private final Path path;
@@ -86,9 +86,14 @@ public final class Fields {
 
   /** A digest, as 64 lower-case hexadecimal digits. */
   public String sha256(String name) throws DamagedException {
+    return hex(name, 64);
+  }
+
+  /** Lower-case hexadecimal digits. */
+  public String hex(String name, int digits) throws DamagedException {
     String value = text(name);
-    if (!SHA_256.matcher(value).matches()) {
-      throw wrong(name, "64 hexadecimal digits");
+    if (value.length() != digits || !HEX.matcher(value).matches()) {
+      throw wrong(name, digits + " hexadecimal digits");
     }
     return value;
   }

@@ -78,7 +78,7 @@ final class Delivery {
     lastPosition = m.position();
     String why = null;
     if (required) {
-      why = set == null ? "it names no lease" : set.objection(timestamp);
+      why = set == null ? LogReader.NAMES_NO_LEASE : set.objection(timestamp);
     }
     sinkFailed = true;
     boolean more = true;

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -13,6 +14,7 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -35,6 +37,7 @@ public final class EvidenceReader {
   private final LogReader reader;
   private final SegmentFeed locks;
   private final Sink sink;
+  private CountingKeys keys;
   private long covered = Long.MIN_VALUE; // everything before was read
   private long segment; // the last one that was read
   private long began;
@@ -62,6 +65,7 @@ public final class EvidenceReader {
     this.reader = new LogReader(log);
     this.locks = new SegmentFeed(log);
     this.sink = sink;
+    this.keys = CountingKeys.ofStore(log.store());
   }
 
   /** Reads everything that is settled when it begins. */
@@ -78,6 +82,7 @@ public final class EvidenceReader {
     }
     this.tip = tip.get();
     began = log.store().time().monotonicNanos(); // by then all was linked that is read
+    keys = LogKeys.of(log, tip);
     long next = segments() + 1;
     while (next <= this.tip.record().number()) {
       Optional<Link> link;
@@ -203,7 +208,7 @@ public final class EvidenceReader {
         unknown = false;
         if (h.to() > from) {
           covered = h.to();
-          messages(in.messages(from, Long.MAX_VALUE), 0);
+          messages(in.messages(from, Long.MAX_VALUE, keys), 0);
         }
       } catch (DamagedException e) {
         sink.damaged(e);
@@ -250,7 +255,7 @@ public final class EvidenceReader {
   private boolean bucket(HorizonRecord record, ClosedBucket listed) throws IOException {
     long done = 0;
     try {
-      var cursors = reader.open(locks.lock(listed, began).lock(), record.trustedKeys());
+      var cursors = reader.open(locks.lock(listed, began).lock(), record, keys);
       try {
         var merge = new Merge(cursors);
         for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
@@ -280,7 +285,7 @@ public final class EvidenceReader {
   /** Reads on in a segment where the bucket went under our hands: the order is the same. */
   private void retired(Bucket bucket, Checkpoint checkpoint, long done) throws IOException {
     try (SegmentReader in = new Segments(log).covering(bucket, checkpoint)) {
-      messages(in.messages(bucket.start(), bucket.end()), done);
+      messages(in.messages(bucket.start(), bucket.end(), keys), done);
     } catch (DamagedException e) {
       sink.damaged(e);
     }

@@ -2,12 +2,12 @@ package dev.cinch.bag.read;
 
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.read.BucketCursors.Found;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -46,7 +46,7 @@ final class LiveRead {
 
   private boolean beyond;
 
-  private int trustedKeys;
+  private Optional<Link> tip = Optional.empty();
 
   /** What the tree listed, of what was not looked at yet; and what was found in the next few. */
   private final Queue<Bucket> open = new ArrayDeque<>();
@@ -103,18 +103,18 @@ final class LiveRead {
 
   /** Looks at the chain, and delivers what is settled since the last look. */
   private void settle() throws IOException {
-    Optional<Link> tip = chain.permittedTip();
-    if (done || tip.isEmpty() || tip.get().record().to() <= settled) {
+    Optional<Link> found = chain.permittedTip();
+    if (done || found.isEmpty() || found.get().record().to() <= settled) {
       return;
     }
-    chain.durable(tip.get());
+    chain.durable(found.get());
     delivery.again(); // some of it may have been delivered before it was settled
-    done = !reader.readSettled(tip.get(), behind(settled), to, delivery);
-    settled = tip.get().record().to();
+    done = !reader.readSettled(found.get(), behind(settled), to, delivery);
+    settled = found.get().record().to();
     if (!beyond) { // else it was behind some of this already, and did not deliver it
       whole = settled;
     }
-    trustedKeys = tip.get().record().trustedKeys();
+    tip = found;
   }
 
   /** Where to go on: not before a time, nor before what was delivered last. */
@@ -144,7 +144,7 @@ final class LiveRead {
     if (!done && !found.isEmpty()) {
       beyond = true;
       // Listed after the files: a key is trusted before anything is written under it.
-      var keys = new WitnessVerifier(TrustedKeyFiles.forOpen(log.store(), trustedKeys));
+      var keys = new WitnessVerifier(LogKeys.of(log, tip).now());
       for (Found f : found) {
         if (!LogReader.emit(buckets.live(f, keys), delivery)) {
           done = true;

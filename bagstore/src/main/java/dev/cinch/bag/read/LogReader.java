@@ -5,14 +5,16 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -40,7 +42,7 @@ public final class LogReader {
   private final HorizonChain chain;
   private final BucketCursors buckets;
   private final Segments segments;
-  private volatile @Nullable Verifier lastVerifier;
+  private volatile @Nullable Judge judge;
 
   public LogReader(LogContext log) {
     this.log = log;
@@ -48,6 +50,9 @@ public final class LogReader {
     this.buckets = new BucketCursors(log);
     this.segments = new Segments(log);
   }
+
+  /** Why a message does not exist that was written without a lease. */
+  public static final String NAMES_NO_LEASE = "it names no lease";
 
   /** Told of every message that does not exist because no valid witness permits it (rule F3). */
   @FunctionalInterface
@@ -91,18 +96,18 @@ public final class LogReader {
     return tip.get().record().to();
   }
 
-  /** The first {@code count} keys never change, so that a verifier of them serves for ever. */
-  private WitnessVerifier verifier(int count) throws IOException {
-    Verifier known = lastVerifier;
-    if (known != null && known.count() == count) {
-      return known.verifier();
+  /** The keys that count for whoever goes by a record; a few that follow use one object. */
+  CountingKeys keys(Link tip) {
+    Judge known = judge;
+    if (known != null && known.tip().equals(tip)) {
+      return known.keys();
     }
-    var verifier = new WitnessVerifier(TrustedKeyFiles.forSettled(log.store(), count));
-    lastVerifier = new Verifier(count, verifier);
-    return verifier;
+    CountingKeys keys = LogKeys.of(log, Optional.of(tip));
+    judge = new Judge(tip, keys);
+    return keys;
   }
 
-  private record Verifier(int count, WitnessVerifier verifier) {}
+  private record Judge(Link tip, CountingKeys keys) {}
 
   /**
    * Reads from segments what lies behind a checkpoint, then from buckets; true if the sink wants
@@ -118,7 +123,7 @@ public final class LogReader {
       Optional<Checkpoint> checkpoint = chain.checkpoint();
       if (checkpoint.isPresent() && at < checkpoint.get().to()) {
         long retired = Math.min(end, checkpoint.get().to());
-        if (!segments.read(at, retired, checkpoint.get(), delivery)) {
+        if (!segments.read(at, retired, checkpoint.get(), keys(tip), delivery)) {
           return false;
         }
         at = retired;
@@ -146,7 +151,7 @@ public final class LogReader {
         if (!record.settles(at)) {
           throw noneSettles(at);
         }
-        if (!readRecord(record, delivery, at, end)) {
+        if (!readRecord(record, keys(tip), delivery, at, end)) {
           return false;
         }
         at = record.to();
@@ -201,7 +206,8 @@ public final class LogReader {
     return records;
   }
 
-  private boolean readRecord(HorizonRecord record, Delivery delivery, long from, long end)
+  private boolean readRecord(
+      HorizonRecord record, CountingKeys counting, Delivery delivery, long from, long end)
       throws IOException {
     WitnessVerifier keys = null;
     for (ClosedBucket b : record.buckets()) {
@@ -210,7 +216,7 @@ public final class LogReader {
         continue;
       }
       if (keys == null) {
-        keys = verifier(record.trustedKeys());
+        keys = verifier(record, counting);
       }
       boolean more;
       try {
@@ -221,7 +227,7 @@ public final class LogReader {
           throw e;
         }
         delivery.again(); // retired under our hands
-        more = segments.read(bucket.start(), bucket.end(), checkpoint.get(), delivery);
+        more = segments.read(bucket.start(), bucket.end(), checkpoint.get(), counting, delivery);
       }
       if (!more) {
         return false;
@@ -264,7 +270,17 @@ public final class LogReader {
   }
 
   /** Cursors over all that a lock covers. */
-  List<DataFileCursor> open(BucketLock lock, int trustedKeys) throws IOException {
-    return buckets.locked(lock, Standing.SETTLED, verifier(trustedKeys));
+  List<DataFileCursor> open(BucketLock lock, HorizonRecord record, CountingKeys keys)
+      throws IOException {
+    return buckets.locked(lock, Standing.SETTLED, verifier(record, keys));
+  }
+
+  /** Cursors for who judges no leases. */
+  List<DataFileCursor> open(BucketLock lock) throws IOException {
+    return buckets.locked(lock, Standing.SETTLED, new WitnessVerifier(TrustedKeys.NONE));
+  }
+
+  private WitnessVerifier verifier(HorizonRecord record, CountingKeys keys) throws IOException {
+    return new WitnessVerifier(keys.counted(record, log.layout().record(record.number())));
   }
 }

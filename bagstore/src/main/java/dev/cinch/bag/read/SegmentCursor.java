@@ -7,7 +7,8 @@ import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.layout.DataFileName;
-import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.bag.store.CountingKeys;
+import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class SegmentCursor extends Cursor {
   private final SegmentReader segment;
+  private final @Nullable CountingKeys counting;
   private final SegmentIndex index;
   private final long from;
   private final long to;
@@ -38,7 +40,12 @@ public final class SegmentCursor extends Cursor {
   private long blockOffset;
   private int file;
 
-  SegmentCursor(SegmentReader segment, long from, long to) throws IOException {
+  /**
+   * @param counting null for who judges no leases
+   */
+  SegmentCursor(SegmentReader segment, long from, long to, @Nullable CountingKeys counting)
+      throws IOException {
+    this.counting = counting;
     this.segment = segment;
     this.index = segment.index();
     this.from = from;
@@ -54,7 +61,7 @@ public final class SegmentCursor extends Cursor {
   private LeaseTable table(int count) throws IOException {
     WitnessVerifier verifier = keys;
     if (verifier == null || keyCount != count) {
-      verifier = new WitnessVerifier(TrustedKeyFiles.forSettled(segment.log().store(), count));
+      verifier = new WitnessVerifier(counting == null ? TrustedKeys.NONE : counting.counted(count));
       keys = verifier;
       keyCount = count;
     }

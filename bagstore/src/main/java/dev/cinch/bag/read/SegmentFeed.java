@@ -80,7 +80,7 @@ public final class SegmentFeed {
       throws IOException {
     out.bucket(SegmentBucket.of(closed.lock(), record));
     List<LockedFile> files = closed.lock().files();
-    List<DataFileCursor> cursors = reader.open(closed.lock(), record.trustedKeys());
+    List<DataFileCursor> cursors = reader.open(closed.lock());
     try {
       var places = new HashMap<DataFileName, Integer>();
       for (int i = 0; i < files.size(); i++) {

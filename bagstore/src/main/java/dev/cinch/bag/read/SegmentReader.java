@@ -10,6 +10,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.Closeable;
 import java.io.IOException;
@@ -350,7 +351,12 @@ public final class SegmentReader implements Closeable {
 
   /** The segment's messages with timestamps in {@code [from, to)}, in order, all that there are. */
   public SegmentCursor messages(long from, long to) throws IOException {
-    return new SegmentCursor(this, from, to);
+    return new SegmentCursor(this, from, to, null);
+  }
+
+  /** As {@link #messages(long, long)}, with leases judged by the keys that count. */
+  SegmentCursor messages(long from, long to, CountingKeys keys) throws IOException {
+    return new SegmentCursor(this, from, to, keys);
   }
 
   @Override

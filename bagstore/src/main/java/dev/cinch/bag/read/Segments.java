@@ -2,12 +2,14 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -161,11 +163,13 @@ public final class Segments {
    *
    * @return false if the sink wants no more
    */
-  boolean read(long from, long to, Checkpoint checkpoint, Delivery delivery) throws IOException {
-    return read(from, to, checkpoint.segment(), marks(checkpoint), delivery);
+  boolean read(long from, long to, Checkpoint checkpoint, CountingKeys keys, Delivery delivery)
+      throws IOException {
+    return read(from, to, checkpoint.segment(), marks(checkpoint), keys, delivery);
   }
 
-  private boolean read(long from, long to, long last, SegmentMarks marks, Delivery delivery)
+  private boolean read(
+      long from, long to, long last, SegmentMarks marks, CountingKeys keys, Delivery delivery)
       throws IOException {
     long at = from;
     long before = 0;
@@ -177,7 +181,7 @@ public final class Segments {
           throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());
         }
         before = h.number();
-        SegmentCursor m = segment.messages(at, to);
+        SegmentCursor m = segment.messages(at, to, keys);
         while (m.next()) {
           if (!delivery.accept(m, m.leaseSet(), segment.path())) {
             return false;
@@ -203,6 +207,7 @@ public final class Segments {
       long from, long to, long last, MessageSink sink, LogReader.Objection objection)
       throws IOException {
     var marks = new SegmentMarks(log, new HorizonChain(log).checkpoint());
-    return read(from, to, last, marks, new Delivery(log, from, to, sink, objection));
+    CountingKeys keys = LogKeys.of(log, new HorizonChain(log).permittedTip());
+    return read(from, to, last, marks, keys, new Delivery(log, from, to, sink, objection));
   }
 }

@@ -104,7 +104,7 @@ public final class Session implements AutoCloseable {
     this.writers = writers;
     this.ownsWriters = ownsWriters;
     this.time = store.context().time();
-    this.check = new WitnessCheck(store.context());
+    this.check = new WitnessCheck(store);
     this.keeper = shared != null ? shared : new LeaseKeeper(time);
     this.ownsKeeper = shared == null;
     this.fencing = new Fencing(service, time);

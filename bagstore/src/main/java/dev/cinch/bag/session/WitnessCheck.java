@@ -1,8 +1,8 @@
 package dev.cinch.bag.session;
 
+import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -18,11 +18,13 @@ import java.io.IOException;
  */
 final class WitnessCheck {
   private final StoreContext store;
+  private final SessionKeys keys;
   private long highestInstance;
   private int durable; // keys whose names were forced
 
-  WitnessCheck(StoreContext store) {
-    this.store = store;
+  WitnessCheck(Store store) {
+    this.store = store.context();
+    this.keys = new SessionKeys(store);
   }
 
   /**
@@ -30,13 +32,16 @@ final class WitnessCheck {
    * @throws SessionRefusedException if it may not
    */
   synchronized void check(Grant grant, long before) throws IOException {
-    TrustedKeys keys = TrustedKeyFiles.all(store, 0);
-    if (keys.size() > durable) {
+    TrustedKeys counting = keys.signed();
+    if (!store.identity().keysAreSigned() && !verifies(counting, grant)) {
+      counting = keys.everywhere();
+    }
+    if (counting.size() > durable) {
       // Whoever added the last one may have stopped before it did; what we write depends on it.
       store.fs().forceDirectory(store.layout().keys());
-      durable = keys.size();
+      durable = counting.size();
     }
-    var verifier = new WitnessVerifier(keys);
+    var verifier = new WitnessVerifier(counting);
     long after = store.fsClock().now();
     for (SignedWitness signed : grant.witnesses()) {
       Witness w = signed.witness();
@@ -46,7 +51,7 @@ final class WitnessCheck {
         }
       } catch (WitnessException e) {
         throw new SessionRefusedException(
-            "the lease server is not one that this store trusts: %s; serve with the store's key, or add the server's with keygen"
+            "the lease server is not one that this store trusts: %s; serve with the store's key, or add the server's with keygen and --signed-by"
                 .formatted(e.getMessage()),
             e);
       }
@@ -58,6 +63,18 @@ final class WitnessCheck {
       }
       highestInstance = w.instance();
       checkTime(w, before, after);
+    }
+  }
+
+  private static boolean verifies(TrustedKeys keys, Grant grant) {
+    var verifier = new WitnessVerifier(keys);
+    try {
+      for (SignedWitness signed : grant.witnesses()) {
+        Object unused = verifier.verify(signed.bytes());
+      }
+      return true;
+    } catch (WitnessException e) {
+      return false;
     }
   }
 

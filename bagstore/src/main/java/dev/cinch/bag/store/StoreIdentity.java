@@ -15,17 +15,27 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * The content of {@code store.json}.
  *
+ * @param format 1 or 2; new stores are of the latter
  * @param id drawn at random by {@code init}
  * @param created the filesystem's clock then
  * @param settings decided then
+ * @param firstKey SHA-256 of the first trusted key, in hexadecimal; empty if {@code init} was given
+ *     none, and in format 1, which has no such field
  */
-public record StoreIdentity(Id id, long created, StoreSettings settings) {
-  /** The version of the store's format that this code reads and writes. */
-  public static final int FORMAT = 1;
+public record StoreIdentity(
+    int format, Id id, long created, StoreSettings settings, String firstKey) {
+  /** The newest version of the store's format, which new stores are of. */
+  public static final int FORMAT = 2;
+
+  /** In which later keys need no signature, and none is pinned. */
+  private static final int WITHOUT_PIN = 1;
+
+  private static final Pattern PIN = Pattern.compile("|[0-9a-f]{64}");
 
   private static final ObjectMapper JSON =
       JsonMapper.builder()
@@ -35,11 +45,16 @@ public record StoreIdentity(Id id, long created, StoreSettings settings) {
           .build();
   private static final String DIGEST = "sha256";
 
+  /** Whether a key after the first counts only if an earlier one signed it (rule F3). */
+  public boolean keysAreSigned() {
+    return format > WITHOUT_PIN;
+  }
+
   /** The file's bytes: a JSON object whose last field is the digest of the others. */
   public byte[] encode() {
     StoreSettings s = settings;
     ObjectNode node = JSON.createObjectNode();
-    node.put("format", FORMAT).put("store", id.toString()).put("created", created);
+    node.put("format", format).put("store", id.toString()).put("created", created);
     node.put("bucketWidthMs", s.bucketWidthMs()).put("graceMs", s.graceMs());
     node.put("clockAheadMs", s.clockAheadMs()).put("clockBehindMs", s.clockBehindMs());
     node.put("timestampDistanceMs", s.timestampDistanceMs()).put("slowAppendMs", s.slowAppendMs());
@@ -50,6 +65,9 @@ public record StoreIdentity(Id id, long created, StoreSettings settings) {
     node.put("messageLimit", s.messageLimit());
     node.put("confirm", s.confirm().name().toLowerCase(java.util.Locale.ROOT));
     node.put("leases", s.leases().name().toLowerCase(java.util.Locale.ROOT));
+    if (format > WITHOUT_PIN) {
+      node.put("firstKey", firstKey);
+    }
     node.put(DIGEST, digest(node));
     try {
       return (JSON.writeValueAsString(node) + "\n").getBytes(StandardCharsets.UTF_8);
@@ -91,8 +109,8 @@ public record StoreIdentity(Id id, long created, StoreSettings settings) {
     if (format > FORMAT) { // before anything else: the rest may mean something else there
       throw new NewerFormatException(path, format);
     }
-    if (format != FORMAT) {
-      throw new DamagedException(path, 0, "store format " + FORMAT, "" + format);
+    if (format < WITHOUT_PIN) {
+      throw new DamagedException(path, 0, "store format 1 or " + FORMAT, "" + format);
     }
     String digest = digest(object);
     if (!digest.equals(in.text(DIGEST))) {
@@ -118,7 +136,12 @@ public record StoreIdentity(Id id, long created, StoreSettings settings) {
       if (!settings.problems().isEmpty()) {
         throw new DamagedException(path, 0, "settings that work", settings.problems().get(0));
       }
-      return new StoreIdentity(Id.parse(in.text("store")), in.longNumber("created"), settings);
+      String firstKey = format > WITHOUT_PIN ? in.text("firstKey") : "";
+      if (!PIN.matcher(firstKey).matches()) {
+        throw new DamagedException(path, 0, "a SHA-256 or nothing in \"firstKey\"", firstKey);
+      }
+      return new StoreIdentity(
+          format, Id.parse(in.text("store")), in.longNumber("created"), settings, firstKey);
     } catch (IllegalArgumentException e) {
       throw new DamagedException(path, 0, "a known setting", String.valueOf(e.getMessage()));
     }

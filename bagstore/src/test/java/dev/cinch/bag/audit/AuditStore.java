@@ -67,6 +67,13 @@ public final class AuditStore {
   }
 
   public AuditStore(Path root, StoreSettings.Leases leases) throws IOException {
+    this(root, leases, false);
+  }
+
+  /**
+   * @param pinned whether {@code init} knows the key
+   */
+  public AuditStore(Path root, StoreSettings.Leases leases, boolean pinned) throws IOException {
     this.environment =
         new Store.Environment(
             new ClockedFs(new PosixFs(null, null), clock),
@@ -90,8 +97,8 @@ public final class AuditStore {
             d.messageLimit(),
             d.confirm(),
             leases);
-    store = Store.init(root, settings, environment);
-    long unused = TrustedKeyFiles.add(store.context(), key.publicKey());
+    store = Store.init(root, settings, environment, pinned ? key : null);
+    long unused = TrustedKeyFiles.add(store.context(), key);
   }
 
   /** Signs with the key that the store trusts. */

@@ -15,6 +15,7 @@ import dev.cinch.bag.audit.Violation.Rule;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
@@ -22,6 +23,7 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Ending;
@@ -29,6 +31,8 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -41,13 +45,14 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The store in {@code docs/vectors} is read as its expected messages say, and every small file in
- * it is written again with the same bytes. {@code -Dcinch.vectors=DIRECTORY} makes a new one.
+ * The stores in {@code docs/vectors} are read as their expected messages say, and every small file
+ * in them is written again with the same bytes. {@code -Dcinch.vectors=DIRECTORY} makes a new one.
  */
 class VectorsTest {
   private static final Path VECTORS = Path.of("..", "docs", "vectors");
@@ -57,10 +62,9 @@ class VectorsTest {
   private Path root = VECTORS;
 
   /** Git keeps no empty directories and no modes, and a reader may leave traces: work on a copy. */
-  @BeforeEach
-  void copy() throws IOException {
-    Path from = VECTORS.resolve("store");
-    root = temp.resolve("store");
+  private void copy(String store) throws IOException {
+    Path from = VECTORS.resolve(store);
+    root = temp.resolve(store);
     try (Stream<Path> all = Files.walk(from)) {
       for (Path f : all.toList()) {
         Files.copy(f, root.resolve(from.relativize(f)));
@@ -103,15 +107,20 @@ class VectorsTest {
     return lines;
   }
 
-  @Test
-  void storeIsReadAsExpected() throws Exception {
-    List<String> expected = Files.readAllLines(VECTORS.resolve("expected.jsonl"));
+  @ParameterizedTest
+  @ValueSource(strings = {"store", "store2"})
+  void storeIsReadAsExpected(String store) throws Exception {
+    copy(store);
+    List<String> expected =
+        Files.readAllLines(VECTORS.resolve(store.replace("store", "expected") + ".jsonl"));
     assertEquals(expected, messages(open().log(new LogName("jobs"))));
     assertEquals(6, expected.size());
   }
 
-  @Test
-  void verifyFindsTheLostTailAndTheBytesTooMany() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"store", "store2"})
+  void verifyFindsTheLostTailAndTheBytesTooMany(String store) throws Exception {
+    copy(store);
     var found = new ArrayList<Finding>();
     VerifySummary summary =
         StoreVerifier.verify(
@@ -124,16 +133,20 @@ class VectorsTest {
     assertEquals(2, summary.buckets());
   }
 
-  @Test
-  void auditReportsTheMessageWithoutLease() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"store", "store2"})
+  void auditReportsTheMessageWithoutLease(String store) throws Exception {
+    copy(store);
     AuditReport report = LeaseAuditor.audit(open());
     assertEquals(1, report.violationCount(), report::toString);
     assertEquals(Rule.WITNESS, report.violations().get(0).rule());
     assertEquals(1, report.handovers());
   }
 
-  @Test
-  void smallFilesAndHeadersAreWrittenAgainWithTheSameBytes() throws Exception {
+  @ParameterizedTest
+  @ValueSource(strings = {"store", "store2"})
+  void smallFilesAndHeadersAreWrittenAgainWithTheSameBytes(String store) throws Exception {
+    copy(store);
     int compared = 0;
     try (Stream<Path> all = Files.walk(root)) {
       for (Path f : all.filter(Files::isRegularFile).toList()) {
@@ -148,6 +161,9 @@ class VectorsTest {
         } else if (f.toString().contains("records") && SealName.parse(name).isEmpty()) {
           assertArrayEquals(bytes, HorizonRecord.decode(bytes, f).encode());
           compared++;
+        } else if (f.toString().contains("keys")) {
+          assertArrayEquals(bytes, KeyFile.decode(bytes, f).encode());
+          compared++;
         } else if (name.endsWith(".log")) {
           ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
           FileHeader header = FileHeader.decode(in).orElseThrow();
@@ -156,7 +172,8 @@ class VectorsTest {
         }
       }
     }
-    assertEquals(1 + 2 + 2 + 5, compared);
+    int keys = store.equals("store") ? 1 : 2;
+    assertEquals(1 + keys + 2 + 2 + 5, compared);
   }
 
   /** Not a check: makes the store anew where somebody asks for it. */
@@ -165,7 +182,10 @@ class VectorsTest {
     String where = System.getProperty("cinch.vectors");
     assumeTrue(where != null, "nobody asked for new vectors");
     Path to = Path.of(where + "");
-    var s = new AuditStore(to.resolve("store"), Leases.REQUIRED);
+    var s = new AuditStore(to.resolve("store2"), Leases.REQUIRED, true);
+    SigningKey later = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
+    assertEquals(2, TrustedKeyFiles.add(s.store.context(), later.publicKey(), s.key));
+    var second = new WitnessSigner(later);
     Log log = s.store.createLog(new LogName("jobs"));
     LogWriter w1 = s.writer(log);
     LogWriter w2 = s.writer(log);
@@ -187,7 +207,7 @@ class VectorsTest {
             s.clock.wallNanos() + 60 * SECOND);
     append(w1, stamp(s.sign(b)), "four, in two steps: " + "4".repeat(20_000));
     append(w1, stamp(s.sign(b)), "five");
-    last = append(w2, stamp(s.sign(b)), "six");
+    last = append(w2, stamp(second.sign(b)), "six");
     s.settle(log, last);
     append(w1, stamp(s.sign(b)), "not settled");
     List<Path> files;
@@ -202,6 +222,6 @@ class VectorsTest {
     Files.write(files.get(longFirst ? 3 : 2), new byte[5], StandardOpenOption.APPEND);
     byte[] all = Files.readAllBytes(longer);
     Files.write(longer, Arrays.copyOf(all, all.length - 10));
-    Files.write(to.resolve("expected.jsonl"), messages(log));
+    Files.write(to.resolve("expected2.jsonl"), messages(log));
   }
 }

@@ -46,7 +46,7 @@ abstract class SessionRig {
     rig = Rig.memory(7);
     key = SigningKey.ofSeed(new byte[32]);
     Store store = store(rig.disk.view(Rig.ALICE), rig.time, "head");
-    assertEquals(1, TrustedKeyFiles.add(store.context(), key.publicKey()));
+    assertEquals(1, TrustedKeyFiles.add(store.context(), key));
     service = serve(key, rig.time, store);
   }
 

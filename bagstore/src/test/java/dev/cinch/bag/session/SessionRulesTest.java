@@ -12,6 +12,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
@@ -501,12 +502,12 @@ class SessionRulesTest extends SessionRig {
     Store adder = store(stopped, rig.time, "adder");
     stopped.arm(1, FaultyFs.Fault.CRASH_AFTER, op -> op.kind() == FaultyFs.Kind.LINK);
     assertThrows(
-        FaultyFs.Crash.class, () -> TrustedKeyFiles.add(adder.context(), other.publicKey()));
+        FaultyFs.Crash.class, () -> TrustedKeyFiles.add(adder.context(), other.publicKey(), key));
     try (Session session = Session.open(a, outside, "a")) {
       session.acquire(NAMES, LEASE);
       committed(session.append(a.log(Rig.JOBS), bytes("kept")));
     }
     rig.disk.powerCut();
-    assertEquals(2, TrustedKeyFiles.all(a.context(), 0).size());
+    assertEquals(2, CountingKeys.ofStore(a.context()).now().size());
   }
 }

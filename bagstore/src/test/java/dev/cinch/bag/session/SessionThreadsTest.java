@@ -230,7 +230,7 @@ class SessionThreadsTest extends SessionRig {
             StoreSettings.DEFAULT,
             new Store.Environment(
                 rig.disk.view(Rig.ALICE), new MachineName("other"), rig.time, new Random(77)));
-    assertEquals(1, TrustedKeyFiles.add(other.context(), key.publicKey()));
+    assertEquals(1, TrustedKeyFiles.add(other.context(), key));
     Log unused = other.createLog(Rig.JOBS);
     long expiry = acquire("a").expiry();
     rig.time.advanceNanos(LEASE.toNanos() + 1);

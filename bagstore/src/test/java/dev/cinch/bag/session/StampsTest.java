@@ -3,6 +3,7 @@ package dev.cinch.bag.session;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Grant;
@@ -28,9 +29,10 @@ class StampsTest extends SessionRig {
 
   @Test
   void aLeaseThatIsGivenBackMeanwhileIsNoError() throws Exception {
-    StoreContext store = store(rig.disk.view(Rig.ALICE), rig.time, "a").context();
+    Store opened = store(rig.disk.view(Rig.ALICE), rig.time, "a");
+    StoreContext store = opened.context();
     var holdings = new Shrinking();
-    var stamps = new Stamps(store, new WitnessCheck(store), holdings);
+    var stamps = new Stamps(store, new WitnessCheck(opened), holdings);
     Grant grant = acquire("a");
     var holding = new Holding(new Timestamps(rig.time), grant.witnesses());
     holding.holds(

@@ -98,7 +98,8 @@ final class StoreFilesFuzzTest {
     int n = data.length + 1;
     long extra = 1 << 20;
     Optional<TrustedKeys> keys =
-        Hostile.parse(n, extra, () -> TrustedKeyFiles.all(store, 0), DamagedException.class);
+        Hostile.parse(
+            n, extra, () -> CountingKeys.ofStore(store).strict().now(), DamagedException.class);
     assertTrue(keys.isEmpty() || keys.get().size() <= made.size());
     var instances = new StoreInstances(store);
     long number = Hostile.parse(n, extra, instances::takeNumber, IOException.class).orElse(0L);

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -16,20 +18,22 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The keys that a record names are all found, or it is told that they are not. */
 class TrustedKeyFilesTest {
-  private static final PublicKey ONE = key(1);
-  private static final PublicKey TWO = key(2);
+  private static final SigningKey FIRST = key(1);
+  private static final PublicKey ONE = FIRST.publicKey();
+  private static final PublicKey TWO = key(2).publicKey();
 
   private Rig rig;
   private StoreFs disk;
   private Path directory;
 
-  private static PublicKey key(int seed) {
-    return SigningKey.ofSeed(Arrays.copyOf(new byte[] {(byte) seed}, 32)).publicKey();
+  private static SigningKey key(int seed) {
+    return SigningKey.ofSeed(Arrays.copyOf(new byte[] {(byte) seed}, 32));
   }
 
   @BeforeEach
@@ -37,7 +41,7 @@ class TrustedKeyFilesTest {
     rig = Rig.memory(3);
     disk = rig.disk.view(Rig.ALICE);
     directory = store(disk).layout().keys();
-    assertEquals(1, TrustedKeyFiles.add(store(disk), ONE));
+    assertEquals(1, TrustedKeyFiles.add(store(disk), FIRST));
   }
 
   private StoreContext store(StoreFs fs) throws IOException {
@@ -45,7 +49,29 @@ class TrustedKeyFilesTest {
   }
 
   private void addSecond() throws IOException {
-    assertEquals(2, TrustedKeyFiles.add(store(disk), TWO));
+    assertEquals(2, TrustedKeyFiles.add(store(disk), TWO, FIRST));
+  }
+
+  private static TrustedKeys first(StoreContext store, int count) throws IOException {
+    return CountingKeys.ofStore(store).strict().counted(count);
+  }
+
+  private static TrustedKeys settled(StoreContext store, int count) throws IOException {
+    return CountingKeys.ofStore(store).counted(count);
+  }
+
+  private static TrustedKeys now(StoreContext store, int least) throws IOException {
+    return counting(store, least).strict().now();
+  }
+
+  private static TrustedKeys open(StoreContext store, int least) throws IOException {
+    return counting(store, least).now();
+  }
+
+  /** For who goes by a record that counts so many. */
+  private static CountingKeys counting(StoreContext store, int least) {
+    var record = new HorizonRecord(new Id(1, 2), 1, 0, 1, "", least, "", List.of(), "", 0);
+    return new CountingKeys(store, Optional.of(record), () -> 0);
   }
 
   @Test
@@ -54,17 +80,17 @@ class TrustedKeyFilesTest {
     StoreContext store = store(stale);
     assertEquals(List.of("0000000001"), stale.list(directory));
     addSecond();
-    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.first(store, 2));
-    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.all(store, 0));
+    assertEquals(TrustedKeys.of(ONE, TWO), first(store, 2));
+    assertEquals(TrustedKeys.of(ONE, TWO), now(store, 0));
   }
 
   @Test
   void f3_whoMayOnlyReadFindsTheKeysThatARecordNames() throws Exception {
     addSecond();
     var old = new OldListingFs(rig.disk.view(Rig.BOB), directory, List.of("0000000001"));
-    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.first(store(old), 2));
-    assertEquals(TrustedKeys.of(ONE), TrustedKeyFiles.all(store(old), 0), "as far as it knows");
-    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.all(store(old), 2));
+    assertEquals(TrustedKeys.of(ONE, TWO), first(store(old), 2));
+    assertEquals(TrustedKeys.of(ONE), now(store(old), 0), "as far as it knows");
+    assertEquals(TrustedKeys.of(ONE, TWO), now(store(old), 2));
   }
 
   @Test
@@ -75,7 +101,7 @@ class TrustedKeyFilesTest {
     assertEquals(List.of("0000000001"), stale.list(directory));
     addSecond();
     negative.forget(directory.resolve("0000000002"));
-    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.first(store, 2));
+    assertEquals(TrustedKeys.of(ONE, TWO), first(store, 2));
   }
 
   @Test
@@ -83,23 +109,23 @@ class TrustedKeyFilesTest {
     addSecond();
     disk.unlink(directory.resolve("0000000001"));
     StoreContext store = store(disk);
-    for (long count : new long[] {1, 2}) {
-      var e = assertThrows(DamagedException.class, () -> TrustedKeyFiles.first(store, count));
+    for (int count : new int[] {1, 2}) {
+      var e = assertThrows(DamagedException.class, () -> first(store, count));
       assertEquals(directory, e.path());
       assertEquals(count + " trusted keys", e.expected());
       assertEquals("no 0000000001", e.actual());
     }
-    assertThrows(DamagedException.class, () -> TrustedKeyFiles.all(store, 0));
-    assertEquals(TrustedKeys.NONE, TrustedKeyFiles.first(store, 0));
+    assertThrows(DamagedException.class, () -> now(store, 0));
+    assertEquals(TrustedKeys.NONE, first(store, 0));
   }
 
   @Test
   void aLostKeyStopsNobodyWhereNoMessageDependsOnLeases() throws Exception {
     addSecond();
-    assertEquals(TrustedKeys.of(ONE, TWO), TrustedKeyFiles.forOpen(store(disk), 1));
+    assertEquals(TrustedKeys.of(ONE, TWO), open(store(disk), 1));
     disk.unlink(directory.resolve("0000000002"));
-    assertEquals(TrustedKeys.of(ONE), TrustedKeyFiles.forSettled(store(disk), 2));
-    assertEquals(TrustedKeys.of(ONE), TrustedKeyFiles.forOpen(store(disk), 2));
+    assertEquals(TrustedKeys.of(ONE), settled(store(disk), 2));
+    assertEquals(TrustedKeys.of(ONE), open(store(disk), 2));
     StoreSettings d = StoreSettings.DEFAULT;
     rig =
         Rig.memory(
@@ -120,8 +146,8 @@ class TrustedKeyFilesTest {
                 d.confirm(),
                 StoreSettings.Leases.REQUIRED));
     disk = rig.disk.view(Rig.ALICE);
-    assertEquals(1, TrustedKeyFiles.add(store(disk), ONE));
-    assertThrows(DamagedException.class, () -> TrustedKeyFiles.forSettled(store(disk), 2));
-    assertThrows(DamagedException.class, () -> TrustedKeyFiles.forOpen(store(disk), 2));
+    assertEquals(1, TrustedKeyFiles.add(store(disk), FIRST));
+    assertThrows(DamagedException.class, () -> settled(store(disk), 2));
+    assertThrows(DamagedException.class, () -> open(store(disk), 2));
   }
 }

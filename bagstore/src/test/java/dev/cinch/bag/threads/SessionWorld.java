@@ -97,7 +97,7 @@ final class SessionWorld extends World {
   SessionWorld(long seed) throws IOException {
     super(seed, settings(seed));
     starts = new Random(seed);
-    assertEquals(1, TrustedKeyFiles.add(elsewhere.context(), KEY.publicKey()));
+    assertEquals(1, TrustedKeyFiles.add(elsewhere.context(), KEY));
     service =
         MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time)
             .registry(new StoreInstances(elsewhere.context()))

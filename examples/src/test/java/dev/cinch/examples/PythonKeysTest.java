@@ -1,0 +1,138 @@
+package dev.cinch.examples;
+
+import static java.util.Objects.requireNonNull;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.audit.KeyForgeries;
+import dev.cinch.bag.audit.OldStore;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.KeyFile;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code reader.py} judges keys as the Java readers do (rule F3). */
+@SuppressWarnings("NullAway.Init") // each test fills its own store
+class PythonKeysTest {
+  @TempDir Path temp;
+
+  private AuditStore s;
+  private Log log;
+  private Path root;
+  private int stores;
+  private int leases;
+
+  @BeforeEach
+  void needPython() throws Exception {
+    Python.Run unused = Python.read(temp, fillEmpty(), "jobs");
+  }
+
+  private Path fillEmpty() throws Exception {
+    root = temp.resolve("store" + stores++);
+    s = new AuditStore(root, Leases.REQUIRED, stores % 2 == 0);
+    log = s.store.createLog(new LogName("jobs"));
+    return root;
+  }
+
+  private KeyForgeries fill() throws Exception {
+    Path unused = fillEmpty();
+    append(s.key);
+    append(s.key);
+    var id = s.store.context().identity().id();
+    return new KeyForgeries(root, log.context().layout().root(), id, s.key);
+  }
+
+  private void append(SigningKey key) throws Exception {
+    var lease = s.first("unit" + leases++, s.clock.wallNanos() + 900 * AuditStore.SECOND);
+    LeaseStamp under = AuditStore.stamp(new WitnessSigner(key).sign(lease));
+    try (LogWriter writer = s.writer(log)) {
+      s.settle(log, AuditStore.append(writer, under, "message"));
+    }
+  }
+
+  private void reads(int messages) throws Exception {
+    Python.Run run = Python.read(temp, root, "jobs");
+    assertEquals(0, run.exit(), run.err());
+    assertEquals(messages, run.out().size());
+  }
+
+  private void tells(String what) throws Exception {
+    Python.Run run = Python.read(temp, root, "jobs");
+    assertEquals(1, run.exit(), what);
+    assertEquals(1, run.err().lines().count(), run.err());
+    assertTrue(run.err().contains("damaged at byte") || run.err().contains("no key"), run.err());
+  }
+
+  @Test
+  void f3_anAlteredKeyIsTold() throws Exception {
+    for (int both = 0; both < 2; both++) {
+      for (String name : fill().damaging().keySet()) {
+        KeyForgeries it = fill();
+        reads(2);
+        requireNonNull(it.damaging().get(name)).run();
+        tells(name);
+      }
+      stores++;
+    }
+  }
+
+  @Test
+  void f3_aForgedKeyChangesNoAnswer() throws Exception {
+    for (String name : fill().idle().keySet()) {
+      requireNonNull(fill().idle().get(name)).run();
+      reads(2);
+    }
+  }
+
+  @Test
+  void f3_aSignedKeyCountsAndAnOldStoreIsRead() throws Exception {
+    KeyForgeries unused = fill();
+    SigningKey second = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
+    assertEquals(2, TrustedKeyFiles.add(s.store.context(), second.publicKey(), s.key));
+    append(second);
+    reads(3);
+    OldStore.make(root);
+    reads(3);
+    var reopened = Store.open(root, s.environment);
+    s.settle(reopened.log(log.name()), s.clock.wallNanos());
+    reads(3);
+    Path file = root.resolve("keys/0000000002");
+    OldStore.replace(file, KeyFile.plain(KeyForgeries.FORGER.publicKey()).encode());
+    tells("a plain key that was noted");
+  }
+
+  @Test
+  void f3_anOldRecordAfterANewOneIsTold() throws Exception {
+    KeyForgeries unused = fill();
+    Path last = log.context().layout().record(2);
+    var record = HorizonRecord.decode(Files.readAllBytes(last), last);
+    OldStore.removeSeals(last.resolveSibling("."));
+    OldStore.replace(last, record.withKeys(1, "").encode());
+    tells("version 1 after version 2");
+  }
+
+  @Test
+  void aStoreOfWhichNoMessagePassesIsSaidLoudly() throws Exception {
+    Path unused = fillEmpty();
+    append(KeyForgeries.FORGER);
+    Python.Run run = Python.read(temp, root, "jobs");
+    assertEquals(1, run.exit());
+    assertFalse(run.err().contains("damaged"), run.err());
+    assertTrue(run.err().contains("no message passed: all 1"), run.err());
+  }
+}

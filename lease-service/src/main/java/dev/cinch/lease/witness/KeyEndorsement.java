@@ -1,0 +1,63 @@
+package dev.cinch.lease.witness;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.Id;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import org.bouncycastle.crypto.params.Ed25519PublicKeyParameters;
+import org.bouncycastle.crypto.signers.Ed25519Signer;
+
+/**
+ * The signature with which one key vouches for another: that this is key {@code number} of a store.
+ *
+ * <p>What is signed begins with text, and a witness with a length below 32,768, so neither
+ * signature can be taken for the other:
+ *
+ * <pre>
+ *   0 20 "cinch trusted key 1\n", ASCII
+ *  20 16 id of the store
+ *  36  8 number of the key, little-endian
+ *  44 32 the public key
+ * </pre>
+ */
+@CheckReturnValue
+public final class KeyEndorsement {
+  /** Bytes of a signature. */
+  public static final int BYTES = WitnessSigner.SIGNATURE_BYTES;
+
+  private static final byte[] DOMAIN = "cinch trusted key 1\n".getBytes(StandardCharsets.US_ASCII);
+
+  private KeyEndorsement() {}
+
+  private static byte[] statement(Id store, long number, PublicKey key) {
+    ByteBuffer out =
+        ByteBuffer.allocate(DOMAIN.length + Id.BYTES + Long.BYTES + PublicKey.BYTES)
+            .order(ByteOrder.LITTLE_ENDIAN);
+    out.put(DOMAIN);
+    store.write(out);
+    return out.putLong(number).put(key.bytes()).array();
+  }
+
+  /** Signs. The same yields the same bytes. */
+  public static byte[] sign(SigningKey by, Id store, long number, PublicKey key) {
+    byte[] statement = statement(store, number, key);
+    var signer = new Ed25519Signer();
+    signer.init(true, by.parameters());
+    signer.update(statement, 0, statement.length);
+    return signer.generateSignature();
+  }
+
+  /** Whether a signature is by a key, for this store, number and key. */
+  public static boolean isBy(PublicKey by, Id store, long number, PublicKey key, byte[] signature) {
+    byte[] statement = statement(store, number, key);
+    var verifier = new Ed25519Signer();
+    try {
+      verifier.init(false, new Ed25519PublicKeyParameters(by.bytes(), 0));
+    } catch (IllegalArgumentException e) {
+      return false; // 32 bytes that are no point of the curve
+    }
+    verifier.update(statement, 0, statement.length);
+    return signature.length == BYTES && verifier.verifySignature(signature);
+  }
+}
