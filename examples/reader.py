@@ -27,6 +27,7 @@ import zlib
 NONE = -(1 << 63)
 DATA_FILE = re.compile(r"([a-z0-9][a-z0-9._-]{0,62})-([0-9a-f]{32})\.log")
 NUMBERED = re.compile(r"[0-9]{10}")
+LEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 LONGEST_BODY = 1 << 26
 ONE_STEP = 1 << 14
@@ -510,23 +511,40 @@ class Witness:
 
     def __init__(self, signed):
         self.payload_length = struct.unpack_from("<I", signed)[0]
-        if signed[4:8] != b"CLW\1" or self.payload_length + 72 != len(signed):
+        well_formed = signed[4:8] == b"CLW\1" and self.payload_length + 72 == len(signed)
+        well_formed = well_formed and 115 <= self.payload_length <= 32_624
+        if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1 or signed[11]:
             raise ValueError("not a witness")
+        if min(struct.unpack_from("<qq", signed, 12)) < 1 or not signed[10] and any(signed[60:76]):
+            raise ValueError("not a lease")
         self.signed = signed
         self.tentative = signed[8] != 0
         self.expiry = struct.unpack_from("<q", signed, 28)[0]
         watermark, _, fence = struct.unpack_from("<qqq", signed, 84)
         self.lower = max(watermark, fence)
         self.logs, at = self.log_set(108)
-        _, at = self.log_set(at)
-        self.name = signed[at + 1 : at + 1 + signed[at]].decode("ascii")
+        fenced, at = self.log_set(at)
+        if fence == NONE and fenced != []:
+            raise ValueError("logs of no fence")
+        self.name, at = self.text(at)
+        _, at = self.text(at)  # the holder
+        if not LEASE_NAME.fullmatch(self.name) or at != self.payload_length:
+            raise ValueError("not a lease's name, or more behind the holder")
 
     def log_set(self, at):
         count = struct.unpack_from("<H", self.signed, at)[0]
         if count == 0xFFFF:
             return None, at + 2  # all logs
         ids = [self.signed[i : i + 16].hex() for i in range(at + 2, at + 2 + 16 * count, 16)]
+        if count > 1_000 or at + 2 + 16 * count > self.payload_length or ids != sorted(set(ids)):
+            raise ValueError("ids that do not ascend")
         return ids, at + 2 + 16 * count
+
+    def text(self, at):
+        end = at + 1 + self.signed[at]
+        if end > self.payload_length:
+            raise ValueError("a text that ends behind the payload")
+        return self.signed[at + 1 : end].decode(), end
 
     def permits(self, log, timestamp):
         named = self.logs is None or log in self.logs

@@ -21,6 +21,7 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
+import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.salvage.Salvage;
@@ -360,5 +361,26 @@ class EditedSegmentTest {
     Python.Run run = Python.read(temp, store, "jobs");
     assertEquals(1, run.exit(), run.err());
     assertTrue(run.err().startsWith(path + ": "), run.err());
+  }
+
+  /** It is empty until something is retired, and copies may lack what is empty. */
+  @Test
+  void aMissingDirectoryOfCheckpointsHasNone() throws Exception {
+    Log other = s.store.createLog(new LogName("other"));
+    s.settle(other, AuditStore.append(s.writer(other), LeaseStamp.NONE, "four"));
+    Files.delete(other.context().layout().checkpoints());
+    var texts = new ArrayList<String>();
+    MessageSink sink = m -> texts.add(text(m.payload()));
+    other.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, true, sink, (m, f, why) -> {});
+    assertEquals(List.of("four"), texts);
+    Python.Run run = Python.read(temp, store, "other");
+    assertEquals(0, run.exit(), run.err());
+    assertEquals(List.of("four"), run.messages().stream().map(EditedSegmentTest::text).toList());
+    // But not one that was lost with what was in it.
+    Files.delete(log.context().layout().checkpoint(checkpoint().number()));
+    Files.delete(log.context().layout().checkpoints());
+    assertThrows(DamagedException.class, this::settled);
+    assertEquals(1, Python.read(temp, store, "jobs").exit());
+    assertFalse(damage().isEmpty());
   }
 }

@@ -346,9 +346,16 @@ public final class HorizonChain {
 
   /** The number of the last checkpoint, past every cache where this user may create files. */
   OptionalLong freshCheckpoint() throws IOException {
-    return listAsPermitted(log.layout().checkpoints()).stream()
-        .map(Numbered::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .max();
+    try {
+      return listAsPermitted(log.layout().checkpoints()).stream()
+          .map(Numbered::parse)
+          .flatMapToLong(OptionalLong::stream)
+          .max();
+    } catch (NoSuchFileException e) {
+      // A copy of a store may lack its empty directories. Where it was lost with what was in it,
+      // the
+      // first record that is left has another number than 1.
+      return OptionalLong.empty();
+    }
   }
 }
