@@ -10,7 +10,9 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.read.Segments;
@@ -140,11 +142,16 @@ public final class Retention {
       new RetiredTree(log).walk(checkpoint.get(), remover);
     }
     List<Path> stale = stale();
+    long removed = 0;
     for (Path file : stale) {
-      log.store().fresh().removeQuietly(file);
+      try {
+        fs.unlink(file);
+        removed++;
+      } catch (IOException e) {
+        LOG.debug("{}: stays: {}", file, e.toString()); // for a later run, or not ours
+      }
     }
-    var done =
-        new Plan(checkpoint, due.isPresent(), remover.buckets, remover.records, stale.size());
+    var done = new Plan(checkpoint, due.isPresent(), remover.buckets, remover.records, removed);
     remover.complain(done);
     return done;
   }
@@ -242,7 +249,7 @@ public final class Retention {
     }
   }
 
-  private static final class Counter implements RetiredTree.Visitor {
+  private final class Counter implements RetiredTree.Visitor {
     private final Consumer<Path> each;
     private long buckets;
     private long records;
@@ -252,9 +259,22 @@ public final class Retention {
     }
 
     @Override
-    public void bucket(Path directory) {
+    public void bucket(Path directory) throws IOException {
+      try {
+        List<String> unused = fs.list(directory);
+      } catch (ForeignEntryException e) {
+        foreign(e);
+        return;
+      } catch (NoSuchFileException e) {
+        return; // somebody else retired it
+      }
       buckets++;
       each.accept(directory);
+    }
+
+    @Override
+    public void foreign(ForeignEntryException e) {
+      LOG.warn("{}", e.getMessage());
     }
 
     @Override
@@ -283,6 +303,15 @@ public final class Retention {
       this.each = each;
     }
 
+    @Override
+    public void foreign(ForeignEntryException e) {
+      if (blocked++ == 0) {
+        blockedWhy = e;
+      } else {
+        LOG.warn("{}", e.getMessage()); // the first one is thrown
+      }
+    }
+
     /** What one user may not remove keeps nothing else. */
     private void blocked(Path directory, IOException e) throws IOException {
       int owner;
@@ -301,6 +330,9 @@ public final class Retention {
     void complain(Plan done) throws RetireBlockedException {
       Path at = blockedAt;
       IOException why = blockedWhy;
+      if (why instanceof ForeignEntryException e) {
+        throw new RetireBlockedException(e, blocked - 1, done);
+      }
       if (at != null && why != null) {
         throw new RetireBlockedException(at, blockedOwner, blocked - 1, done, why);
       }
@@ -314,15 +346,18 @@ public final class Retention {
     public void bucket(Path directory) throws IOException {
       try {
         makeWritable(directory);
+        boolean stays = false;
         for (String name : fs.list(directory)) {
           Path file = directory.resolve(name);
-          if (!file.equals(LogLayout.prelock(directory))
-              && !file.equals(LogLayout.lock(directory))) {
-            remove(file);
+          if (!LogLayout.MARKS.contains(name)) {
+            stays |= !removeOurs(file, name);
           }
         }
-        remove(LogLayout.prelock(directory));
-        remove(LogLayout.lock(directory));
+        stays |= !removeOurs(LogLayout.prelock(directory), "");
+        stays |= !removeOurs(LogLayout.lock(directory), "");
+        if (stays) {
+          return;
+        }
         fs.rmdir(directory);
         buckets++;
         each.accept(directory);
@@ -333,7 +368,37 @@ public final class Retention {
             "{}: a late writer came back, or has a file open; the next run retires it", directory);
       } catch (AccessDeniedException e) {
         blocked(directory, e);
+      } catch (ForeignEntryException e) {
+        foreign(e);
       }
+    }
+
+    /**
+     * Whether nothing of it is left, but what a process has open; what is not ours stays, and is
+     * told.
+     *
+     * @param name as listed; empty: of a prelock or a lock
+     */
+    private boolean removeOurs(Path file, String name) throws IOException {
+      try {
+        if (!name.isEmpty() && !isOurs(name)) {
+          throw ForeignEntryException.notOurs(file);
+        }
+        remove(file);
+        return true;
+      } catch (ForeignEntryException e) {
+        if (!file.equals(e.path())) {
+          throw e; // the bucket itself
+        }
+        foreign(e);
+        return false;
+      }
+    }
+
+    private static boolean isOurs(String name) {
+      return DataFileName.parse(name).isPresent()
+          || LogLayout.isTemporary(name)
+          || LogLayout.isHeldOpen(name);
     }
 
     /** Whoever may not change its mode may still be allowed to write to it. */
@@ -375,6 +440,8 @@ public final class Retention {
         }
       } catch (AccessDeniedException e) {
         blocked(requireNonNull(file.getParent()), e);
+      } catch (ForeignEntryException e) {
+        foreign(e);
       }
     }
 
@@ -384,6 +451,8 @@ public final class Retention {
         boolean unused = remove(file);
       } catch (AccessDeniedException e) {
         blocked(requireNonNull(file.getParent()), e);
+      } catch (ForeignEntryException e) {
+        foreign(e);
       }
     }
 

@@ -1,6 +1,7 @@
 package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.view.Retention.Plan;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -14,6 +15,19 @@ public class RetireBlockedException extends IOException {
   private static final long serialVersionUID = 1;
 
   private final transient Plan done;
+
+  /**
+   * @param cause what is there, if it is neither file nor directory, or not ours (rule N7)
+   * @param others how many more buckets and records stay
+   */
+  RetireBlockedException(ForeignEntryException cause, long others, Plan done) {
+    super(
+        cause.getMessage()
+            + "; all else was retired"
+            + (others == 0 ? "" : " (but for " + others + " more)"),
+        cause);
+    this.done = done;
+  }
 
   /**
    * @param directory the first one that nothing may be removed from

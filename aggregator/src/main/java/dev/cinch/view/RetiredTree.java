@@ -2,6 +2,7 @@ package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
@@ -36,6 +37,9 @@ final class RetiredTree {
     /** Of a record that is retired, told before that record. */
     void seal(Path file) throws IOException;
 
+    /** What stands in the place of a directory, and is none; it is not entered (rule N7). */
+    void foreign(ForeignEntryException e) throws IOException;
+
     /** A directory all of whose range is retired, and that is empty unless somebody is late. */
     void parent(Path directory) throws IOException;
   }
@@ -50,11 +54,11 @@ final class RetiredTree {
     long groupWidth = LogLayout.groupWidth(width);
     long eraWidth = LogLayout.eraWidth(width);
     Path buckets = log.layout().buckets();
-    for (long era : starts(buckets, to, eraWidth)) {
+    for (long era : starts(buckets, to, eraWidth, visitor)) {
       Path eraPath = buckets.resolve(TimeName.of(era));
-      for (long group : starts(eraPath, to, groupWidth)) {
+      for (long group : starts(eraPath, to, groupWidth, visitor)) {
         Path groupPath = eraPath.resolve(TimeName.of(group));
-        for (long start : starts(groupPath, to, width)) {
+        for (long start : starts(groupPath, to, width, visitor)) {
           if (start + width <= to) {
             visitor.bucket(log.layout().bucket(new Bucket(start, width)));
           }
@@ -69,8 +73,9 @@ final class RetiredTree {
     }
   }
 
-  private List<Long> starts(Path directory, long to, long width) throws IOException {
-    return names(directory).stream()
+  private List<Long> starts(Path directory, long to, long width, Visitor visitor)
+      throws IOException {
+    return names(directory, visitor).stream()
         .map(TimeName::parse)
         .flatMapToLong(OptionalLong::stream)
         .filter(start -> Math.floorMod(start, width) == 0 && start < to)
@@ -80,10 +85,13 @@ final class RetiredTree {
   }
 
   /** Another gc may have removed a directory since its parent was listed. */
-  private List<String> names(Path directory) throws IOException {
+  private List<String> names(Path directory, Visitor visitor) throws IOException {
     try {
       return log.store().fs().list(directory);
     } catch (NoSuchFileException e) {
+      return List.of();
+    } catch (ForeignEntryException e) {
+      visitor.foreign(e);
       return List.of();
     }
   }
@@ -91,7 +99,7 @@ final class RetiredTree {
   private void walkRecords(long number, Visitor visitor) throws IOException {
     long stays = LogLayout.groupOfRecord(number);
     List<Long> groups =
-        names(log.layout().records()).stream()
+        names(log.layout().records(), visitor).stream()
             .filter(name -> name.matches("\\d{7}"))
             .map(Long::valueOf)
             .filter(group -> group <= stays)
@@ -99,7 +107,7 @@ final class RetiredTree {
             .toList();
     for (long group : groups) {
       Path directory = log.layout().recordGroup(group);
-      List<String> names = names(directory);
+      List<String> names = names(directory, visitor);
       for (String name : names) {
         // Before any record goes: one that outlived it would say that the record is missing.
         if (SealName.parse(name).filter(seal -> seal.number() < number).isPresent()) {

@@ -5,11 +5,13 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.OpinionNeededException;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -108,13 +110,15 @@ final class CloseCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseUnavailableException {
     var progress = new Progress(io);
     var closed = new AtomicLong();
+    var foreign = new ArrayList<ForeignEntryException>();
     var horizon =
         new HorizonAdvance(
             opened.context(),
             n -> {
               closed.set(n);
               progress.show(n, " buckets of " + opened.name());
-            });
+            },
+            foreign::add);
     Optional<Link> before = horizon.chain().freshTip();
     long to = through != null ? through.nanos() : horizon.reachable();
     if (before.isPresent() && before.get().record().to() >= to) {
@@ -135,6 +139,13 @@ final class CloseCommand implements Callable<Integer> {
                 last.record().number(),
                 buckets,
                 buckets == 1 ? "" : "s"));
+    if (!foreign.isEmpty()) {
+      out.flush();
+      for (ForeignEntryException e : foreign.subList(1, foreign.size())) {
+        Commands.say(io, "cinch close", e.getMessage());
+      }
+      throw foreign.get(0); // all else is settled, and whoever runs this must look
+    }
   }
 
   private Link advance(

@@ -65,7 +65,12 @@ final class DoctorCommand implements Callable<Integer> {
       var directReads =
           new DirectReads(DirectReads.Access.of(fs), mounts.ofOneMachine(), diagnosis);
       new FilesystemProbes(
-              fs, new Fresh(fs).temporary(place), settings, store.time(), directReads, diagnosis)
+              new WatchedFs(fs, HangWatch.ofProcess()),
+              new Fresh(fs).temporary(place),
+              settings,
+              store.time(),
+              directReads,
+              diagnosis)
           .run();
       diagnosis.note(
           "a power cut was not tried",

@@ -14,6 +14,7 @@ import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
+import dev.cinch.view.RetireBlockedException;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
 
@@ -45,7 +46,8 @@ record Failure(int code, String line) {
   private static int code(Throwable t) {
     if (t instanceof DamagedException
         || t instanceof FateUnknownException
-        || t instanceof SegmentsDifferException) {
+        || t instanceof SegmentsDifferException
+        || (t instanceof RetireBlockedException && t.getCause() instanceof DamagedException)) {
       return ExitCode.DAMAGE;
     }
     if (t instanceof StoreExistsException

@@ -191,7 +191,12 @@ final class InitCommand implements Callable<Integer> {
     }
     MachineName name = machine != null ? machine : MachineNames.ofHost();
     SigningKey first = key == null ? null : KeygenCommand.load(key, io, "cinch init");
-    Store made = Store.init(root, settings, Store.Environment.of(name, SystemTime.INSTANCE), first);
+    Store made =
+        Store.init(
+            root,
+            settings,
+            HangWatch.watched(Store.Environment.of(name, SystemTime.INSTANCE)),
+            first);
     try (Output out = io.output()) {
       out.line("made store " + made.context().identity().id() + " in " + root);
     }

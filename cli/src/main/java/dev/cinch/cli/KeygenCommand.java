@@ -68,7 +68,10 @@ final class KeygenCommand implements Callable<Integer> {
     Store opened =
         store == null
             ? null
-            : Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE));
+            : Store.open(
+                store,
+                HangWatch.watched(
+                    Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
     SigningKey signing = load(key, io, "cinch keygen");
     try (Output out = io.output()) {
       out.line(signing.publicKey().toString());

@@ -110,7 +110,9 @@ final class LeaseAcquireCommand extends LeaseRequest {
       return LogSet.ALL;
     }
     Store opened =
-        Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE));
+        Store.open(
+            store,
+            HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
     if (logs.isEmpty()) {
       return LogSet.of(opened.whole(opened.permittedLogs()).stream().map(Log::id).toList());
     }

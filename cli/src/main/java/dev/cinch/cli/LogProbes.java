@@ -2,10 +2,12 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -78,13 +80,35 @@ final class LogProbes {
 
   /** Data files and prelock, which the next closer must read and set. */
   private void bucket(Path bucket) throws IOException {
-    List<Path> entries = entries(bucket);
+    List<Path> entries;
+    try {
+      entries = entries(bucket);
+    } catch (ForeignEntryException e) {
+      access.foreign(e);
+      return;
+    }
     access.looked(entries.size());
+    if (!entries.contains(LogLayout.lock(bucket))) {
+      for (Path entry : entries) {
+        foreign(entry);
+      }
+    }
     List<Path> without = entries.stream().filter(e -> !isAccessible(e, bucket)).toList();
     // Who closed it meanwhile took permissions away, or somebody retired it.
     if ((!without.isEmpty() || !Files.isWritable(bucket)) && !isClosed(bucket)) {
       access.inaccessible(without);
       access.needsUnlessRetired(bucket);
+    }
+  }
+
+  /** What closing leaves out, or stops at (rule N7). */
+  private void foreign(Path entry) throws IOException {
+    try {
+      fs.read(entry).close();
+    } catch (ForeignEntryException e) {
+      access.foreign(e);
+    } catch (AccessDeniedException | NoSuchFileException e) {
+      return; // told by what this user may not do, or retired meanwhile
     }
   }
 
@@ -115,7 +139,14 @@ final class LogProbes {
 
   /** Ascending. */
   private List<Path> endingAfter(long settled, Path directory, long span) throws IOException {
-    return list(directory).stream()
+    List<String> names;
+    try {
+      names = list(directory);
+    } catch (ForeignEntryException e) {
+      access.foreign(e);
+      return List.of();
+    }
+    return names.stream()
         .filter(
             name -> {
               OptionalLong start = TimeName.parse(name);

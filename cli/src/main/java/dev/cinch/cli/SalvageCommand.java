@@ -59,7 +59,8 @@ final class SalvageCommand implements Callable<Integer> {
     try (Output out = io.output()) {
       var printer = new Printer(out);
       try {
-        Salvage.run(new PosixFs(store, null), store, log, printer);
+        Salvage.run(
+            new WatchedFs(new PosixFs(store, null), HangWatch.ofProcess()), store, log, printer);
       } catch (NoSuchFileException e) {
         throw new IOException("there is no log \"" + log + "\" in " + store, e);
       }

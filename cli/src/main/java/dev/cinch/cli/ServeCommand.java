@@ -125,7 +125,10 @@ final class ServeCommand implements Callable<Integer> {
     atLeastOne("--connections-per-address", connectionsPerAddress);
     var time = new SystemTime(clockOffset.toNanos());
     Store opened =
-        store == null ? null : Store.open(store, Store.Environment.of(MachineNames.ofHost(), time));
+        store == null
+            ? null
+            : Store.open(
+                store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
     MemoryLeaseService.Builder builder = builder(opened, signing, time);
     var service = new LateService();

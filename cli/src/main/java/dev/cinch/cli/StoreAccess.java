@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.fs.ForeignEntryException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,6 +14,7 @@ final class StoreAccess {
   private final List<Path> unwritable = new ArrayList<>();
   private final List<Path> inaccessible = new ArrayList<>();
   private final List<Path> halfMade = new ArrayList<>();
+  private final List<String> foreign = new ArrayList<>();
   private long files;
   private boolean cutShort;
 
@@ -29,6 +31,15 @@ final class StoreAccess {
     if (!Files.isWritable(directory) && Files.exists(directory)) {
       unwritable.add(directory);
     }
+  }
+
+  /** Something that is neither file nor directory, or stands for the other. */
+  void foreign(ForeignEntryException e) {
+    foreign.add(e.getMessage());
+  }
+
+  List<String> foreign() {
+    return foreign;
   }
 
   /** Files of a bucket that a closer must read, and set its prelock. */

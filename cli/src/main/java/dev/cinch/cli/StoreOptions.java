@@ -49,7 +49,8 @@ final class StoreOptions {
   }
 
   Store.Environment environment(TimeSource time) {
-    return Store.Environment.of(machine == null ? MachineNames.ofHost() : machine, time);
+    return HangWatch.watched(
+        Store.Environment.of(machine == null ? MachineNames.ofHost() : machine, time));
   }
 
   TimeSource time() {

@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.StoreLayout;
 import java.io.IOException;
@@ -29,12 +30,26 @@ final class StoreProbes {
 
   void run() throws IOException {
     String unusable = "the store can't be used by this user";
+    for (Path directory : layout.directories()) {
+      enter(directory);
+    }
     diagnosis.look("devices", unusable, this::devices);
     diagnosis.look("directories", unusable, this::special);
     diagnosis.look("logs", "no log can be used by this user", this::logs);
+    foreign();
     diagnosis.look("directories", unusable, this::directories);
     diagnosis.look("group of new entries", unusable, this::groups);
     files();
+  }
+
+  private void enter(Path directory) {
+    try {
+      List<String> unused = store.context().fs().list(directory);
+    } catch (ForeignEntryException e) {
+      access.foreign(e);
+    } catch (IOException e) {
+      return; // told by what needs it
+    }
   }
 
   /** The filesystem is judged by the root, and its clock read in one directory, for all of it. */
@@ -97,6 +112,12 @@ final class StoreProbes {
     }
     for (Log log : whole) {
       new LogProbes(log, access).run();
+    }
+  }
+
+  private void foreign() throws IOException {
+    for (String what : access.foreign()) {
+      diagnosis.fail(what, "no reader and no closer goes by it, and one that must have it stops");
     }
   }
 

@@ -5,6 +5,7 @@ import dev.cinch.bag.close.BucketCloser.Closed;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
@@ -13,6 +14,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -140,6 +142,17 @@ final class BucketVerifier {
     }
   }
 
+  /** Its name says all; still, it is a file. */
+  void file(Path path) throws IOException {
+    try {
+      fs.read(path).close();
+    } catch (ForeignEntryException e) {
+      tally.found(Finding.of(e));
+    } catch (NoSuchFileException | AccessDeniedException e) {
+      return; // removed meanwhile, or nobody's to read: its name says all
+    }
+  }
+
   void foreign(Path path) {
     tally.found(Finding.foreign(path));
   }
@@ -175,6 +188,8 @@ final class BucketVerifier {
           openFile(bucket, path, parsed.get(), keys);
         } else if (!LogLayout.MARKS.contains(name)) {
           foreign(path);
+        } else {
+          file(path);
         }
       }
     } catch (NoSuchFileException e) {

@@ -84,12 +84,15 @@ public final class LeaseAuditor {
   }
 
   private AuditReport audit() throws IOException {
-    List<Log> logs = store.whole(store.logs());
-    for (Log log : logs) {
-      new EvidenceReader(log.context(), new Scan(log.context())).read();
+    var logs = new ArrayList<Log>();
+    for (LogName name : store.logs()) {
+      unlessDamaged(() -> logs.addAll(store.whole(List.of(name))));
     }
     for (Log log : logs) {
-      horizon(log);
+      unlessDamaged(() -> new EvidenceReader(log.context(), new Scan(log.context())).read());
+    }
+    for (Log log : logs) {
+      unlessDamaged(() -> horizon(log));
     }
     var byName = new NameAudit(leases.values(), horizons, store.settings(), this::violated);
     byName.check();
@@ -104,6 +107,24 @@ public final class LeaseAuditor {
         byName.fences(),
         violations,
         violationCount);
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /** A log that can't be read keeps no other from being audited. */
+  private void unlessDamaged(Step step) throws IOException {
+    try {
+      step.run();
+    } catch (DamagedException e) {
+      damaged(e);
+    }
+  }
+
+  private void damaged(DamagedException e) {
+    violated(
+        Rule.DAMAGE, e.path(), e.offset(), "expected " + e.expected() + ", found " + e.actual());
   }
 
   private void violated(Violation v) {
@@ -244,8 +265,7 @@ public final class LeaseAuditor {
 
     @Override
     public void damaged(DamagedException e) {
-      violated(
-          Rule.DAMAGE, e.path(), e.offset(), "expected " + e.expected() + ", found " + e.actual());
+      LeaseAuditor.this.damaged(e);
     }
 
     private static String name(Evidence m) {

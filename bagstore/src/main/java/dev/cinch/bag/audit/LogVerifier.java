@@ -127,6 +127,8 @@ final class LogVerifier {
     for (String name : list(log.layout().intents())) {
       if (LogLayout.intentReach(name).isEmpty()) {
         buckets.foreign(log.layout().intents().resolve(name));
+      } else {
+        buckets.file(log.layout().intents().resolve(name));
       }
     }
   }
@@ -155,6 +157,7 @@ final class LogVerifier {
           && group.equals(log.layout().recordGroup(LogLayout.groupOfRecord(seal.get().number())))) {
         seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
         tally.read(group.resolve(name), 0);
+        buckets.file(group.resolve(name));
       } else {
         buckets.foreign(group.resolve(name));
       }

@@ -95,6 +95,8 @@ final class SegmentsVerifier {
             && SealName.parse(name).isEmpty()
             && !LogLayout.isTemporary(name)) {
           tally.found(Finding.foreign(log.layout().segments().resolve(name)));
+        } else if (SealName.parse(name).isPresent()) {
+          new BucketVerifier(log, tally).file(log.layout().segments().resolve(name));
         }
       }
     }

@@ -6,6 +6,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
@@ -15,6 +16,7 @@ import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreSettings;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -71,16 +73,14 @@ public final class StoreVerifier {
   }
 
   private void verify() throws IOException {
-    settings();
-    keys.verify();
+    unlessForeign(this::settings);
+    unlessForeign(keys::verify);
     StoreLayout layout = context.layout();
     names(layout.root(), StoreLayout.NAMES);
-    numbered(layout.instances());
-    for (String name : list(layout.ceilings())) {
-      if (CeilingName.parse(name).isEmpty()) {
-        foreign(layout.ceilings().resolve(name));
-      }
-    }
+    unlessForeign(() -> numbered(layout.instances()));
+    unlessForeign(() -> numbered(layout.limits()));
+    unlessForeign(() -> ceilings(layout.ceilings()));
+    unlessForeign(() -> empty(layout.clock()));
     List<LogName> logs = store.logs();
     names(layout.logs(), Set.copyOf(logs.stream().map(LogName::value).toList()));
     var last = new HashMap<LogName, Long>();
@@ -92,6 +92,45 @@ public final class StoreVerifier {
       log(name, new LogVerifier.Seen(last.getOrDefault(name, 0L), now));
     }
     keys.end();
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /** What stands in the place of a directory or a file keeps nothing else from being looked at. */
+  private void unlessForeign(Step step) throws IOException {
+    try {
+      step.run();
+    } catch (ForeignEntryException e) {
+      tally.found(Finding.of(e));
+    }
+  }
+
+  /** Nothing stays in it, but for what a crash left. */
+  private void empty(Path directory) throws IOException {
+    List<String> unused = list(directory);
+  }
+
+  private void ceilings(Path directory) throws IOException {
+    for (String name : list(directory)) {
+      if (CeilingName.parse(name).isEmpty()) {
+        foreign(directory.resolve(name));
+      } else {
+        file(directory.resolve(name));
+      }
+    }
+  }
+
+  /** Its name says all; still, it is a file. */
+  private void file(Path path) throws IOException {
+    try {
+      context.fs().read(path).close();
+    } catch (ForeignEntryException e) {
+      tally.found(Finding.of(e));
+    } catch (NoSuchFileException | AccessDeniedException e) {
+      return; // removed meanwhile, or nobody's to read: its name says all
+    }
   }
 
   private void settings() throws IOException {
@@ -116,6 +155,8 @@ public final class StoreVerifier {
     for (String name : list(directory)) {
       if (Numbered.parse(name).isEmpty()) {
         foreign(directory.resolve(name));
+      } else {
+        file(directory.resolve(name));
       }
     }
   }

@@ -7,6 +7,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,11 +53,21 @@ public final class BucketCloser {
 
   private static final long LONGEST_TICK_NANOS = 1L << 30;
 
+  private final Consumer<ForeignEntryException> foreign;
   private final LogContext log;
   private final StoreFs fs;
   private final StoreSettings settings;
 
   public BucketCloser(LogContext log) {
+    this(log, e -> LOG.warn("{}", e.getMessage()));
+  }
+
+  /**
+   * @param foreign told of every entry of a bucket that closing leaves out, or as it is, since it
+   *     is not a file, or one with other names (rule N7)
+   */
+  BucketCloser(LogContext log, Consumer<ForeignEntryException> foreign) {
+    this.foreign = foreign;
     this.log = log;
     this.fs = log.store().fs();
     this.settings = log.store().settings();
@@ -163,7 +175,7 @@ public final class BucketCloser {
         if (parsed.isPresent()) {
           Path path = directory.resolve(name);
           makeReadOnly(path, settings.closedFileMode());
-          files.add(measure(end, bucket, path, parsed.get())); // step 3
+          measureFile(end, bucket, path, parsed.get()).ifPresent(files::add); // step 3
         }
       }
       mine = new BucketLock(log.store().identity().id(), log.id(), bucket, files);
@@ -218,6 +230,20 @@ public final class BucketCloser {
       return fs.create(file, settings.fileMode());
     } catch (FileAlreadyExistsException e) {
       return fs.overwrite(file);
+    }
+  }
+
+  /** Empty for what is no file, so that no writer can have made it (rule N7). */
+  private Optional<LockedFile> measureFile(
+      DataFileEnd end, Bucket bucket, Path path, DataFileName name) throws IOException {
+    try {
+      return Optional.of(measure(end, bucket, path, name));
+    } catch (ForeignEntryException e) {
+      if (!path.equals(e.path())) {
+        throw e; // the bucket itself
+      }
+      foreign.accept(e);
+      return Optional.empty();
     }
   }
 
@@ -294,6 +320,10 @@ public final class BucketCloser {
   private void makeReadOnly(Path path, int mode) {
     try {
       fs.chmod(path, mode);
+    } catch (ForeignEntryException e) {
+      if (e.isFile()) { // read all the same: a backup may have linked it
+        LOG.warn("{}", e.getMessage());
+      }
     } catch (IOException e) {
       LOG.debug("{}: left writable: {}", path, e.toString());
     }

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.KeyCount;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,10 +51,24 @@ public final class HorizonAdvance {
    * @param progress told the number of buckets closed so far in an advance, after each
    */
   public HorizonAdvance(LogContext log, LongConsumer progress) {
+    this(log, progress, new BucketCloser(log));
+  }
+
+  /**
+   * @param progress told the number of buckets closed so far in an advance, after each
+   * @param foreign told of every entry of a bucket that is left out since it is not a file (rule
+   *     N7)
+   */
+  public HorizonAdvance(
+      LogContext log, LongConsumer progress, Consumer<ForeignEntryException> foreign) {
+    this(log, progress, new BucketCloser(log, foreign));
+  }
+
+  private HorizonAdvance(LogContext log, LongConsumer progress, BucketCloser closer) {
     this.log = log;
     this.progress = progress;
     this.chain = new HorizonChain(log);
-    this.closer = new BucketCloser(log);
+    this.closer = closer;
   }
 
   /** The last boundary through which the horizon may advance now, by the filesystem's clock. */

@@ -12,16 +12,23 @@ public class ForeignEntryException extends DamagedException {
   private static final long serialVersionUID = 1;
 
   private final String remedy;
+  private final boolean file;
 
-  private ForeignEntryException(Path path, String expected, String actual, String remedy) {
+  private ForeignEntryException(
+      Path path, String expected, String actual, String remedy, boolean file) {
     super(path, 0, expected, actual);
     this.remedy = remedy;
+    this.file = file;
   }
 
   /** A regular file belongs there. */
   static ForeignEntryException notAFile(Path path, String actual) {
     return new ForeignEntryException(
-        path, "a regular file", actual, "it was not opened; put the file back, or remove this");
+        path,
+        "a regular file",
+        actual,
+        "it was not opened; put the file back, or remove this",
+        false);
   }
 
   /** A directory belongs there. */
@@ -30,7 +37,8 @@ public class ForeignEntryException extends DamagedException {
         path,
         "a directory",
         actual,
-        "it was not entered; put the directory itself in its place, or remove this");
+        "it was not entered; put the directory itself in its place, or remove this",
+        false);
   }
 
   /** A file that would be changed has names that are not the store's. */
@@ -41,7 +49,19 @@ public class ForeignEntryException extends DamagedException {
         "one with " + names,
         "it was not changed; remove its other names (find them with: find DIR -samefile "
             + path.getFileName()
-            + ")");
+            + ")",
+        true);
+  }
+
+  /** A file of Cinch's may stand there, and its name is not that of one. */
+  public static ForeignEntryException notOurs(Path path) {
+    return new ForeignEntryException(
+        path, "nothing else", "a foreign file", "it was left; remove it", true);
+  }
+
+  /** Whether it is a regular file that can be read all the same. */
+  public boolean isFile() {
+    return file;
   }
 
   /** One line for the user. */

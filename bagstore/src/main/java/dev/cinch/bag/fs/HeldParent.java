@@ -59,7 +59,8 @@ final class HeldParent implements Closeable {
   /** Opens the directory in which an entry stands. */
   static HeldParent of(Path path, LinkGuard guard) throws IOException {
     Path parent = path.getParent();
-    Path directory = parent == null ? Path.of(".") : parent;
+    Path directory =
+        parent == null ? Objects.requireNonNull(path.toAbsolutePath().getParent()) : parent;
     DirectoryStream<Path> opened;
     try {
       opened = Files.newDirectoryStream(directory);

@@ -7,6 +7,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Opens the data files of one bucket for reading: what a lock covers of them, or in a bucket that
@@ -100,15 +102,21 @@ final class BucketCursors {
     return locks.read(bucket).map(BucketCloser.Closed::lock);
   }
 
-  /** Of what was found in a bucket that is not settled. */
-  List<DataFileCursor> live(Found found, WitnessVerifier keys) throws IOException {
+  /**
+   * Of what was found in a bucket that is not settled.
+   *
+   * @param foreign told of what has the name of a data file and is none (rule N7)
+   */
+  List<DataFileCursor> live(
+      Found found, WitnessVerifier keys, Consumer<ForeignEntryException> foreign)
+      throws IOException {
     Optional<BucketLock> lock = found.lock();
     if (lock.isPresent()) {
       return locked(lock.get(), Standing.LOCKED, keys); // its record is still to come (rule H4)
     }
     var opening = new Opening(found.bucket(), log.layout().bucket(found.bucket()), keys);
     for (DataFileName name : found.files()) {
-      opening.addGrowing(name);
+      opening.addGrowing(name, foreign);
     }
     return opening.cursors;
   }
@@ -141,7 +149,7 @@ final class BucketCursors {
     }
 
     /** All of a file that others may be appending to. */
-    void addGrowing(DataFileName name) throws IOException {
+    void addGrowing(DataFileName name, Consumer<ForeignEntryException> foreign) throws IOException {
       Path path = LogLayout.dataFile(directory, name);
       try {
         StoreFile in = log.store().fresh().readGrowing(path);
@@ -153,6 +161,12 @@ final class BucketCursors {
           whole = whole(name, in);
         }
         cursors.add(cursor(path, in, whole, Standing.OPEN));
+      } catch (ForeignEntryException e) {
+        if (!path.equals(e.path())) {
+          closeAll();
+          throw e; // the bucket itself
+        }
+        foreign.accept(e);
       } catch (IOException | RuntimeException e) {
         closeAll();
         throw e;

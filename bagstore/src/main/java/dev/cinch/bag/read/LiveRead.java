@@ -3,6 +3,7 @@ package dev.cinch.bag.read;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.LogKeys;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
@@ -13,10 +14,14 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Queue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One live read: what is settled, and then what is not settled yet (rule H4). Not thread-safe.
@@ -28,6 +33,8 @@ import java.util.Queue;
  * counts what lies behind it. One look serves some buckets.
  */
 final class LiveRead {
+  private static final Logger LOG = LoggerFactory.getLogger(LiveRead.class);
+
   /** How many open buckets are listed before one look at the chain. */
   private static final int READ_AHEAD = 32;
 
@@ -52,6 +59,10 @@ final class LiveRead {
   private final Queue<Bucket> open = new ArrayDeque<>();
 
   private final List<Found> found = new ArrayList<>();
+
+  /** What stands in open buckets, or for them, and is neither file nor directory. */
+  private final Map<Path, ForeignEntryException> foreign = new LinkedHashMap<>();
+
   private boolean listed;
   private boolean done;
 
@@ -72,6 +83,14 @@ final class LiveRead {
 
   /** Reads, and gives the time below which all that was delivered is settled, and all of it. */
   long run() throws IOException {
+    read();
+    for (ForeignEntryException e : foreign.values()) {
+      throw e; // at the end: it keeps nothing else from being read
+    }
+    return whole;
+  }
+
+  private void read() throws IOException {
     settle();
     while (!done) {
       boolean whole = unlessRetired(this::find);
@@ -81,7 +100,13 @@ final class LiveRead {
         delivery.again();
       }
     }
-    return whole;
+  }
+
+  /** What is there can't be read, and there may have been something (rule N7). */
+  private void leaveOut(ForeignEntryException e) {
+    if (foreign.putIfAbsent(e.path(), e) == null && foreign.size() > 1) {
+      LOG.warn("{}", e.getMessage()); // the first one is thrown
+    }
   }
 
   private interface Step {
@@ -133,7 +158,11 @@ final class LiveRead {
     while (!open.isEmpty() && found.size() < READ_AHEAD) {
       Bucket bucket = open.remove();
       if (bucket.start() >= settled) {
-        found.add(buckets.find(bucket));
+        try {
+          found.add(buckets.find(bucket));
+        } catch (ForeignEntryException e) {
+          leaveOut(e);
+        }
       }
     }
   }
@@ -146,9 +175,16 @@ final class LiveRead {
       // Listed after the files: a key is trusted before anything is written under it.
       var keys = new WitnessVerifier(LogKeys.of(log, tip).now());
       for (Found f : found) {
-        if (!LogReader.emit(buckets.live(f, keys), delivery)) {
-          done = true;
-          return;
+        try {
+          if (!LogReader.emit(buckets.live(f, keys, this::leaveOut), delivery)) {
+            done = true;
+            return;
+          }
+        } catch (ForeignEntryException e) {
+          if (delivery.sinkFailed()) {
+            throw e;
+          }
+          leaveOut(e);
         }
       }
     }
@@ -171,7 +207,14 @@ final class LiveRead {
   }
 
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    return freshNames(directory).stream()
+    List<String> names;
+    try {
+      names = freshNames(directory);
+    } catch (ForeignEntryException e) {
+      leaveOut(e);
+      return List.of();
+    }
+    return names.stream()
         .map(TimeName::parse)
         .flatMapToLong(OptionalLong::stream)
         .filter(s -> Math.floorMod(s, width) == 0 && s < to && s + width > from)

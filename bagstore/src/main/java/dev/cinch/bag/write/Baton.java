@@ -95,6 +95,7 @@ final class Baton {
       file.messages = end.messages();
       file.first = end.first();
       file.witnessesBefore = resting.witnesses();
+      file.out = fs.append(file.path); // not one that a backup has linked meanwhile
       return file;
     }
   }

@@ -99,10 +99,9 @@ final class BucketAppender {
       }
       try { // step 2; before the first byte, an error means REJECTED (rule A1)
         file = enter(batch);
-        file.out =
-            file.length == 0
-                ? fs.create(file.path, settings.fileMode())
-                : fs.append(file.path); // taken over
+        if (file.out == null) { // not taken over
+          file.out = fs.create(file.path, settings.fileMode());
+        }
       } catch (AccessDeniedException e) {
         return rejected("the bucket is closed to this user: " + e.getMessage());
       } catch (IOException e) {
