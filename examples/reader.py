@@ -370,10 +370,9 @@ def entries(path, base, body):
 
 
 def seals(directory, number):
-    """What the seals of a segment say of its header, index and trailer; none if it has none."""
-    prefix = f"{number:010d}."
-    names = (name[len(prefix) :] for name in os.listdir(directory) if name.startswith(prefix))
-    return {name for name in names if SHA256.fullmatch(name)}
+    """What the seals of a segment say of its header, index and trailer, and of the whole; none if it has none."""
+    names = (name.split(".") for name in os.listdir(directory) if name.startswith(f"{number:010d}."))
+    return {tuple(n[1:]) for n in names if len(n) == 3 and SHA256.fullmatch(n[1]) and SHA256.fullmatch(n[2])}
 
 
 class Segment:
@@ -385,7 +384,6 @@ class Segment:
             self.file = opened(path)
         except FileNotFoundError:
             raise Damaged(f"{path}: there is no segment {number}, and a checkpoint names it") from None
-        self.expected = digests["sha256"] if digests else None
         with sense(path):
             self.begin(path, number, place, digests)
 
@@ -409,8 +407,9 @@ class Segment:
         index = self.block(b"SEGI", length, offset)
         self.tail = self.at(offset, length) + trailer
         opened_by = sha256(head + self.tail)
-        known = {digests["index"]} if digests else seals(os.path.dirname(path), number)
-        check(known <= {opened_by}, path, 0, f"header, index and trailer of SHA-256 {' and '.join(sorted(known))}")
+        known = {(digests["index"], digests["sha256"])} if digests else seals(os.path.dirname(path), number)
+        indexes, self.expected = {i for i, _ in known}, {whole for _, whole in known}
+        check(indexes <= {opened_by}, path, 0, f"header, index and trailer of SHA-256 {' and '.join(sorted(indexes))}")
         check(len(index) % 24 == 0, path, offset, "index entries")
         self.blocks = list(struct.iter_unpack("<4sIqq", index))
         self.end = offset
@@ -472,7 +471,7 @@ class Segment:
         check(next_offset == self.end and not any(left), self.path, self.end, "all messages of the last bucket")
         check((total, buckets) == (self.messages, self.buckets), self.path, self.end, "as many as the trailer says")
         self.whole.update(self.tail)
-        check(self.expected in (None, self.whole.hexdigest()), self.path, 0, f"SHA-256 {self.expected}")
+        check(self.expected <= {self.whole.hexdigest()}, self.path, 0, f"SHA-256 {' and '.join(sorted(self.expected))}")
 
     def bucket(self, body, offset, time_):
         """How many keys apply; the names of the data files, and how many messages each has."""

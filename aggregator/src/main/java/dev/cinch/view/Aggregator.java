@@ -11,7 +11,7 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
@@ -267,7 +267,7 @@ public final class Aggregator {
         return Optional.empty();
       }
       compare(name, written.fingerprint());
-      seal(new SealName(number, index));
+      seal(new SegmentSeal(number, index, written.sha256()));
       return Optional.of(new Published(header, messages, written.length()));
     } finally {
       log.store().fresh().removeQuietly(temporary);
@@ -275,7 +275,7 @@ public final class Aggregator {
   }
 
   /** What it is for the next checkpoint says, too: nobody depends on there being one. */
-  private void seal(SealName seal) {
+  private void seal(SegmentSeal seal) {
     try {
       log.store()
           .fs()

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes a segment's bytes to a file in large pieces, and their digest. The first piece is smaller:
@@ -18,7 +19,8 @@ final class SegmentOutput implements SegmentEncoder.Output {
 
   private final StoreFile out;
   private ByteBuffer piece = ByteBuffer.allocateDirect(FIRST_PIECE);
-  private final MessageDigest digest = sha256();
+  private final MessageDigest digest = newDigest();
+  private @Nullable String sha256;
   private long length;
 
   SegmentOutput(StoreFile out) {
@@ -57,13 +59,23 @@ final class SegmentOutput implements SegmentEncoder.Output {
     return length;
   }
 
+  /** Of all that was written, in hexadecimal; nothing may be written after it was asked for. */
+  String sha256() {
+    String known = sha256;
+    if (known == null) {
+      known = HexFormat.of().formatHex(digest.digest());
+      sha256 = known;
+    }
+    return known;
+  }
+
   /** What was written, or what a file holds: its length and SHA-256. */
   String fingerprint() {
-    return fingerprint(length, digest);
+    return fingerprint(length, sha256());
   }
 
   static String fingerprint(StoreFile in) throws IOException {
-    MessageDigest digest = sha256();
+    MessageDigest digest = newDigest();
     ByteBuffer buffer = ByteBuffer.allocate(FIRST_PIECE);
     long length = 0;
     while (in.read(buffer, length) > 0) {
@@ -71,14 +83,14 @@ final class SegmentOutput implements SegmentEncoder.Output {
       digest.update(buffer);
       buffer = length == FIRST_PIECE ? ByteBuffer.allocate(PIECE) : buffer.clear();
     }
-    return fingerprint(length, digest);
+    return fingerprint(length, HexFormat.of().formatHex(digest.digest()));
   }
 
-  private static String fingerprint(long length, MessageDigest digest) {
-    return length + " bytes with SHA-256 " + HexFormat.of().formatHex(digest.digest());
+  private static String fingerprint(long length, String sha256) {
+    return length + " bytes with SHA-256 " + sha256;
   }
 
-  private static MessageDigest sha256() {
+  private static MessageDigest newDigest() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {

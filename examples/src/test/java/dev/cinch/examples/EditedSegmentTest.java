@@ -257,6 +257,21 @@ class EditedSegmentTest {
   }
 
   @Test
+  void aSealKnowsEveryByteOfASegmentThatNoCheckpointCovers() throws Exception {
+    edit(3, "three");
+    DamagedException e = assertThrows(DamagedException.class, this::viewed);
+    assertEquals(segment(3), e.path());
+    assertEquals(List.of(segment(3)), damage());
+    var left = new ArrayList<Path>();
+    assertEquals(List.of("one", "two", "three"), salvaged(left)); // the bucket is still there
+    assertEquals(List.of(segment(3)), left);
+    s.clock.sleepNanos(7_200_000_000_000L);
+    e = assertThrows(DamagedException.class, () -> new Retention(log, Duration.ofHours(1)).run());
+    assertEquals(segment(3), e.path());
+    assertEquals(List.of("one", "two", "three"), settled());
+  }
+
+  @Test
   void aSealKnowsTheSegmentThatNoCheckpointCovers() throws Exception {
     empty(3);
     DamagedException e = assertThrows(DamagedException.class, this::viewed);

@@ -8,7 +8,7 @@ import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -53,7 +54,7 @@ final class SegmentsVerifier {
   /** Whether one before the next is missing or damaged: what follows it can't be told. */
   private boolean gap;
 
-  private final SortedMap<Long, SortedSet<String>> seals = new TreeMap<>();
+  private final SortedMap<Long, Set<SegmentDigests>> seals = new TreeMap<>();
 
   /** Of those that are whole. */
   private final Map<Long, SegmentDigests> digests = new HashMap<>();
@@ -92,7 +93,7 @@ final class SegmentsVerifier {
     if (tell) {
       for (String name : names) {
         if (Numbered.parse(name).isEmpty()
-            && SealName.parse(name).isEmpty()
+            && SegmentSeal.parse(name).isEmpty()
             && !LogLayout.isTemporary(name)) {
           tally.found(Finding.foreign(log.layout().segments().resolve(name)));
         } else if (SealName.parse(name).isPresent()) {
@@ -204,10 +205,15 @@ final class SegmentsVerifier {
       segments = number;
       covered = h.to();
       lastRecord = h.lastRecord();
-      SegmentMarks.check(
-          seals.getOrDefault(number, new TreeSet<>()), reader.indexDigest(), path, "its seal says");
+      var sealed = SegmentMarks.Known.sealed(seals.getOrDefault(number, Set.of()));
+      sealed.checkIndex(reader.indexDigest(), path);
       gap = false;
-      digests.put(number, new SegmentVerifier(reader).verify(bucket -> {}));
+      SegmentDigests found = new SegmentVerifier(reader).verify(bucket -> {});
+      if (!sealed.fits(found)) {
+        found = again(number); // rule N5
+      }
+      sealed.check(found, path);
+      digests.put(number, found); // what its seal denies needs no second finding
       tally.read(path, reader.size());
     } catch (DamagedException e) {
       tally.found(Finding.of(e));

@@ -185,8 +185,8 @@ public record LogLayout(Path root, LogName name) {
     return segments().resolve(Numbered.name(number));
   }
 
-  /** Says how a segment begins and ends; made once its name is durable. */
-  public Path segmentSeal(SealName seal) {
+  /** Says what bytes a segment holds; made once its name is durable. */
+  public Path segmentSeal(SegmentSeal seal) {
     return segments().resolve(seal.toString());
   }
 }

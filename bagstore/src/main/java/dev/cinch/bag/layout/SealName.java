@@ -3,8 +3,9 @@ package dev.cinch.bag.layout;
 import java.util.Optional;
 
 /**
- * The name of a seal: an empty file beside a numbered one that says which bytes that one holds, so
- * that it can neither be altered nor vanish unnoticed before a later file names its digest.
+ * The name of a record's seal: an empty file beside a numbered one that says which bytes that one
+ * holds, so that it can neither be altered nor vanish unnoticed before a later file names its
+ * digest.
  *
  * @param number of the file that it is of
  * @param digest SHA-256 of that file, 64 lower-case hexadecimal digits
@@ -15,13 +16,19 @@ public record SealName(long number, String digest) {
   /** The seal that a name is of; empty for a name of another kind. */
   public static Optional<SealName> parse(String name) {
     int dot = name.indexOf('.');
-    if (dot < 0 || name.length() != dot + 1 + DIGITS) {
+    if (dot < 0) {
       return Optional.empty();
     }
     long number = Numbered.parse(name.substring(0, dot)).orElse(0);
     String digest = name.substring(dot + 1);
-    boolean valid = number > 0 && digest.chars().allMatch(SealName::isHexadecimal);
-    return valid ? Optional.of(new SealName(number, digest)) : Optional.empty();
+    return number > 0 && isDigest(digest)
+        ? Optional.of(new SealName(number, digest))
+        : Optional.empty();
+  }
+
+  /** Whether a text is one. */
+  static boolean isDigest(String text) {
+    return text.length() == DIGITS && text.chars().allMatch(SealName::isHexadecimal);
   }
 
   private static boolean isHexadecimal(int c) {

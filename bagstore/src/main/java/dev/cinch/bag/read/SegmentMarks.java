@@ -5,18 +5,18 @@ import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
-import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.TreeSet;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class SegmentMarks {
   private final LogContext log;
   private final Optional<Checkpoint> checkpoint;
-  private @Nullable SortedMap<Long, SortedSet<String>> seals;
+  private @Nullable SortedMap<Long, Set<SegmentDigests>> seals;
   private @Nullable CacheWait wait;
 
   /**
@@ -40,12 +40,14 @@ public final class SegmentMarks {
   }
 
   /** Seals by number, of the names in the directory of segments. */
-  public static SortedMap<Long, SortedSet<String>> seals(List<String> names) {
-    var seals = new TreeMap<Long, SortedSet<String>>();
+  public static SortedMap<Long, Set<SegmentDigests>> seals(List<String> names) {
+    var seals = new TreeMap<Long, Set<SegmentDigests>>();
     for (String name : names) {
-      Optional<SealName> seal = SealName.parse(name);
+      Optional<SegmentSeal> seal = SegmentSeal.parse(name);
       if (seal.isPresent()) {
-        seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
+        seals
+            .computeIfAbsent(seal.get().number(), n -> new LinkedHashSet<>())
+            .add(new SegmentDigests(seal.get().sha256(), seal.get().index()));
       }
     }
     return seals;
@@ -58,47 +60,62 @@ public final class SegmentMarks {
     return marks;
   }
 
-  /** SHA-256 of the whole file, if the checkpoint has it. */
-  Optional<String> sha256(long number) {
-    return checkpoint.flatMap(c -> c.digests(number)).map(SegmentDigests::sha256);
-  }
-
   /**
-   * @param index what {@link SegmentReader#indexDigest} gives
-   * @throws DamagedException if something says otherwise
+   * What is known of a segment's bytes; nothing is, if there are no digests.
+   *
+   * @param digests one, or several that contradict one another
+   * @param by who says so
    */
-  void check(long number, String index, Path path) throws IOException {
-    Optional<SegmentDigests> known = checkpoint.flatMap(c -> c.digests(number));
-    if (known.isPresent()) {
-      String by = "the checkpoint says";
-      check(Set.of(known.get().index()), index, path, by);
-    } else {
-      check(sealsOf(number), index, path, "its seal says");
+  public record Known(Set<SegmentDigests> digests, String by) {
+
+    /** What a segment's seals say. */
+    public static Known sealed(Set<SegmentDigests> seals) {
+      return new Known(seals, "its seal says");
+    }
+
+    /** Whether a segment all of which was read may be that one. */
+    public boolean fits(SegmentDigests found) {
+      return digests.isEmpty() || digests.equals(Set.of(found));
+    }
+
+    /**
+     * @param index of a segment that was opened: what {@link SegmentReader#indexDigest} gives
+     * @throws DamagedException if it is another one
+     */
+    public void checkIndex(String index, Path path) throws DamagedException {
+      check(SegmentDigests::index, index, path, "header, index and trailer of ");
+    }
+
+    /**
+     * @param found of a segment all of which was read
+     * @throws DamagedException if it is another one
+     */
+    public void check(SegmentDigests found, Path path) throws DamagedException {
+      checkIndex(found.index(), path);
+      check(SegmentDigests::sha256, found.sha256(), path, "");
+    }
+
+    private void check(Function<SegmentDigests, String> part, String found, Path path, String what)
+        throws DamagedException {
+      for (SegmentDigests d : digests) {
+        if (!part.apply(d).equals(found)) {
+          String expected = what + "SHA-256 " + part.apply(d) + " (" + by + ")";
+          throw new DamagedException(path, 0, expected, found);
+        }
+      }
     }
   }
 
-  /**
-   * @param expected digests, none if nothing is known
-   * @throws DamagedException unless all are the one that there is
-   */
-  public static void check(Set<String> expected, String index, Path path, String by)
-      throws DamagedException {
-    if (!expected.isEmpty() && !expected.equals(Set.of(index))) {
-      throw new DamagedException(
-          path,
-          0,
-          "header, index and trailer of SHA-256 "
-              + String.join(" and ", expected)
-              + " ("
-              + by
-              + ")",
-          index);
-    }
+  Known of(long number) throws IOException {
+    Optional<SegmentDigests> pinned = checkpoint.flatMap(c -> c.digests(number));
+    return pinned.isPresent()
+        ? new Known(Set.of(pinned.get()), "the checkpoint says")
+        : Known.sealed(sealsOf(number));
   }
 
   /** As this machine knows them: where one is not seen yet, nothing is known. */
-  private Set<String> sealsOf(long number) throws IOException {
-    SortedMap<Long, SortedSet<String>> known = seals;
+  private Set<SegmentDigests> sealsOf(long number) throws IOException {
+    SortedMap<Long, Set<SegmentDigests>> known = seals;
     if (known == null) {
       try {
         known = seals(log.store().fs().list(log.layout().segments()));
@@ -107,7 +124,7 @@ public final class SegmentMarks {
       }
       seals = known;
     }
-    return known.getOrDefault(number, new TreeSet<>());
+    return known.getOrDefault(number, Set.of());
   }
 
   /**

@@ -42,7 +42,7 @@ public final class SegmentReader implements Closeable {
   private final byte[] indexBlock;
   private final ByteBuffer end;
   private final String indexDigest;
-  private final Optional<String> expected;
+  private final SegmentMarks.Known known;
   private @Nullable MessageDigest digest;
   private int digested;
   private @Nullable SegmentDigests digests;
@@ -50,7 +50,7 @@ public final class SegmentReader implements Closeable {
   private SegmentReader(
       LogContext log, Path path, long number, StoreFile in, long size, SegmentMarks marks)
       throws IOException {
-    this.expected = marks.sha256(number);
+    this.known = marks.of(number);
     this.log = log;
     this.path = path;
     this.in = in;
@@ -72,7 +72,7 @@ public final class SegmentReader implements Closeable {
     MessageDigest opened = Envelope.sha256();
     opened.update(head.duplicate());
     indexDigest = endOf(opened);
-    marks.check(number, indexDigest, path);
+    known.checkIndex(indexDigest, path);
   }
 
   /**
@@ -230,16 +230,16 @@ public final class SegmentReader implements Closeable {
    * @throws IllegalStateException if they were not
    */
   SegmentDigests digests() {
-    SegmentDigests known = digests;
-    if (known == null) {
+    SegmentDigests computed = digests;
+    if (computed == null) {
       throw new IllegalStateException("not all blocks were read");
     }
-    return known;
+    return computed;
   }
 
-  /** Whether a checkpoint says what digest the whole file must have. */
+  /** Whether something says what digest the whole file must have. */
   boolean isPinned() {
-    return expected.isPresent();
+    return !known.digests().isEmpty();
   }
 
   /**
@@ -254,10 +254,7 @@ public final class SegmentReader implements Closeable {
     digest = null;
     var found = new SegmentDigests(endOf(whole), indexDigest);
     digests = found;
-    if (expected.isPresent() && !expected.get().equals(found.sha256())) {
-      throw new DamagedException(
-          path, 0, "SHA-256 " + expected.get() + " (the checkpoint says)", found.sha256());
-    }
+    known.check(found, path);
   }
 
   /** A digest once the index block and the trailer were added. */

@@ -6,6 +6,7 @@ import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.Numbered;
@@ -16,6 +17,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -66,7 +68,7 @@ public final class Segments {
   private OptionalLong number(List<String> names) throws IOException {
     OptionalLong last =
         names.stream().map(Numbered::parse).flatMapToLong(OptionalLong::stream).max();
-    SortedMap<Long, SortedSet<String>> seals = SegmentMarks.seals(names);
+    SortedMap<Long, Set<SegmentDigests>> seals = SegmentMarks.seals(names);
     if (seals.isEmpty() || seals.lastKey() <= last.orElse(0)) {
       return last;
     }

@@ -85,7 +85,7 @@ final class BucketSalvager {
     Found kept = segments.byBucket().get(start);
     var sources = new ArrayList<Source>();
     try {
-      if (kept != null) {
+      if (kept != null && !kept.doubted()) {
         sources.add(segments.messages(kept));
       }
       if (directory != null) {
@@ -94,6 +94,9 @@ final class BucketSalvager {
         Instant at = Instant.ofEpochSecond(0, start);
         sink.left(
             Kind.DAMAGE, log.buckets(), 0, 0, "a record lists the bucket " + at + "; it is gone");
+      }
+      if (kept != null && kept.doubted()) { // of what both have, the files' counts
+        sources.add(segments.messages(kept));
       }
       merge(sources);
     } finally {

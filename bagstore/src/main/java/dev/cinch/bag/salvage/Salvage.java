@@ -3,6 +3,7 @@ package dev.cinch.bag.salvage;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
@@ -15,11 +16,10 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -68,7 +68,7 @@ public final class Salvage {
     var segments = new SegmentSalvager(fs, sink);
     long next = 1;
     List<String> names = names(log.segments());
-    SortedMap<Long, SortedSet<String>> seals = SegmentMarks.seals(names);
+    SortedMap<Long, Set<SegmentDigests>> seals = SegmentMarks.seals(names);
     for (String name : names) {
       OptionalLong number = Numbered.parse(name);
       if (number.isPresent()) {
@@ -78,7 +78,7 @@ public final class Salvage {
             number.getAsLong(),
             log.segments().resolve(name),
             chain.checkpoint().flatMap(c -> c.digests(number.getAsLong())),
-            seals.getOrDefault(number.getAsLong(), Collections.emptySortedSet()));
+            seals.getOrDefault(number.getAsLong(), Set.of()));
       }
     }
     long sealed = seals.isEmpty() ? 0 : seals.lastKey();

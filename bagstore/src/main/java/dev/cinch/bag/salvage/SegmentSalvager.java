@@ -26,7 +26,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedSet;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -110,9 +109,9 @@ final class SegmentSalvager {
    * Looks through one segment.
    *
    * @param pinned what the checkpoint says of it
-   * @param seals what its seals say of its index; none if it has none
+   * @param seals what its seals say of it; none if it has none
    */
-  void scan(long number, Path path, Optional<SegmentDigests> pinned, SortedSet<String> seals)
+  void scan(long number, Path path, Optional<SegmentDigests> pinned, Set<SegmentDigests> seals)
       throws IOException {
     damagedHere = false;
     try (StoreFile in = PatchyFile.of(fs.read(path))) {
@@ -145,7 +144,11 @@ final class SegmentSalvager {
 
   /** All is whole, so it is what somebody wrote; whether that is who published it, others tell. */
   private void compare(
-      Path path, StoreFile in, long size, Optional<SegmentDigests> pinned, SortedSet<String> seals)
+      Path path,
+      StoreFile in,
+      long size,
+      Optional<SegmentDigests> pinned,
+      Set<SegmentDigests> seals)
       throws IOException {
     long end = size - SegmentTrailer.BYTES;
     ByteBuffer trailer = read(in, end, SegmentTrailer.BYTES);
@@ -162,7 +165,7 @@ final class SegmentSalvager {
       var found = new SegmentDigests(hex(whole), hex(opened));
       if (pinned.isPresent() && !pinned.get().equals(found)) {
         other = "not the segment that the checkpoint names";
-      } else if (!seals.isEmpty() && !seals.equals(Set.of(found.index()))) {
+      } else if (!seals.isEmpty() && !seals.equals(Set.of(found))) {
         other = "not the segment that its seal names";
       }
     }
