@@ -6,11 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -157,6 +166,23 @@ class LeaseCommandsTest {
         .failed(3, "the lease server is not one that this store trusts");
     assertEquals("", there.run("cat", "--log=jobs", "--live").ended(0).out());
     assertEquals("released", json(cinch.run("lease", "show", "x")).get("state").textValue());
+  }
+
+  /** A server's pages end by their bytes too, so that a short one need not be the last. */
+  @Test
+  void aListingGoesOnAfterAShortPage() throws Exception {
+    var logs = LogSet.of(LongStream.range(0, 1_000).mapToObj(l -> new Id(1, l)).toList());
+    HttpLeaseClient client = HttpLeaseClient.builder(URI.create(served.uri())).build();
+    for (int i = 0; i < 4; i++) {
+      int from = 10 * i;
+      List<LeaseName> names =
+          IntStream.range(from, from + 10).mapToObj(n -> new LeaseName("x/" + n)).toList();
+      var request = new AcquireRequest(new Id(2, i), names, "h", 1_000, logs, false);
+      assertEquals(10, client.acquire(request).witnesses().size());
+    }
+    assertTrue(client.list("x/", Optional.empty(), 1_000).size() < 40);
+    String all = cinch.run("lease", "list", "--prefix=x/").ended(0).out();
+    assertEquals(40, all.lines().count());
   }
 
   @Test

@@ -11,7 +11,8 @@ import java.util.List;
  *     OneLine#isHidden}
  * @param durationMs how long the leases last from when the service grants them, 1 to the longest
  *     lease time
- * @param logs the logs to be written to
+ * @param logs the logs to be written to: all, or at most 1,000, and {@code names} times {@code
+ *     logs} at most {@link Grant#MAX_LOGS}; services refuse more
  * @param tentative whether to ask for tentative leases
  */
 public record AcquireRequest(

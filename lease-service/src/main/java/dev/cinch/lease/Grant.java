@@ -10,6 +10,12 @@ import java.util.List;
  * @param witnesses not empty
  */
 public record Grant(Id id, List<SignedWitness> witnesses) {
+  /**
+   * The most logs that its witnesses name, counted once for each witness; as many again in their
+   * fences. It bounds what one request makes: an answer has some 57 bytes for each.
+   */
+  public static final int MAX_LOGS = 10_000;
+
   public Grant {
     witnesses = List.copyOf(witnesses);
   }

@@ -26,7 +26,8 @@ public interface LeaseService {
    *
    * @param id the grant's secret
    * @param durationMs from now, 1 to the longest lease time; an expiry never moves back
-   * @param addLogs logs to add
+   * @param addLogs logs to add, or all; the leases then name at most {@link Grant#MAX_LOGS} logs
+   *     together, or all
    * @param report what was written
    */
   Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
@@ -45,7 +46,9 @@ public interface LeaseService {
   Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException;
 
   /**
-   * What is known about names, in ascending order.
+   * What is known about names, in ascending order. A page may have fewer names than asked for: it
+   * ends where it would take more than about 1 MiB as JSON. An empty one says that there are no
+   * more.
    *
    * @param prefix of the names
    * @param after names above this one only; empty for the first page

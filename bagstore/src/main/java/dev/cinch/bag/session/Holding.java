@@ -2,12 +2,15 @@ package dev.cinch.bag.session;
 
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.HeldLease;
+import dev.cinch.lease.witness.WitnessCodec;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
@@ -101,11 +104,22 @@ final class Holding {
   }
 
   /** The logs that every one of its leases permits to write to, as far as a name is asked for. */
-  boolean permits(dev.cinch.lease.Id log) {
+  boolean permits(Id log) {
     return lease().witnesses().stream().allMatch(s -> s.witness().logs().contains(log));
   }
 
-  static LogSet only(dev.cinch.lease.Id log) {
-    return LogSet.of(List.of(log));
+  /** What a renewal adds for a log: it alone, or all where the witnesses can't name it as well. */
+  LogSet toGain(Id log) {
+    List<SignedWitness> witnesses = lease().witnesses();
+    int most = 0;
+    for (SignedWitness s : witnesses) {
+      most = Math.max(most, s.witness().logs().ids().size());
+    }
+    return canBeNamed(witnesses.size(), most + 1) ? LogSet.of(List.of(log)) : LogSet.ALL;
+  }
+
+  /** Whether the witnesses of one request can name so many logs, each of them. */
+  static boolean canBeNamed(int names, int logs) {
+    return logs <= WitnessCodec.MAX_LOGS && (long) names * logs <= Grant.MAX_LOGS;
   }
 }

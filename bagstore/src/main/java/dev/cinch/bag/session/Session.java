@@ -29,7 +29,6 @@ import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
-import dev.cinch.lease.witness.WitnessCodec;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -151,9 +150,10 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Takes leases, all or nothing, for all logs that exist now (where they are more than a witness
-   * can name, for those too that will be); where the last holder did not release, waits for the
-   * fence (rule F4).
+   * Takes leases, all or nothing, for all logs that exist now; where the last holder did not
+   * release, waits for the fence (rule F4). More than 1,000 logs, or names times logs above 10,000
+   * ({@link Grant#MAX_LOGS}), are more than witnesses name: then the leases are for those logs too
+   * that will be.
    *
    * @param duration of the leases, renewed in the background; above bucket width + grace + margins
    * @throws LeaseRefusedException if one is held by another, or the service does not grant now
@@ -176,9 +176,9 @@ public final class Session implements AutoCloseable {
             names,
             holder,
             durationMs,
-            logs.size() > WitnessCodec.MAX_LOGS
-                ? LogSet.ALL
-                : LogSet.of(logs.stream().map(Log::id).toList()),
+            Holding.canBeNamed(names.size(), logs.size())
+                ? LogSet.of(logs.stream().map(Log::id).toList())
+                : LogSet.ALL,
             false);
     long askedAt = time.monotonicNanos();
     Grant grant = asks.acquire(request);
@@ -371,7 +371,7 @@ public final class Session implements AutoCloseable {
   private synchronized void gain(Holding holding, Log log) throws MessageRefusedException {
     try {
       fencing.fence(holding, log);
-      holding.lease().renew(Holding.only(log.id()));
+      holding.lease().renew(holding.toGain(log.id()));
       if (!holding.permits(log.id())) {
         throw new MessageRefusedException(
             "the lease service renewed the leases and did not extend them to log " + log.name());

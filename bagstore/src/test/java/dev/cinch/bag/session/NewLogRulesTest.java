@@ -17,12 +17,15 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.witness.WitnessCodec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -144,16 +147,58 @@ class NewLogRulesTest extends SessionRig {
 
   @Test
   void moreLogsThanAWitnessCanNameAreAllThereAre() throws Exception {
-    for (int i = 0; i < WitnessCodec.MAX_LOGS; i++) {
-      make(new LogName("more-" + i));
-    }
     Store a = store("a");
+    for (int i = 0; i < WitnessCodec.MAX_LOGS; i++) {
+      makeIn(a, i);
+    }
     try (Session session = Session.open(a, service, "a")) {
       Grant grant = session.acquire(NAMES, LEASE);
       assertEquals(LogSet.ALL, grant.witnesses().get(0).witness().logs());
       committed(session.append(a.log(new LogName("more-7")), bytes("m")));
       committed(session.append(a.createLog(LATE), bytes("m")));
     }
+  }
+
+  @Test
+  void moreLogsThanTheWitnessesOfOneRequestCanNameAreAllThereAre() throws Exception {
+    Store a = store("a");
+    int logs = 20;
+    int names = Grant.MAX_LOGS / logs;
+    for (int i = a.logs().size(); i < logs; i++) {
+      makeIn(a, i);
+    }
+    List<LeaseName> many = IntStream.range(0, names).mapToObj(i -> new LeaseName("n" + i)).toList();
+    try (Session session = Session.open(a, service, "a")) {
+      Grant grant = session.acquire(many, LEASE);
+      assertEquals(logs, grant.witnesses().get(0).witness().logs().ids().size());
+      // One more, which a renewal would be refused.
+      committed(session.append(a.createLog(LATE), bytes("m")));
+      assertEquals(LogSet.ALL, service.show(many.get(0)).orElseThrow().witness().logs());
+      committed(session.append(a.createLog(new LogName("later")), bytes("m")));
+      session.release();
+      Grant all = session.acquire(many, LEASE);
+      assertEquals(LogSet.ALL, all.witnesses().get(names - 1).witness().logs());
+      committed(session.append(a.log(LATE), bytes("m")));
+    }
+  }
+
+  @Test
+  void aLogAboveThoseThatAWitnessCanNameIsGainedWithAllOthers() throws Exception {
+    Store a = store("a");
+    for (int i = a.logs().size(); i < WitnessCodec.MAX_LOGS; i++) {
+      makeIn(a, i);
+    }
+    try (Session session = Session.open(a, service, "a")) {
+      Grant grant = session.acquire(NAMES, LEASE);
+      assertEquals(1_000, grant.witnesses().get(0).witness().logs().ids().size());
+      committed(session.append(a.createLog(LATE), bytes("m")));
+      assertEquals(LogSet.ALL, service.show(NAME).orElseThrow().witness().logs());
+    }
+  }
+
+  /** All in one store, whose ids of logs differ. */
+  private static void makeIn(Store store, int number) throws IOException {
+    Log unused = store.createLog(new LogName("more-" + number));
   }
 
   private void make(LogName name) {

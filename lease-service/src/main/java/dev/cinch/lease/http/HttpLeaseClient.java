@@ -50,11 +50,11 @@ public final class HttpLeaseClient implements LeaseService {
   private static final int ATTEMPTS = 2;
 
   /**
-   * Above the longest answer of a server, 1,000 witnesses that name 1,000 logs each; but no more
-   * than a quarter of the heap.
+   * Above the longest answer of a server: 1,000 witnesses take at most some 5 MB, with {@link
+   * Grant#MAX_LOGS} logs and as many in fences. No more than a quarter of the heap.
    */
   static final int MAX_ANSWER_BYTES =
-      (int) Math.min(128 << 20, Runtime.getRuntime().maxMemory() / 4);
+      (int) Math.min(16 << 20, Runtime.getRuntime().maxMemory() / 4);
 
   private final HttpClient http;
   private final URI base;

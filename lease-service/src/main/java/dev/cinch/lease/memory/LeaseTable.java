@@ -7,6 +7,7 @@ import static dev.cinch.lease.memory.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
@@ -95,6 +96,7 @@ final class LeaseTable {
         for (LeaseName name : names) {
           leases.add(grantOne(name, request, time, expiry));
         }
+        boundFences(leases);
         return keep(stripe, request.id(), leases, time);
       } finally {
         locked.close();
@@ -134,6 +136,22 @@ final class LeaseTable {
     // The first half is the time of the grant, the second keeps correlations apart.
     entry.grant(request, from, time, expiry, new Id(time, random.nextLong()));
     return entry;
+  }
+
+  /**
+   * Keeps short what the fences of one grant say: those that name too many logs together are for
+   * all logs, as one of them is that names too many (rule L4).
+   */
+  private static void boundFences(List<LeaseEntry> leases) {
+    int together = 0;
+    for (LeaseEntry lease : leases) {
+      int named = lease.fenceLogs.ids().size();
+      if (together + named > Grant.MAX_LOGS) {
+        lease.fenceLogs = LogSet.ALL;
+      } else {
+        together += named;
+      }
+    }
   }
 
   /** Puts changed leases of a grant in the place of what was there. */
@@ -182,9 +200,17 @@ final class LeaseTable {
         long time = locked.advance(now);
         List<LeaseEntry> leases = requireHeld(grant, time);
         long expiry = expiry(time, durationMs, ceiling);
+        int together = 0;
         for (LeaseEntry lease : leases) {
           WatermarkRule.check(lease, report, time, limits);
           LogSet widened = widened(lease.logs, addLogs);
+          together += widened.ids().size();
+          // At once: all unions could take more memory than there is. Who adds none has no more.
+          if (together > Grant.MAX_LOGS) {
+            throw invalid(
+                "%d leases would name more than %d logs together; add all logs instead"
+                    .formatted(leases.size(), Grant.MAX_LOGS));
+          }
           apply(lease, report, time);
           if (report.fenced()) {
             lease.fenced(time);
@@ -333,7 +359,9 @@ final class LeaseTable {
     }
     LogSet both = logs.union(add);
     if (both.ids().size() > WitnessCodec.MAX_LOGS) {
-      throw invalid(both.ids().size() + " logs, more than " + WitnessCodec.MAX_LOGS);
+      throw invalid(
+          "%d logs, more than %d; add all instead"
+              .formatted(both.ids().size(), WitnessCodec.MAX_LOGS));
     }
     return both;
   }

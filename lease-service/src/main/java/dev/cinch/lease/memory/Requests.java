@@ -4,6 +4,7 @@ import static dev.cinch.lease.memory.Refusals.invalid;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -40,6 +41,12 @@ final class Requests {
     }
     duration(request.durationMs(), longestLeaseMs);
     logs(request.logs());
+    int logs = request.logs().ids().size();
+    if (names * logs > Grant.MAX_LOGS) {
+      throw invalid(
+          "%d names times %d logs are more than %d; ask for all logs, or for fewer names at once"
+              .formatted(names, logs, Grant.MAX_LOGS));
+    }
   }
 
   static void duration(long durationMs, long longestLeaseMs) throws LeaseRefusedException {

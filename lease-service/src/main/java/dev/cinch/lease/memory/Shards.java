@@ -2,6 +2,9 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Witness;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -9,6 +12,9 @@ import java.util.TreeMap;
 
 /** All names, spread over shards; locks those that an operation needs. Thread-safe. */
 final class Shards {
+  /** What a page may take as JSON, about; one lease may take some 90 KB. */
+  static final long MAX_PAGE_BYTES = 1 << 20;
+
   private final Shard[] shards;
   private final LogSets logSets;
 
@@ -73,7 +79,10 @@ final class Shards {
   /** A row that belongs to a page, with its shard's time. */
   private record Found(byte[] row, long time) {}
 
-  /** A page of names; names that come and go meanwhile may or may not be in it. */
+  /**
+   * A page of names, as {@link LeaseService#list} says; names that come and go meanwhile may or may
+   * not be in it.
+   */
   List<LeaseInfo> list(String prefix, String above, int limit, long instance, long now) {
     boolean fromPrefix = above.compareTo(prefix) < 0;
     var found = new ArrayList<Found>();
@@ -94,10 +103,34 @@ final class Shards {
       }
     }
     found.sort((a, b) -> LeaseRow.compareNames(a.row(), b.row()));
-    // Unpacked only now: every shard brought as many as the page has.
-    return found.subList(0, Math.min(limit, found.size())).stream()
-        .map(f -> LeaseRow.unpack(f.row(), logSets).info(instance, f.time()))
-        .toList();
+    // Unpacked only now, one by one: every shard brought as many as the page may have.
+    var page = new ArrayList<LeaseInfo>();
+    long bytes = 0;
+    for (Found f : found.subList(0, Math.min(limit, found.size()))) {
+      LeaseInfo info = LeaseRow.unpack(f.row(), logSets).info(instance, f.time());
+      bytes += jsonBytes(info);
+      if (bytes > MAX_PAGE_BYTES && !page.isEmpty()) {
+        break;
+      }
+      page.add(info);
+    }
+    return page;
+  }
+
+  /** At least what a lease takes as JSON in UTF-8, and not much more. */
+  private static long jsonBytes(LeaseInfo info) {
+    Witness w = info.witness();
+    long bytes = 540 + w.name().value().length() + jsonBytes(w.holder());
+    bytes += 35L * (w.logs().ids().size() + w.fence().logs().ids().size());
+    for (Metadata m : info.recent()) {
+      bytes += 110 + jsonBytes(m.dataFile());
+    }
+    return bytes;
+  }
+
+  /** Others than those of ASCII may be escaped. */
+  private static long jsonBytes(String text) {
+    return text.chars().mapToLong(c -> c >= ' ' && c < 0x7F && c != '"' && c != '\\' ? 1 : 6).sum();
   }
 
   /** The shards of one operation, locked in ascending order until closed. */

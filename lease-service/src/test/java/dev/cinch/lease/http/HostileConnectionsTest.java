@@ -21,6 +21,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -91,6 +92,9 @@ final class HostileConnectionsTest {
         HttpLeaseClient late =
             HttpLeaseClient.builder(URI.create("http://127.0.0.1:" + port)).build();
         assertEquals(HeldLease.State.HELD, hold(late, LEASES).state());
+        // What was taken to make listings long is there, and ends a page early.
+        int page = tried(() -> late.list("attack/", Optional.empty(), 10_000)).size();
+        assertTrue(page > 10 && page < 50, "a page of " + page);
         long[] after = memory(server, said);
         String story = attack + ", memory " + before[0] + " to " + after[0];
         assertTrue(after[0] - before[0] < MOST_MORE_BYTES, story);
