@@ -96,7 +96,7 @@ final class SegmentsVerifier {
             && SegmentSeal.parse(name).isEmpty()
             && !LogLayout.isTemporary(name)) {
           tally.found(Finding.foreign(log.layout().segments().resolve(name)));
-        } else if (SealName.parse(name).isPresent()) {
+        } else if (SegmentSeal.parse(name).isPresent()) {
           new BucketVerifier(log, tally).file(log.layout().segments().resolve(name));
         }
       }
