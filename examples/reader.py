@@ -29,6 +29,7 @@ DATA_FILE = re.compile(r"([a-z0-9][a-z0-9._-]{0,62})-([0-9a-f]{32})\.log")
 NUMBERED = re.compile(r"[0-9]{10}")
 LEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
+SEAL = re.compile(r"([0-9]{10})\.([0-9a-f]{64})")
 LONGEST_BODY = 1 << 26
 ONE_STEP = 1 << 14
 MOST_BUCKETS = 10_000
@@ -48,7 +49,11 @@ FIELDS = {
     },
 }
 # The versions of a type, where there are others than 1; the fields that a version adds.
-VERSIONS = {"record": {1: {}, 2: {"keys": str}}, "checkpoint": {1: {}, 2: {"segments": list}}}
+VERSIONS = {
+    "record": {1: {}, 2: {"keys": str}},
+    "checkpoint": {1: {}, 2: {"segments": list}},
+    "lock": {1: {}, 2: {}},
+}
 SETTINGS = {"store": str, "bucketWidthMs": int, "leases": str}
 LATER_SETTINGS = {1: {}, 2: {"firstKey": str}}
 
@@ -198,31 +203,46 @@ def records(log_dir, log_id, checkpoint, width=1):
     First the checkpoint's own record, if there is a checkpoint."""
     chain = []
     root = os.path.join(log_dir, "horizon", "records")
-    paths = {
-        number: numbered(os.path.join(root, group), number)
-        for group in os.listdir(root)
-        if re.fullmatch(r"[0-9]{7}", group)
-        for number in numbers(os.path.join(root, group))
-    }
-    number, before, version = 0, (NONE, ""), 1
+    groups = [os.path.join(root, group) for group in os.listdir(root) if re.fullmatch(r"[0-9]{7}", group)]
+    seals = {}
+    last = 0
+    for group in groups:
+        names = os.listdir(group)
+        for number, digest in (m.groups() for m in map(SEAL.fullmatch, names) if m):
+            seals.setdefault(int(number), set()).add(digest)
+        last = max([last] + [int(name) for name in names if NUMBERED.fullmatch(name)])
+    number, before, version, keys = 0, (NONE, ""), 1, 0
     if checkpoint:
         number, before = checkpoint["number"], (checkpoint["to"], checkpoint["digest"])
-        path = numbered(os.path.join(root, f"{(number - 1) // 1000:07d}"), number)
-        record, digest = envelope(path, "record")
-        check(digest == before[1], path, 0, "SHA-256 " + before[1])
-        version = record["version"]
+        record, path = one_record(root, log_id, number, seals, before[1])
+        check(record["to"] == before[0], path, 0, f"a range up to {before[0]}")
+        version, keys = record["version"], record["trustedKeys"]
         chain.append(record)
-    for n in sorted(n for n in paths if n > number):
-        record, digest = envelope(paths[n], "record")
-        check(record["log"] == log_id and record["number"] == n, paths[n], 0, f"record {n} of {log_id}")
-        check(n == number + 1, paths[n], 0, f"record {number + 1}")
-        check((record["from"], record["previous"]) == before, paths[n], 0, "to follow the record before")
-        check(record["version"] >= version, paths[n], 0, f"a record of version {version}, as those before")
-        in_range(record, paths[n], width)
-        version = record["version"]
-        number, before = n, (record["to"], digest)
+    # A seal proves that its record was there.
+    for n in range(number + 1, max([last, *seals]) + 1):
+        record, path = one_record(root, log_id, n, seals)
+        check((record["from"], record["previous"]) == before, path, 0, "to follow the record before")
+        check(record["version"] >= version, path, 0, f"a record of version {version}, as those before")
+        check(record["version"] == 1 or record["trustedKeys"] >= keys, path, 0, f"{keys} trusted keys or more")
+        in_range(record, path, width)
+        version, keys = record["version"], record["trustedKeys"]
+        before = (record["to"], record["digest"])
         chain.append(record)
     return chain
+
+
+def one_record(root, log_id, number, seals, digest=None):
+    """A record that must be there, with the digest that its seal names, or the checkpoint; and its path."""
+    path = numbered(os.path.join(root, f"{(number - 1) // 1000:07d}"), number)
+    try:
+        record, found = envelope(path, "record")
+    except FileNotFoundError:
+        raise Damaged(f"{path}: damaged: expected record {number}, found no file") from None
+    check(record["log"] == log_id and record["number"] == number, path, 0, f"record {number} of {log_id}")
+    for expected in seals.get(number, set()) | ({digest} if digest else set()):
+        check(found == expected, path, 0, "SHA-256 " + expected)
+    record["digest"] = found
+    return record, path
 
 
 def in_range(record, path, width):

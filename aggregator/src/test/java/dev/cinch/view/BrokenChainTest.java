@@ -1,8 +1,10 @@
 package dev.cinch.view;
 
 import static dev.cinch.view.Retiring.aggregate;
+import static dev.cinch.view.Retiring.files;
 import static dev.cinch.view.Retiring.open;
 import static dev.cinch.view.Retiring.rig;
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -16,6 +18,7 @@ import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.fs.FaultyFs;
@@ -280,6 +283,88 @@ class BrokenChainTest {
       assertTrue(String.valueOf(e.getMessage()).contains("/records/"), e.getMessage());
       assertThrows(IllegalStateException.class, writer::close);
     }
+  }
+
+  /** Records and their seals, from the end: locks are left that nothing reaches. */
+  @Test
+  void h7_locksThatNoRecordAndNoIntentReachesProveThatRecordsAreMissing() throws Exception {
+    for (int vanish = 1; vanish <= 3; vanish++) {
+      Rig rig = rig(4 + vanish, 3);
+      LogLayout layout = open(rig).context().layout();
+      List<String> before = Lines.settled(open(rig));
+      var removed = new TreeMap<Path, byte[]>();
+      HorizonChain chain = new HorizonChain(open(rig).context());
+      for (long number = 3; number > 3 - vanish; number--) {
+        Link link = chain.read(number);
+        removed.put(layout.record(number), link.record().encode());
+        root(rig).unlink(layout.recordSeal(number, link.digest()));
+        root(rig).unlink(layout.record(number));
+      }
+      assertEquals(1, damage(rig).size(), damage(rig)::toString);
+      assertTrue(damage(rig).get(0).contains("/lock "), damage(rig)::toString);
+      Reader live = requireNonNull(readers(rig, open(rig)).get("cat --live"));
+      assertThrows(DamagedException.class, () -> live.read());
+      assertThrows(DamagedException.class, () -> rig.settle(open(rig)));
+      assertThrows(DamagedException.class, () -> rig.settle(open(rig)), "still so");
+      assertEquals(List.of(), root(rig).list(layout.intents()), "that left none");
+      anAppendFails(rig);
+      for (Map.Entry<Path, byte[]> r : removed.entrySet()) {
+        open(rig).context().store().fresh().publish(r.getKey(), r.getValue(), 0664);
+      }
+      assertEquals(before, Lines.settled(open(rig)));
+      intact(rig);
+    }
+  }
+
+  /** One whose bucket a closer has begun to close, so that it needs a verdict. */
+  private static void anAppendFails(Rig rig) throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(fs);
+    LogWriter writer = log.writer(Durability.SYNC);
+    fs.beforeFirst(
+        op -> op.kind() == Kind.LIST && op.path().equals(log.context().layout().intents()),
+        () -> {
+          throw new IOException("no answer");
+        });
+    assertThrows(FateUnknownException.class, () -> writer.append(new byte[1]));
+  }
+
+  /** A closer that failed, and one of earlier software, which removed its intent. */
+  @Test
+  void h7_aLockWithAnIntentOrOfTheFirstVersionSaysNothing() throws Exception {
+    for (int version = 1; version <= 2; version++) {
+      Rig rig = rig(11, 2);
+      Lines.append(open(rig).writer(Durability.SYNC), "one more");
+      var failing = new FaultyFs(rig.disk.view(Rig.BOB));
+      Log closer = rig.open(failing);
+      failing.arm(1, FaultyFs.Fault.ERROR_BEFORE, op -> op.is(Kind.LINK, "0000000003"));
+      assertThrows(IOException.class, () -> rig.settle(closer));
+      LogLayout layout = closer.context().layout();
+      if (version == 1) {
+        for (String name : root(rig).list(layout.intents())) {
+          root(rig).unlink(layout.intents().resolve(name));
+        }
+        Path lock =
+            files(closer, layout.buckets()).stream()
+                .filter(f -> f.endsWith("lock"))
+                .max(Path::compareTo)
+                .orElseThrow();
+        BucketLock b = BucketLock.decode(bytes(rig, lock), lock);
+        root(rig).chmod(requireNonNull(lock.getParent()), 02775);
+        put(rig, lock, new BucketLock(b.store(), b.log(), b.bucket(), b.files(), 1).encode());
+      }
+      intact(rig);
+      var live = new ArrayList<String>();
+      closer.reader().live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, f, w) -> {});
+      assertEquals(11, live.size());
+      rig.settle(open(rig));
+      assertEquals(11, Lines.settled(open(rig)).size());
+      intact(rig);
+    }
+  }
+
+  private static byte[] bytes(Rig rig, Path file) throws IOException {
+    return open(rig).context().store().fresh().readAll(file, 1 << 20);
   }
 
   private static Path chain3(Log log) {

@@ -3,6 +3,8 @@ package dev.cinch.bag;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
@@ -14,6 +16,7 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -155,8 +158,19 @@ class FaultLoopTest {
     try {
       closer.horizon().advance(to, OptionalLong.empty());
     } catch (FaultyFs.Crash | java.io.IOException e) {
-      // Somebody else finishes.
+      // Somebody else finishes; and nothing that it left looks as if a record were missing.
     }
+    var environment = site.rig().environment(site.view(Rig.BOB), site.rig().time);
+    var damage = new ArrayList<Finding>();
+    StoreVerifier.verify(
+        site.rig().root,
+        environment,
+        f -> {
+          if (f.severity() == Finding.Severity.DAMAGE) {
+            damage.add(f);
+          }
+        });
+    assertEquals(List.of(), damage, "at operation " + k);
     finish(site, ledger);
     return faulty.fired();
   }

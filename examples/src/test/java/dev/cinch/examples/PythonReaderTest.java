@@ -24,6 +24,7 @@ import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -236,7 +237,39 @@ class PythonReaderTest {
     assertTrue(run.err().contains(segment.toString()), run.err());
   }
 
+  /** As where the closer was killed before it made one, so that only the content tells. */
+  private void removeSeals() throws IOException {
+    try (var all = Files.walk(store)) {
+      for (Path file : all.toList()) {
+        if (SealName.parse(String.valueOf(file.getFileName())).isPresent()) {
+          Files.delete(file);
+        }
+      }
+    }
+  }
+
+  @Test
+  void tellsThatTheLastRecordWasAlteredOrVanished() throws Exception {
+    generate();
+    Path last = log.context().layout().record(3);
+    HorizonRecord good = HorizonRecord.decode(Files.readAllBytes(last), last);
+    Files.setPosixFilePermissions(last, PosixFilePermissions.fromString("rw-rw-r--"));
+    Files.write(last, good.withBuckets(List.of()).encode());
+    tellsOf(last);
+    Files.delete(last);
+    tellsOf(last);
+    Files.write(last, good.encode());
+    assertEquals(0, python().exit());
+  }
+
+  private void tellsOf(Path file) throws Exception {
+    Run run = python();
+    assertEquals(1, run.exit(), run.err());
+    assertTrue(run.err().contains(file + ": damaged"), run.err());
+  }
+
   private void tells(Path file, String expected) throws Exception {
+    removeSeals();
     Log fresh = Store.open(store, s.environment).log(new LogName("jobs"));
     assertThrows(
         DamagedException.class,
@@ -364,6 +397,7 @@ class PythonReaderTest {
     LeaseStamp stamp =
         AuditStore.stamp(s.sign(s.first("unit/1", s.clock.wallNanos() + 60 * SECOND)));
     s.settle(log, AuditStore.append(s.writer(log), stamp, "one"));
+    removeSeals();
     Path recordPath = log.context().layout().record(1);
     var listed = HorizonRecord.decode(Files.readAllBytes(recordPath), recordPath).buckets().get(0);
     long width = log.context().store().settings().bucketWidthNanos();

@@ -2,6 +2,7 @@ package dev.cinch.bag.audit;
 
 import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.BucketCloser.Closed;
+import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -29,6 +31,9 @@ final class BucketVerifier {
   private final StoreFs fs;
   private final BucketCloser locks;
   private final Tally tally;
+
+  /** Closed buckets that no record that was read reaches. */
+  private final List<Bucket> unrecorded = new ArrayList<>();
 
   BucketVerifier(LogContext log, Tally tally) {
     this.log = log;
@@ -153,6 +158,17 @@ final class BucketVerifier {
     }
   }
 
+  /** Whether locks prove that records are missing (rule H7): one look for all, and one wait. */
+  void unrecorded() throws IOException {
+    try {
+      if (!unrecorded.isEmpty()) {
+        new UnrecordedLocks(log).missing(unrecorded).map(Finding::of).ifPresent(tally::found);
+      }
+    } catch (DamagedException e) {
+      // The last record, and told already; or nobody knows how far records reach.
+    }
+  }
+
   void foreign(Path path) {
     tally.found(Finding.foreign(path));
   }
@@ -165,7 +181,11 @@ final class BucketVerifier {
   /** Checks a bucket that no record reaches yet. */
   void open(Bucket bucket, WitnessVerifier keys) {
     try {
-      if (locks.readIfListed(bucket).isPresent()) {
+      Optional<Closed> lock = locks.readIfListed(bucket);
+      if (lock.isPresent()) {
+        if (lock.get().lock().isAnnounced()) {
+          unrecorded.add(bucket);
+        }
         closed(
             bucket,
             null,

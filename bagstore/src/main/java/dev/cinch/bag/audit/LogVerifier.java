@@ -1,6 +1,7 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.close.CacheWait;
+import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -96,6 +97,7 @@ final class LogVerifier {
     for (Bucket bucket : find(settled, Long.MAX_VALUE)) {
       open(bucket);
     }
+    buckets.unrecorded();
     segments.verify(); // those that were published meanwhile
   }
 
@@ -125,11 +127,29 @@ final class LogVerifier {
 
   private void intents() throws IOException {
     for (String name : list(log.layout().intents())) {
-      if (LogLayout.intentReach(name).isEmpty()) {
-        buckets.foreign(log.layout().intents().resolve(name));
-      } else {
-        buckets.file(log.layout().intents().resolve(name));
+      Path path = log.layout().intents().resolve(name);
+      OptionalLong reach = LogLayout.intentReach(name);
+      if (reach.isEmpty()) {
+        buckets.foreign(path);
+        continue;
       }
+      buckets.file(path);
+      if (!couldBeLeft(path, reach.getAsLong())) {
+        tally.found(
+            Finding.note(
+                path,
+                0,
+                "a time before the one at which it was left",
+                "a later one: no closer left it, and it counts for nothing; the first to close a day after it was left removes it"));
+      }
+    }
+  }
+
+  private boolean couldBeLeft(Path intent, long reach) throws IOException {
+    try {
+      return Intents.canBeLeft(reach, log.store().fs().status(intent).changeTime());
+    } catch (NoSuchFileException e) {
+      return true; // a record has reached it since
     }
   }
 

@@ -21,6 +21,33 @@ final class BucketTree {
     this.log = log;
   }
 
+  /**
+   * As {@link #find}, as far as this machine knows: what is old is there, what is new may be
+   * missing.
+   */
+  List<Bucket> known(long from, long to) {
+    long width = log.bucketWidth();
+    var found = new ArrayList<Bucket>();
+    Path buckets = log.layout().buckets();
+    for (long era : listed(buckets, from, to, LogLayout.eraWidth(width))) {
+      Path eraDirectory = buckets.resolve(TimeName.of(era));
+      for (long group : listed(eraDirectory, from, to, LogLayout.groupWidth(width))) {
+        for (long start : listed(eraDirectory.resolve(TimeName.of(group)), from, to, width)) {
+          found.add(new Bucket(start, width));
+        }
+      }
+    }
+    return found;
+  }
+
+  private List<Long> listed(Path directory, long from, long to, long width) {
+    try {
+      return starts(log.store().fs().list(directory), from, to, width);
+    } catch (IOException e) { // not there yet, or any more; whoever lists it in step 3 tells
+      return List.of();
+    }
+  }
+
   /** The buckets that exist in {@code [from, to)}, ascending. */
   List<Bucket> find(long from, long to) throws IOException {
     long width = log.bucketWidth();
@@ -59,6 +86,10 @@ final class BucketTree {
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
     List<String> names = log.store().fresh().list(directory);
     log.store().fs().forceDirectory(directory); // a record must not outlive what it lists
+    return starts(names, from, to, width);
+  }
+
+  private static List<Long> starts(List<String> names, long from, long to, long width) {
     return names.stream()
         .map(TimeName::parse)
         .flatMapToLong(OptionalLong::stream)

@@ -41,6 +41,7 @@ public final class HorizonAdvance {
   private final LogContext log;
   private final HorizonChain chain;
   private final BucketCloser closer;
+  private final Intents intents;
   private final LongConsumer progress;
 
   public HorizonAdvance(LogContext log) {
@@ -69,6 +70,7 @@ public final class HorizonAdvance {
     this.progress = progress;
     this.chain = new HorizonChain(log);
     this.closer = closer;
+    this.intents = new Intents(log);
   }
 
   /** The last boundary through which the horizon may advance now, by the filesystem's clock. */
@@ -123,6 +125,8 @@ public final class HorizonAdvance {
       throw new TooEarlyException(to, to - reachable);
     }
     questionLongAdvance(tip, to, opinion);
+    long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    new UnrecordedLocks(log).refuse(new BucketTree(log).known(from, to), closer);
     var intent = new Intent(log, to);
     try {
       intent.leave(); // step 2
@@ -134,11 +138,10 @@ public final class HorizonAdvance {
       }
       throw e;
     }
-    try (intent) { // step 5
-      Link last = settle(intent, now);
-      sweepIntents(last.record().to());
-      return last;
-    }
+    Link last = chain.durable(settle(intent, now)); // or a lock could be left with neither
+    intent.remove(); // step 5
+    intents.sweep(last.record().to(), now);
+    return last;
   }
 
   /** Rounds up; the outermost times, which have no boundary beyond, to the last there is. */
@@ -253,11 +256,7 @@ public final class HorizonAdvance {
     try {
       log.store()
           .fresh()
-          .publish(
-              log.layout().record(number),
-              record.encode(),
-              log.store().fileMode(),
-              intent::linking);
+          .publish(log.layout().record(number), record.encode(), log.store().fileMode());
     } catch (NoSuchFileException e) {
       Optional<Link> passed = chain.freshTip();
       if (passed.isPresent() && passed.get().record().number() >= number) {
@@ -267,7 +266,6 @@ public final class HorizonAdvance {
       throw e;
     }
     Optional<Link> winner = chain.readUnlessRetired(number);
-    intent.linked();
     if (winner.isEmpty()) {
       // We slept so long that the record of this number was retired: what we linked does not count
       // (rule R2).
@@ -286,26 +284,13 @@ public final class HorizonAdvance {
     return winner.get();
   }
 
-  /** Removes intents that a crash left and that a record has reached. */
-  private void sweepIntents(long settled) throws IOException {
-    for (String name : log.store().fs().list(log.layout().intents())) {
-      OptionalLong reach = LogLayout.intentReach(name);
-      if (reach.isPresent() && reach.getAsLong() <= settled) {
-        log.store().fresh().removeQuietly(log.layout().intents().resolve(name));
-      }
-    }
-  }
-
   /**
    * Whether an intent or a record reaches past the bucket, past every cache: append, step 4.
    * Intents first: see the model.
    */
   public boolean marked(Bucket bucket) throws IOException {
-    for (String name : log.store().fresh().list(log.layout().intents())) {
-      OptionalLong reach = LogLayout.intentReach(name);
-      if (reach.isPresent() && reach.getAsLong() > bucket.start()) {
-        return true;
-      }
+    if (intents.reachPast(bucket)) {
+      return true;
     }
     Optional<Link> tip = chain.freshTip();
     return tip.isPresent() && tip.get().record().to() > bucket.start();

@@ -4,19 +4,23 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
  * A closer's announcement that it is about to settle up to a boundary (section 4, steps 2 and 5):
- * an empty file that tells writers not to believe that they were early enough. Not thread-safe.
+ * an empty file that tells writers not to believe that they were early enough.
+ *
+ * <p>It stays until a record has reached it, also when its closer fails: a lock that neither a
+ * record nor an intent reaches proves that records are missing. And a link that a closer asked for
+ * and gave up may still be carried out. Not thread-safe.
  */
 @CheckReturnValue
-final class Intent implements AutoCloseable {
+final class Intent {
   private final LogContext log;
   private final long to;
   private final Id closer;
   private final Path file;
-  private boolean mustStay;
 
   /** Draws its name, and leaves no mark yet. */
   Intent(LogContext log, long to) {
@@ -35,30 +39,29 @@ final class Intent implements AutoCloseable {
     return closer;
   }
 
+  /**
+   * Leaves the mark.
+   *
+   * @throws TooEarlyException if the filesystem's clock was set back since it was read, so that the
+   *     mark would count for nothing; it is gone then, and nothing was done under it
+   */
   void leave() throws IOException {
     log.store().fs().create(file, log.store().fileMode()).close();
     log.store().fs().forceDirectory(log.layout().intents());
-  }
-
-  /** A record was asked for, and may come into existence whenever its server gets to it. */
-  void linking() {
-    mustStay = true;
-  }
-
-  /** The record with that number is there, ours or another one: ours can't come any more. */
-  void linked() {
-    mustStay = false;
-  }
-
-  /**
-   * Removes it, unless a link was asked for and not answered: a server may carry that out later (a
-   * soft mount gave it up), and until then writers must not believe the horizon. Whoever gets a
-   * record so far sweeps it.
-   */
-  @Override
-  public void close() {
-    if (!mustStay) {
-      log.store().fresh().removeQuietly(file);
+    long changed;
+    try {
+      changed = log.store().fs().status(file).changeTime();
+    } catch (NoSuchFileException e) {
+      return; // swept: a record has reached it
     }
+    if (!Intents.canBeLeft(to, changed)) {
+      remove();
+      throw new TooEarlyException(to, to - changed + log.store().settings().graceNanos());
+    }
+  }
+
+  /** Only once a record has reached it that is durable, or if nothing was done under it. */
+  void remove() {
+    log.store().fresh().removeQuietly(file);
   }
 }

@@ -19,9 +19,19 @@ import java.util.TreeMap;
  * @param bucket which one
  * @param files every data file that was found, by name; one without a valid batch has valid length
  *     0
+ * @param version of its format: 2 says that it was made under an intent that stays until a record
+ *     has reached it (rule H7); 1 is from earlier software, and says nothing of that
  */
-public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files) {
+public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files, int version) {
   private static final String TYPE = "lock";
+
+  /** The first version that is made under an intent that stays. */
+  private static final int ANNOUNCED = 2;
+
+  /** As closers make it now. */
+  public BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files) {
+    this(store, log, bucket, files, ANNOUNCED);
+  }
 
   public BucketLock {
     var byName = new TreeMap<String, LockedFile>();
@@ -34,6 +44,11 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
   /** What it says of a file; empty if the file was not found when the bucket was closed. */
   public Optional<LockedFile> file(DataFileName name) {
     return files.stream().filter(f -> f.name().equals(name)).findFirst();
+  }
+
+  /** Whether an intent reaches it until a record does. */
+  public boolean isAnnounced() {
+    return version >= ANNOUNCED;
   }
 
   public byte[] encode() {
@@ -52,7 +67,7 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
           .put("digest", f.digest() & 0xffff_ffffL)
           .put("copy", Base64.getEncoder().encodeToString(f.copy()));
     }
-    return Envelope.encode(TYPE, document);
+    return Envelope.encode(TYPE, version, document);
   }
 
   /**
@@ -60,7 +75,8 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
    * @throws DamagedException if it is not a lock, was cut short or altered
    */
   public static BucketLock decode(byte[] bytes, Path path) throws DamagedException {
-    Fields in = Envelope.decode(TYPE, bytes, path);
+    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, ANNOUNCED, bytes, path);
+    Fields in = read.fields();
     var files = new ArrayList<LockedFile>();
     String before = "";
     for (Fields f : in.objects("files")) {
@@ -76,7 +92,8 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
     if (Math.floorMod(start, width) != 0) {
       throw new DamagedException(path, 0, "a start that is a multiple of the width", "" + start);
     }
-    return new BucketLock(in.id("store"), in.id("log"), new Bucket(start, width), files);
+    return new BucketLock(
+        in.id("store"), in.id("log"), new Bucket(start, width), files, read.version());
   }
 
   private static LockedFile file(Fields f, String name, Path path) throws DamagedException {

@@ -3,6 +3,9 @@ package dev.cinch.bag.read;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.LogKeys;
+import dev.cinch.bag.close.UnrecordedLocks;
+import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
@@ -171,6 +174,7 @@ final class LiveRead {
   private void deliver() throws IOException {
     found.removeIf(f -> f.bucket().start() < settled);
     if (!done && !found.isEmpty()) {
+      missNoRecord();
       beyond = true;
       // Listed after the files: a key is trusted before anything is written under it.
       var keys = new WitnessVerifier(LogKeys.of(log, tip).now());
@@ -189,6 +193,21 @@ final class LiveRead {
       }
     }
     done |= open.isEmpty();
+  }
+
+  /** A lock that no record and no intent reaches had a record, which is missing (rule H7). */
+  private void missNoRecord() throws IOException {
+    List<Bucket> locked =
+        found.stream()
+            .filter(f -> f.lock().filter(BucketLock::isAnnounced).isPresent())
+            .map(Found::bucket)
+            .toList();
+    if (!locked.isEmpty()) {
+      Optional<DamagedException> missing = new UnrecordedLocks(log).missing(locked);
+      if (missing.isPresent()) {
+        throw missing.get();
+      }
+    }
   }
 
   private List<Bucket> openBuckets(long from, long to) throws IOException {

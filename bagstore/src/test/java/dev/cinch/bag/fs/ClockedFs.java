@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * A real filesystem whose clock a test owns: the directories made to read its clock have the test's
- * time; everything else is as it is.
+ * A real filesystem whose clock a test owns: the directories made to read its clock, and the
+ * intents that are compared with that, have the test's time; everything else is as it is.
  */
 public final class ClockedFs extends FilterFs {
   private final TimeSource time;
@@ -20,7 +20,7 @@ public final class ClockedFs extends FilterFs {
   public FileStatus status(Path path) throws IOException {
     FileStatus s = inner.status(path);
     Path parent = path.getParent();
-    return parent != null && parent.endsWith("clock")
+    return parent != null && (parent.endsWith("clock") || parent.endsWith("intents"))
         ? new FileStatus(s.device(), s.inode(), s.size(), time.wallNanos(), s.mode(), s.uid())
         : s;
   }

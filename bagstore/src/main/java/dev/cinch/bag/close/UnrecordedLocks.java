@@ -1,0 +1,88 @@
+package dev.cinch.bag.close;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Tells from locks that records are missing (rule H7): a bucket is closed under an intent that
+ * reaches it, and that goes only after a record has reached it. So a lock that neither reaches had
+ * a record once. Only for locks that say they were made so. Thread-safe.
+ */
+@CheckReturnValue
+public final class UnrecordedLocks {
+  private final LogContext log;
+  private final HorizonChain chain;
+  private final Intents intents;
+
+  public UnrecordedLocks(LogContext log) {
+    this.log = log;
+    this.chain = new HorizonChain(log);
+    this.intents = new Intents(log);
+  }
+
+  /**
+   * Looks at intents, and after that at the last record: whoever removes an intent has a record.
+   * Who may only read looks again until every cache has expired, once for all these buckets.
+   *
+   * @param locked buckets that have locks, all seen before this
+   * @return what is missing, if anything is
+   */
+  public Optional<DamagedException> missing(Collection<Bucket> locked) throws IOException {
+    long last = locked.stream().mapToLong(Bucket::end).max().orElse(Long.MIN_VALUE);
+    CacheWait wait = null;
+    while (true) {
+      long announced = intents.furthest();
+      Optional<Link> tip = chain.permittedTip();
+      long reach = Math.max(announced, tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE));
+      if (last <= reach) {
+        return Optional.empty();
+      }
+      if (wait == null) {
+        wait = new CacheWait(log, log.layout().intents());
+      }
+      if (!wait.again()) {
+        Bucket first =
+            locked.stream().filter(b -> b.end() > reach).min(Bucket::compareTo).orElseThrow();
+        long number = tip.map(t -> t.record().number()).orElse(0L) + 1;
+        return Optional.of(
+            new DamagedException(
+                LogLayout.lock(log.layout().bucket(first)),
+                0,
+                "a record or an intent that reaches this lock",
+                "neither: the records from number " + number + " on are missing"));
+      }
+    }
+  }
+
+  /**
+   * Refuses to settle over what was settled before. To be asked before an intent is left, which
+   * would look like the one that the lock was made under.
+   */
+  void refuse(List<Bucket> buckets, BucketCloser closer) throws IOException {
+    var locked = new ArrayList<Bucket>();
+    for (Bucket bucket : buckets) {
+      try {
+        if (closer.readIfListed(bucket).filter(c -> c.lock().isAnnounced()).isPresent()) {
+          locked.add(bucket);
+        }
+      } catch (IOException e) {
+        // Whoever closes it tells.
+      }
+    }
+    if (!locked.isEmpty()) {
+      Optional<DamagedException> missing = missing(locked);
+      if (missing.isPresent()) {
+        throw missing.get();
+      }
+    }
+  }
+}
