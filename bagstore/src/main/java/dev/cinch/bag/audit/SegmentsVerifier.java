@@ -8,7 +8,6 @@ import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
