@@ -60,17 +60,20 @@ public final class LeaseServer implements AutoCloseable {
   private final Routes routes;
   private final String host;
   private final ServerLimits limits;
+  private final Runnable maintenance;
   private final LongSupplier clock;
   private final Connections connections;
   private final Set<Gate> gates = ConcurrentHashMap.newKeySet();
   private final Workers workers;
   private final AtomicBoolean maintaining = new AtomicBoolean();
+  private volatile boolean closing;
   private int port;
 
   private LeaseServer(Builder b) throws IOException {
     routes = new Routes(b.service, b.info);
     host = b.host;
     limits = b.limits;
+    maintenance = b.maintenance;
     clock = b.clock;
     connections = new Connections(limits);
     workers = new Workers(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()));
@@ -110,7 +113,7 @@ public final class LeaseServer implements AutoCloseable {
       throw new IOException("can't serve on " + b.host + ":" + b.port + ": " + e.getMessage(), e);
     }
     vertx.setPeriodic(SWEEP_MS, timer -> sweep());
-    vertx.setPeriodic(MAINTENANCE_MS, timer -> maintain(b.maintenance));
+    vertx.setPeriodic(MAINTENANCE_MS, timer -> maintain());
     log.info("lease service at {}", uri());
   }
 
@@ -308,8 +311,9 @@ public final class LeaseServer implements AutoCloseable {
     var unused = response.end(answer.body());
   }
 
-  private void maintain(Runnable maintenance) {
-    if (!maintaining.compareAndSet(false, true)) {
+  /** Runs the service's maintenance, unless it runs or the server is being closed. */
+  void maintain() {
+    if (closing || !maintaining.compareAndSet(false, true)) {
       return;
     }
     vertx
@@ -322,7 +326,8 @@ public final class LeaseServer implements AutoCloseable {
         .onComplete(
             done -> {
               maintaining.set(false);
-              if (done.failed()) {
+              // Closing interrupts what runs, and rejects what was about to: that is no fault.
+              if (done.failed() && !closing) {
                 log.error("maintenance failed", done.cause());
               }
             });
@@ -348,6 +353,7 @@ public final class LeaseServer implements AutoCloseable {
   /** Stops listening and ends its threads; requests under way are cut off. */
   @Override
   public void close() throws IOException {
+    closing = true;
     workers.close();
     var unused = await(vertx.close());
   }
