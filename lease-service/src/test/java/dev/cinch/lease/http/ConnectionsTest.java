@@ -92,7 +92,7 @@ final class ConnectionsTest {
     slow.hold(50); // more of the same: it is still the first
     small.hold(10);
     assertEquals(List.of(), gone);
-    quick.hold(41);
+    slow.hold(51); // nor does asking for more put it behind others
     assertEquals(List.of("slow"), gone);
     quick.hold(0);
     small.hold(100);

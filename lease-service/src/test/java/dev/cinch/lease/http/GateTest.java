@@ -31,6 +31,9 @@ final class GateTest {
   private static final String GET = "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n";
   private static final String POST = "POST /v1/leases/renew HTTP/1.1\r\nHost: x\r\n";
 
+  /** A body of which so much is there, and not its end. */
+  private static final String LARGE = POST + "Content-Length: 9000\r\n\r\n" + "x".repeat(8_000);
+
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // it may overflow
   private final Connections connections = new Connections(LIMITS);
   private final End end = new End();
@@ -80,9 +83,32 @@ final class GateTest {
 
   /** The handler answers what it has. */
   private void answer() {
-    var ok = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
-    channel.pipeline().context("handler").writeAndFlush(ok);
+    answer(channel, HttpResponseStatus.OK, 0);
+  }
+
+  private static void answer(EmbeddedChannel on, HttpResponseStatus status, int length) {
+    on.pipeline().context("handler").writeAndFlush(response(status, length));
+    on.runPendingTasks();
+  }
+
+  /** The handler answers, and nobody takes it: not flushed, it stays in the channel. */
+  private static void leave(EmbeddedChannel on, int length) {
+    on.pipeline().context("handler").write(response(HttpResponseStatus.OK, length));
+    on.runPendingTasks();
+  }
+
+  private static DefaultFullHttpResponse response(HttpResponseStatus status, int length) {
+    return new DefaultFullHttpResponse(
+        HttpVersion.HTTP_1_1, status, Unpooled.wrappedBuffer(new byte[length]));
+  }
+
+  private EmbeddedChannel second(String sends) {
+    EmbeddedChannel second = channel(new End());
+    install(second);
+    boolean unused = second.writeInbound(Unpooled.copiedBuffer(sends, UTF_8));
+    second.runPendingTasks();
     channel.runPendingTasks();
+    return second;
   }
 
   /** What went out since it was last asked. */
@@ -176,6 +202,8 @@ final class GateTest {
 
   @Test
   void aNewConnectionThatSaysNothingIsClosed() {
+    pass(0); // before the clock overflows
+    assertTrue(channel.isOpen());
     pass(999);
     assertTrue(channel.isOpen());
     pass(1);
@@ -196,8 +224,10 @@ final class GateTest {
   @Test
   void anAnswerThatNobodyTakesIsGivenUp() {
     receive(GET);
-    var ok = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
-    channel.pipeline().context("handler").write(ok); // not flushed: it stays in the channel
+    leave(channel, 0);
+    receive(GET); // which is not begun meanwhile
+    assertEquals(1, end.whole);
+    assertFalse(channel.config().isAutoRead());
     pass(1_999);
     assertTrue(channel.isOpen());
     pass(1);
@@ -237,16 +267,50 @@ final class GateTest {
 
   @Test
   void whereBodiesTakeTooMuchTheSlowestHasToGo() {
-    receive(POST + "Content-Length: 9000\r\n\r\n" + "x".repeat(8_000));
-    EmbeddedChannel second = channel(new End());
-    install(second);
-    boolean unused =
-        second.writeInbound(
-            Unpooled.copiedBuffer(
-                POST + "Content-Length: 9000\r\n\r\n" + "x".repeat(8_000), UTF_8));
-    channel.runPendingTasks();
+    receive(LARGE);
+    EmbeddedChannel second = second(LARGE);
     assertTrue(sent(channel).contains("503 Service Unavailable"));
     assertFalse(channel.isOpen());
     assertTrue(second.isOpen());
+  }
+
+  @Test
+  void aBodyThatHasArrivedAndAnAnswerThatHasLeftCountNoMore() {
+    receive(POST + "Content-Length: 8000\r\n\r\n" + "x".repeat(8_000));
+    assertEquals(1, end.whole);
+    EmbeddedChannel second = second(LARGE);
+    assertTrue(channel.isOpen() && second.isOpen());
+    second.close();
+    answer(channel, HttpResponseStatus.OK, 8_000);
+    EmbeddedChannel third = second(LARGE);
+    assertTrue(channel.isOpen() && third.isOpen());
+  }
+
+  @Test
+  void whereAnswersTakeTooMuchTheSlowestHasToGo() {
+    receive(GET);
+    leave(channel, 8_000);
+    EmbeddedChannel second = second(GET);
+    assertTrue(channel.isOpen());
+    leave(second, 8_000);
+    channel.runPendingTasks();
+    assertFalse(channel.isOpen());
+    assertTrue(second.isOpen());
+  }
+
+  @Test
+  void askingShowsLessThanHoldingAndARefusalNothing() {
+    receive(POST + "Content-Length: 0\r\n\r\n");
+    answer();
+    EmbeddedChannel asked = second(GET);
+    answer(asked, HttpResponseStatus.OK, 0);
+    EmbeddedChannel refused = second(POST + "Content-Length: 0\r\n\r\n");
+    asked.runPendingTasks();
+    assertFalse(asked.isOpen()); // though it came last
+    answer(refused, HttpResponseStatus.GONE, 0);
+    EmbeddedChannel newcomer = second("");
+    refused.runPendingTasks();
+    assertFalse(refused.isOpen()); // though it came last
+    assertTrue(channel.isOpen() && newcomer.isOpen());
   }
 }
