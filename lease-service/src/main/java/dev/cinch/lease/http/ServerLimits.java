@@ -42,6 +42,16 @@ record ServerLimits(
         ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix
             ? unix.getMaxFileDescriptorCount()
             : USUAL_DESCRIPTORS;
+    return of(heap, descriptors);
+  }
+
+  /**
+   * For a process.
+   *
+   * @param heap bytes
+   * @param descriptors files and connections that it may have open
+   */
+  static ServerLimits of(long heap, long descriptors) {
     long most = Math.min(MOST, Math.min(descriptors / 2, heap / BYTES_PER_CONNECTION));
     int connections = (int) Math.max(LEAST, most);
     return new ServerLimits(connections, connections / 2, 10_000, 60_000, 30_000, heap / 8);

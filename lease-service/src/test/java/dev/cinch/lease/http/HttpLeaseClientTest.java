@@ -224,6 +224,17 @@ final class HttpLeaseClientTest {
   }
 
   @Test
+  @Timeout(60)
+  void anAnswerThatIsTooLongIsGivenUpHoweverPatientTheClient() throws Exception {
+    try (var endless = new Dying("HTTP/1.1 200 OK\r\n\r\n", "[")) {
+      unavailable(
+          endless.client(Duration.ofDays(1)),
+          "the answer has more than " + HttpLeaseClient.MAX_ANSWER_BYTES + " bytes");
+    }
+    assertTrue(HttpLeaseClient.MAX_ANSWER_BYTES <= 16 << 20);
+  }
+
+  @Test
   void aBodyTakesSoMuchMemoryAndNoMore() throws Exception {
     var subscription = new AtomicInteger();
     var body = new BoundedBody(1_000);

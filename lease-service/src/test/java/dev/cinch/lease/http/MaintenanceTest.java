@@ -41,11 +41,13 @@ final class MaintenanceTest {
     logger.setLevel(Level.WARN);
     appender.start();
     logger.addAppender(appender);
+    logger.setAdditive(false);
   }
 
   @AfterEach
   void stopListening() {
     logger.detachAppender(appender);
+    logger.setAdditive(true);
     logger.setLevel(null);
   }
 

@@ -175,5 +175,12 @@ final class ServerLimitsTest {
     assertTrue(own.connections() >= 16 && own.connections() <= 4_096, own.toString());
     assertTrue(own.perPeer() <= own.connections(), own.toString());
     assertEquals(3, own.withConnections(3).perPeer());
+    long plenty = 1L << 40;
+    assertEquals(4_096, ServerLimits.of(plenty, plenty).connections());
+    assertEquals(512, ServerLimits.of(plenty, 1_024).connections());
+    assertEquals(256, ServerLimits.of(plenty, 1_024).perPeer());
+    assertEquals(1_024, ServerLimits.of(64 << 20, plenty).connections());
+    assertEquals(8 << 20, ServerLimits.of(64 << 20, plenty).heldBytes());
+    assertEquals(16, ServerLimits.of(1, 1).connections());
   }
 }
