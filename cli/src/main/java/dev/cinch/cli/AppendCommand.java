@@ -4,6 +4,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.session.Session;
+import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -124,6 +125,9 @@ final class AppendCommand implements Callable<Integer> {
     }
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, share.apply(store.environment(time), io.env()));
+    if (leases.isEmpty()) {
+      refuseWhereLeasesAreRequired(opened);
+    }
     long unused = opened.context().checkedNow(); // before the first line is read and lost
     try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
       Log target = create ? opened.createLog(log) : opened.log(log);
@@ -141,6 +145,15 @@ final class AppendCommand implements Callable<Integer> {
     if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
       throw new ParameterException(
           spec.commandLine(), option + " is for --lease, and there is none");
+    }
+  }
+
+  /** What is written there under no lease is committed, and exists for no reader (rule F3). */
+  private static void refuseWhereLeasesAreRequired(Store store) throws Failure.Refusal {
+    if (store.context().settings().leases() == StoreSettings.Leases.REQUIRED) {
+      throw new Failure.Refusal(
+          "messages without a lease do not exist in this store (leases: required);"
+              + " name one with --lease");
     }
   }
 

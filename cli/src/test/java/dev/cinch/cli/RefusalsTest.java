@@ -125,6 +125,15 @@ class RefusalsTest {
   }
 
   @Test
+  void anAppendWithoutALeaseWhereNoReaderWouldSeeIt() {
+    Path store = Cinch.store(temp, "--leases=required");
+    Cinch.on(store)
+        .feed("lost\n", "append", "--log=jobs")
+        .failed(3, "messages without a lease do not exist in this store");
+    assertFalse(Files.exists(store.resolve("logs/jobs")));
+  }
+
+  @Test
   void aSecondInit() throws IOException {
     Path store = Cinch.store(temp);
     byte[] before = Files.readAllBytes(store.resolve("store.json"));
