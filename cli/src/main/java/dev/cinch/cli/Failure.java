@@ -46,6 +46,7 @@ record Failure(int code, String line) {
   private static int code(Throwable t) {
     if (t instanceof DamagedException
         || t instanceof FateUnknownException
+        || (t instanceof IOException && t.getCause() instanceof FateUnknownException)
         || t instanceof SegmentsDifferException
         || (t instanceof RetireBlockedException && t.getCause() instanceof DamagedException)) {
       return ExitCode.DAMAGE;

@@ -81,7 +81,7 @@ class DamagedStoreTest {
   }
 
   private static void put(Path file, byte[] content) throws IOException {
-    Files.delete(file);
+    Files.deleteIfExists(file);
     Files.write(file, content);
   }
 
@@ -116,6 +116,18 @@ class DamagedStoreTest {
     told(record, record, new byte[0]);
     told(record, record, Arrays.copyOf(good, good.length - 1));
     told(record, record, flipped(good, good.length - 5));
+  }
+
+  @Test
+  void anAppendWhoseFateNobodyCanKnow() throws IOException {
+    byte[] good = Files.readAllBytes(record);
+    Files.delete(record);
+    Cinch.Ran ran = cinch.feed("lost\n", "append", "--log=jobs").ended(1);
+    assertTrue(
+        ran.err().contains("nobody can know what became of an append to log jobs"), ran.err());
+    assertTrue(ran.err().contains(record + ": damaged at byte 0"), ran.err());
+    assertEquals(-1, ran.err().indexOf("Exception"), ran.err());
+    put(record, good);
   }
 
   @Test

@@ -267,7 +267,7 @@ public final class LogWriter implements AutoCloseable {
 
   private void startBackground() {
     if (background == null) {
-      Thread t = new Thread(this::runBackground, "cinch-commit-" + log.layout().name());
+      Thread t = new Thread(this::commitInBackground, "cinch-commit-" + log.layout().name());
       t.setDaemon(true);
       t.start();
       background = t; // not before: where no thread can be had now, another one may be later
@@ -314,6 +314,14 @@ public final class LogWriter implements AutoCloseable {
         "the writer of log %s failed; the fate of messages is unknown"
             .formatted(log.layout().name()),
         failure);
+  }
+
+  private void commitInBackground() {
+    try {
+      runBackground();
+    } catch (FateUnknownException e) {
+      // Whoever waits for the message is told, and whoever submits another one.
+    }
   }
 
   private void runBackground() {
