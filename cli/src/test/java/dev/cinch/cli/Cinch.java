@@ -187,14 +187,23 @@ final class Cinch {
 
   /** Lines that were appended some minutes ago, and are settled. */
   void settled(String log, String lines) throws Exception {
-    overdue(log, lines);
-    long last = SystemTime.INSTANCE.wallNanos() - LATER.toNanos();
+    settled(log, lines, LATER);
+  }
+
+  /** Lines that were appended so long ago, less than an hour, and are settled. */
+  void settled(String log, String lines, Duration ago) throws Exception {
+    overdue(log, lines, ago);
+    long last = SystemTime.INSTANCE.wallNanos() - ago.toNanos();
     at(Duration.ZERO, log).horizon().advance(last, OptionalLong.empty());
   }
 
   /** Lines that were appended some minutes ago, and that nobody has settled. */
   void overdue(String log, String lines) throws Exception {
-    Log then = at(LATER.negated(), log);
+    overdue(log, lines, LATER);
+  }
+
+  private void overdue(String log, String lines, Duration ago) throws Exception {
+    Log then = at(ago.negated(), log);
     try (var writer = then.writer(Durability.CLOSE)) {
       for (String line : lines.lines().toList()) {
         byte[] bytes = line.getBytes(StandardCharsets.UTF_8);
