@@ -122,11 +122,16 @@ class DamagedStoreTest {
   void anAppendWhoseFateNobodyCanKnow() throws IOException {
     byte[] good = Files.readAllBytes(record);
     Files.delete(record);
-    Cinch.Ran ran = cinch.feed("lost\n", "append", "--log=jobs").ended(1);
+    Cinch.Ran ran = cinch.feed("lost\n", "append", "--log=jobs");
+    while (ran.code() == ExitCode.REFUSED) { // by what is left of the bucket that was settled
+      ran = cinch.feed("lost\n", "append", "--log=jobs");
+    }
+    ran.ended(1);
+    String told = ran.err();
     assertTrue(
         ran.err().contains("nobody can know what became of an append to log jobs"), ran.err());
-    assertTrue(ran.err().contains(record + ": damaged at byte 0"), ran.err());
-    assertEquals(-1, ran.err().indexOf("Exception"), ran.err());
+    assertTrue(told.contains(record + ": damaged at byte 0"), told);
+    assertEquals(-1, told.indexOf("Exception"), told);
     put(record, good);
   }
 
