@@ -18,6 +18,7 @@ import com.tngtech.archunit.lang.ArchRule;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -148,6 +149,18 @@ class ModulesTest {
             .resideOutsideOfPackage("dev.cinch.lease.http")
             .should()
             .dependOnClassesThat()
+            .resideInAnyPackage("io.vertx..", "io.netty.."));
+  }
+
+  /** A program that asks a lease service has no HTTP server on its class path. */
+  @Test
+  void theClientNeedsNoVertx() {
+    holds(
+        noClasses()
+            .that()
+            .belongToAnyOf(HttpLeaseClient.class)
+            .should()
+            .transitivelyDependOnClassesThat()
             .resideInAnyPackage("io.vertx..", "io.netty.."));
   }
 

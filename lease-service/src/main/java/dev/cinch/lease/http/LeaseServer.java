@@ -37,6 +37,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Event loops read and write; the service is called on worker threads, since it signs and may do
  * a store's I/O.
+ *
+ * <p>Needs Vert.x ({@code io.vertx:vertx-core}), which a program that runs a server declares as a
+ * dependency of its own: clients are spared it.
  */
 @CheckReturnValue
 public final class LeaseServer implements AutoCloseable {
