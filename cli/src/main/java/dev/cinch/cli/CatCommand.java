@@ -7,10 +7,8 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
-import dev.cinch.cli.Converters.Moment;
 import java.io.IOException;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,7 +28,7 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Examples:",
-      "  cinch cat --log jobs --from 2026-11-21T04:00:00Z --to 2026-11-21T05:00:00Z",
+      "  cinch cat --log jobs --from -1h",
       "  cinch cat --log jobs --follow --format json"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -49,14 +47,7 @@ final class CatCommand implements Callable<Integer> {
   @Option(names = "--live", description = "Also what is not settled yet.")
   boolean live;
 
-  @Option(
-      names = "--from",
-      paramLabel = "TIME",
-      description = "From this time on: 2026-11-21T04:02:25Z, or nanoseconds since 1970.")
-  @Nullable Moment from;
-
-  @Option(names = "--to", paramLabel = "TIME", description = "Before this time.")
-  @Nullable Moment to;
+  @Mixin TimeRange range;
 
   @Option(
       names = "--follow",
@@ -97,11 +88,12 @@ final class CatCommand implements Callable<Integer> {
       throw new ParameterException(
           spec.commandLine(), "--follow waits for what is settled; it does not go with --live");
     }
+    range.check();
     Store opened = store.open();
     Log target = opened.log(log);
     LogReader reader = target.reader();
-    long start = from == null ? Long.MIN_VALUE : from.nanos();
-    long end = to == null ? Long.MAX_VALUE : to.nanos();
+    long start = range.start();
+    long end = range.end();
     var ignored = new IgnoredMessages(io, "cinch cat");
     var progress = new Progress(io);
     try (Output out = io.output()) {

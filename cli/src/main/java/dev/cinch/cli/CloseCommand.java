@@ -53,7 +53,9 @@ final class CloseCommand implements Callable<Integer> {
   @Option(
       names = "--through",
       paramLabel = "TIME",
-      description = "Settle through this time, or refuse (exit code 3) if it is too early.")
+      description = {
+        "Settle through this time, like -5m or 14:00, or refuse (exit code 3) if it is too early."
+      })
   @Nullable Moment through;
 
   @Option(

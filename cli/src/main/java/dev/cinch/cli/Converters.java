@@ -5,9 +5,9 @@ import dev.cinch.bag.layout.MachineName;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.nio.file.Path;
-import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.function.Function;
@@ -19,42 +19,27 @@ import picocli.CommandLine.TypeConversionException;
 
 /** Reads the values of options; whatever is no value is refused with a line that says what is. */
 final class Converters {
-  private static final Pattern DURATION = Pattern.compile("([+-]?)(\\d{1,15})(ns|us|ms|s|m|h|d)");
-  private static final Pattern NUMBER = Pattern.compile("-?\\d{1,19}");
+  private static final String PART = "(\\d{1,15})(ns|us|ms|s|m|h|d|w)";
+  private static final Pattern DURATION = Pattern.compile("[+-]?(?:" + PART + "){1,8}");
+  private static final Pattern DURATION_PART = Pattern.compile(PART);
   private static final long NANOS = 1_000_000_000L;
 
   private Converters() {}
 
   static void register(CommandLine line) {
+    var times = TimeText.of(SystemTime.INSTANCE); // one now for all times of a command line
     line.registerConverter(LogName.class, of(LogName::new));
     line.registerConverter(MachineName.class, of(MachineName::new));
     line.registerConverter(LeaseName.class, of(LeaseName::new));
     line.registerConverter(Id.class, of(Id::parse));
     line.registerConverter(Duration.class, of(Converters::duration));
-    line.registerConverter(Moment.class, of(Moment::parse));
+    line.registerConverter(Moment.class, of(times::parse));
     line.registerConverter(Path.class, of(Converters::path));
     line.registerConverter(URI.class, of(Converters::address));
   }
 
-  /** A time on the command line, in nanoseconds since the Unix epoch. */
+  /** A time, in nanoseconds since the Unix epoch; see {@link TimeText}. */
   record Moment(long nanos) {
-    /** Reads {@code 2026-11-21T04:02:25Z}, also with fractions, or nanoseconds. */
-    static Moment parse(String text) {
-      try {
-        if (NUMBER.matcher(text).matches()) {
-          return new Moment(Long.parseLong(text));
-        }
-        Instant instant = Instant.parse(text);
-        return new Moment(
-            Math.addExact(Math.multiplyExact(instant.getEpochSecond(), NANOS), instant.getNano()));
-      } catch (DateTimeException | ArithmeticException | NumberFormatException e) {
-        throw new IllegalArgumentException(
-            "not a time: \""
-                + shown(text)
-                + "\"; like 2026-11-21T04:02:25Z, or nanoseconds since 1970");
-      }
-    }
-
     /** The time as text, to the nanosecond where it has them. */
     static String text(long nanos) {
       return Instant.ofEpochSecond(Math.floorDiv(nanos, NANOS), Math.floorMod(nanos, NANOS))
@@ -62,22 +47,16 @@ final class Converters {
     }
   }
 
-  /** Reads {@code 500ms}, {@code 10s}, {@code -3m} and the like. */
+  /** Reads {@code 500ms}, {@code 10s}, {@code 1h30m}, {@code -3m} and the like. */
   static Duration duration(String text) {
-    Matcher m = DURATION.matcher(text);
     try {
-      if (m.matches()) {
-        long n = Long.parseLong(m.group(2)) * (m.group(1).equals("-") ? -1 : 1);
-        Duration duration =
-            switch (m.group(3)) {
-              case "ns" -> Duration.ofNanos(n);
-              case "us" -> Duration.ofNanos(Math.multiplyExact(n, 1_000L));
-              case "ms" -> Duration.ofMillis(n);
-              case "s" -> Duration.ofSeconds(n);
-              case "m" -> Duration.ofMinutes(n);
-              case "h" -> Duration.ofHours(n);
-              default -> Duration.ofDays(n);
-            };
+      if (DURATION.matcher(text).matches()) {
+        Duration sum = Duration.ZERO;
+        Matcher m = DURATION_PART.matcher(text);
+        while (m.find()) {
+          sum = sum.plus(part(Long.parseLong(m.group(1)), m.group(2)));
+        }
+        Duration duration = text.startsWith("-") ? sum.negated() : sum;
         long unused = duration.toNanos(); // refuses what no 64-bit count of nanoseconds holds
         return duration;
       }
@@ -85,7 +64,20 @@ final class Converters {
       // Too long: as wrong as any other text.
     }
     throw new IllegalArgumentException(
-        "not a duration: \"" + shown(text) + "\"; like 500ms, 10s, 5m, 1h, 30d");
+        "not a duration: \"" + shown(text) + "\"; like 500ms, 10s, 5m, 1h30m, 30d");
+  }
+
+  private static Duration part(long n, String unit) {
+    return switch (unit) {
+      case "ns" -> Duration.ofNanos(n);
+      case "us" -> Duration.ofNanos(Math.multiplyExact(n, 1_000L));
+      case "ms" -> Duration.ofMillis(n);
+      case "s" -> Duration.ofSeconds(n);
+      case "m" -> Duration.ofMinutes(n);
+      case "h" -> Duration.ofHours(n);
+      case "d" -> Duration.ofDays(n);
+      default -> Duration.ofDays(Math.multiplyExact(n, 7L));
+    };
   }
 
   /** An empty one would be the current directory, which nobody means: a variable was not set. */

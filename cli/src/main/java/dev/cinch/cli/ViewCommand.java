@@ -9,7 +9,6 @@ import dev.cinch.view.ViewReader;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -51,7 +50,8 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       name = "build",
       mixinStandardHelpOptions = true,
       description = {
-        "Build segments of what is settled. Any number may run at once. A segment is built once the",
+        "Build segments of what is settled. Any number may run at once. A segment is built once"
+            + " the",
         "oldest that it will hold is --wait old, so that often runs do not make many small ones.",
         "Exit code 1 if a published segment differs from what its records give. A log that is",
         "damaged or can't be read keeps no other log from it."
@@ -119,7 +119,8 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       name = "cat",
       mixinStandardHelpOptions = true,
       description = {
-        "Print a log's settled messages in order, from segments as far as these go and from buckets",
+        "Print a log's settled messages in order, from segments as far as these go and from"
+            + " buckets",
         "after that: the same bytes as cinch cat, and the same exit code."
       },
       footer = {"", "Example:", "  cinch view cat --log jobs --format json"})
@@ -132,11 +133,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
     @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
     LogName log;
 
-    @Option(names = "--from", paramLabel = "TIME", description = "From this time on.")
-    @Nullable Moment from;
-
-    @Option(names = "--to", paramLabel = "TIME", description = "Before this time.")
-    @Nullable Moment to;
+    @Mixin TimeRange range;
 
     @Option(
         names = "--format",
@@ -151,16 +148,13 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
 
     @Override
     public Integer call() throws IOException {
+      range.check();
       Log opened = store.open().log(log);
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
         new ViewReader(opened)
-            .read(
-                from == null ? Long.MIN_VALUE : from.nanos(),
-                to == null ? Long.MAX_VALUE : to.nanos(),
-                ignored.watched(format.sink(out)),
-                ignored);
+            .read(range.start(), range.end(), ignored.watched(format.sink(out)), ignored);
       }
       return ignored.end();
     }

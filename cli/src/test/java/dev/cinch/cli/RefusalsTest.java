@@ -339,7 +339,7 @@ class RefusalsTest {
     new Cinch().run("cat", "--log", "jobs").failed(2, "--store");
     cinch.run("cat", "--log", "jobs", "--bogus").failed(2, "--bogus");
     cinch.run("cat", "--log=jobs", "--live", "--follow").failed(2, "--follow");
-    cinch.run("cat", "--log=jobs", "--from=yesterday").failed(2, "not a time");
+    cinch.run("cat", "--log=jobs", "--from=lately").failed(2, "not a time");
     cinch.run("cat", "--log=jobs", "--format=xml").failed(2, "--format");
     cinch.run("append", "--log=jobs", "--machine=a/b").failed(2, "not a machine name");
     cinch.run("append", "--log=jobs", "--lease=x").failed(2, "--lease needs a lease service");
