@@ -37,12 +37,17 @@ import picocli.CommandLine.Spec;
       "Append each line of the input as one message, without its newline; any bytes will do.",
       "Messages keep the input's order, but for those whose bucket was closed before they were",
       "written: they are sent again, and may come after later lines (the receipts of --json tell).",
-      "Ends with 0 when all are committed, with 3 and the numbers of the lines when some are not (4",
+      "Ends with 0 when all are committed, with 3 and the numbers of the lines when some are not"
+          + " (4",
       "if that is because the lease service does not answer); these are not in the log and never",
       "will be.",
       "SIGTERM and SIGINT stop the reading: what was taken is finished, however long that takes,",
       "leases are given back, and it ends with 143 or 130; after the end of the input with what it",
       "would end with anyway. Another signal, half a second later or more, ends it at once."
+    },
+    exitCodeList = {
+      "130:stopped by SIGINT, and what it had taken is finished",
+      "143:the same by SIGTERM"
     },
     footer = {
       "",
@@ -74,8 +79,7 @@ final class AppendCommand implements Callable<Integer> {
       names = "--lease-for",
       paramLabel = "DURATION",
       defaultValue = "10s",
-      description =
-          "How long leases last unless renewed, which happens by itself; ${DEFAULT-VALUE}.")
+      description = "How long leases last unless renewed, which happens by itself.")
   Duration leaseFor;
 
   @Mixin WaitOption waiting;
@@ -87,8 +91,7 @@ final class AppendCommand implements Callable<Integer> {
       names = "--durability",
       paramLabel = "HOW",
       defaultValue = "SYNC",
-      description =
-          "sync: survives a power cut. close: forces nothing on a local filesystem. sync.")
+      description = "sync: survives a power cut. close: forces nothing on a local filesystem.")
   Durability durability;
 
   @Option(

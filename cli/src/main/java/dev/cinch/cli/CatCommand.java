@@ -58,7 +58,7 @@ final class CatCommand implements Callable<Integer> {
       names = "--format",
       paramLabel = "HOW",
       defaultValue = "RAW",
-      description = "raw: payload and newline. json: an object a line. raw.")
+      description = "raw: payload and newline. json: an object a line.")
   Format format;
 
   /** How messages are printed. */

@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -13,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.MissingParameterException;
+import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
@@ -64,6 +67,8 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("doctor", DoctorCommand::new);
     BY_NAME.put("keygen", KeygenCommand::new);
     BY_NAME.put("completion", CompletionCommand::new);
+    BY_NAME.put("help", HelpCommand::new);
+    BY_NAME.put("version", VersionCommand::new);
   }
 
   /** Variables of the environment that stand for options. */
@@ -111,7 +116,8 @@ final class Commands implements Callable<Integer> {
     var line = new CommandLine(root);
     String wanted = wanted(args);
     // Looking at every command's options takes longer than most commands run.
-    Set<String> names = BY_NAME.containsKey(wanted) ? Set.of(wanted) : BY_NAME.keySet();
+    boolean one = BY_NAME.containsKey(wanted) && !wanted.equals("help");
+    Set<String> names = one ? Set.of(wanted) : BY_NAME.keySet();
     for (String name : names) {
       Function<Io, Object> make = BY_NAME.get(name);
       if (make != null) {
@@ -129,6 +135,9 @@ final class Commands implements Callable<Integer> {
                 ? io.env().apply(VARIABLES.getOrDefault(o.longestName(), ""))
                 : null);
     Converters.register(line);
+    if (!one || List.of(args).contains("--help") || List.of(args).contains("-h")) {
+      Usage.shape(line, io);
+    }
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setAbbreviatedOptionsAllowed(false);
     line.setExecutionExceptionHandler((e, command, parsed) -> fail(root, io, command, e));
@@ -165,16 +174,57 @@ final class Commands implements Callable<Integer> {
     return ExitCode.USAGE;
   }
 
-  /** An option that is not known may leave values behind, which are no options. */
   private static String text(ParameterException e) {
-    if (e instanceof UnmatchedArgumentException unmatched && unmatched.isUnknownOption()) {
-      List<String> options =
-          unmatched.getUnmatched().stream().filter(a -> a.startsWith("-")).toList();
-      return (options.size() == 1 ? "Unknown option: '" : "Unknown options: '")
-          + String.join("', '", options)
-          + "'";
+    List<String> unmatched = e.getCommandLine().getUnmatchedArguments();
+    if (e instanceof UnmatchedArgumentException one) {
+      unmatched = one.getUnmatched();
     }
-    return String.valueOf(e.getMessage());
+    var commands = e.getCommandLine().getSubcommands().keySet();
+    if (!commands.isEmpty() && !unmatched.isEmpty() && !unmatched.get(0).startsWith("-")) {
+      String name = unmatched.get(0);
+      return "there is no command '" + name + "'" + meant(name, commands);
+    }
+    List<String> options = unmatched.stream().filter(a -> a.startsWith("-")).toList();
+    if (!options.isEmpty()) {
+      return unknown(options, e.getCommandLine()); // what is missing may be what was mistyped
+    }
+    String message = String.valueOf(e.getMessage());
+    return e instanceof MissingParameterException missing
+        ? orVariables(message, missing.getMissing())
+        : message;
+  }
+
+  /** Options that are not known. They may have left values behind, which are no options. */
+  private static String unknown(List<String> options, CommandLine command) {
+    return (options.size() == 1 ? "Unknown option: '" : "Unknown options: '")
+        + String.join("', '", options)
+        + "'"
+        + meant(options.get(0).replaceFirst("=.*", ""), shown(command));
+  }
+
+  private static List<String> shown(CommandLine command) {
+    return command.getCommandSpec().options().stream()
+        .filter(option -> !option.hidden())
+        .map(OptionSpec::longestName)
+        .toList();
+  }
+
+  private static String meant(String typed, Collection<String> names) {
+    return Nearest.to(typed, names).map(name -> "; did you mean " + name + "?").orElse("");
+  }
+
+  /** Names the variables that would have stood for what is missing. */
+  private static String orVariables(String message, List<ArgSpec> missing) {
+    String all = message;
+    for (ArgSpec arg : missing) {
+      String variable =
+          arg instanceof OptionSpec o ? VARIABLES.getOrDefault(o.longestName(), "") : "";
+      if (!variable.isEmpty()) {
+        String label = "'" + ((OptionSpec) arg).longestName() + "=" + arg.paramLabel() + "'";
+        all = all.replace(label, label + " (or set " + variable + ")");
+      }
+    }
+    return all;
   }
 
   private static int fail(Commands root, Io io, CommandLine command, Throwable e) {

@@ -53,70 +53,70 @@ final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--bucket-width",
       paramLabel = "DURATION",
-      description = "Width of every bucket, 100ms to 1h; ${DEFAULT-VALUE}.",
+      description = "Width of every bucket, 100ms to 1h.",
       defaultValue = "1s")
   Duration bucketWidth;
 
   @Option(
       names = "--grace",
       paramLabel = "DURATION",
-      description = "How long after its end a bucket may be closed; ${DEFAULT-VALUE}.",
+      description = "How long after its end a bucket may be closed.",
       defaultValue = "2s")
   Duration grace;
 
   @Option(
       names = "--clock-ahead",
       paramLabel = "DURATION",
-      description = "How far a clock may be ahead of the filesystem's; ${DEFAULT-VALUE}.",
+      description = "How far a clock may be ahead of the filesystem's.",
       defaultValue = "500ms")
   Duration clockAhead;
 
   @Option(
       names = "--clock-behind",
       paramLabel = "DURATION",
-      description = "How far it may be behind; ${DEFAULT-VALUE}.",
+      description = "How far it may be behind.",
       defaultValue = "500ms")
   Duration clockBehind;
 
   @Option(
       names = "--timestamp-distance",
       paramLabel = "DURATION",
-      description = "How far a timestamp may be from its writer's clock; ${DEFAULT-VALUE}.",
+      description = "How far a timestamp may be from its writer's clock.",
       defaultValue = "500ms")
   Duration timestampDistance;
 
   @Option(
       names = "--slow-append",
       paramLabel = "DURATION",
-      description = "How long a slow append takes; ${DEFAULT-VALUE}.",
+      description = "How long a slow append takes.",
       defaultValue = "500ms")
   Duration slowAppend;
 
   @Option(
       names = "--longest-lease",
       paramLabel = "DURATION",
-      description = "The longest lease time; ${DEFAULT-VALUE}.",
+      description = "The longest lease time.",
       defaultValue = "60s")
   Duration longestLease;
 
   @Option(
       names = "--lease-margin",
       paramLabel = "DURATION",
-      description = "How long before its expiry nothing is written any more; ${DEFAULT-VALUE}.",
+      description = "How long before its expiry nothing is written any more.",
       defaultValue = "500ms")
   Duration leaseMargin;
 
   @Option(
       names = "--file-mode",
       paramLabel = "OCTAL",
-      description = "Mode of new files; ${DEFAULT-VALUE}.",
+      description = "Mode of new files.",
       defaultValue = "0664")
   String fileMode;
 
   @Option(
       names = "--directory-mode",
       paramLabel = "OCTAL",
-      description = "Mode of new directories; ${DEFAULT-VALUE}.",
+      description = "Mode of new directories.",
       defaultValue = "02775")
   String directoryMode;
 
@@ -129,21 +129,21 @@ final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--message-limit",
       paramLabel = "BYTES",
-      description = "The longest message, 1 to 16777216; ${DEFAULT-VALUE}.",
+      description = "The longest message, 1 to 16777216.",
       defaultValue = "1048576")
   int messageLimit;
 
   @Option(
       names = "--confirm",
       paramLabel = "WHEN",
-      description = "When a writer looks at the prelock: ${COMPLETION-CANDIDATES}; always.",
+      description = "When a writer looks at the prelock: ${COMPLETION-CANDIDATES}.",
       defaultValue = "ALWAYS")
   StoreSettings.Confirm confirm;
 
   @Option(
       names = "--leases",
       paramLabel = "HOW",
-      description = "Whether readers demand a valid lease: ${COMPLETION-CANDIDATES}; optional.",
+      description = "Whether readers demand a valid lease: ${COMPLETION-CANDIDATES}.",
       defaultValue = "OPTIONAL")
   StoreSettings.Leases leases;
 
@@ -151,7 +151,8 @@ final class InitCommand implements Callable<Integer> {
       names = "--key",
       paramLabel = "FILE",
       description = {
-        "Signing key of the lease service, made with mode 0600 if there is none. The store pins its",
+        "Signing key of the lease service, made with mode 0600 if there is none. The store pins"
+            + " its",
         "public part."
       })
   @Nullable Path key;

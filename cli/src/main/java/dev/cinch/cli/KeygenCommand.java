@@ -38,7 +38,7 @@ final class KeygenCommand implements Callable<Integer> {
       names = "--key",
       paramLabel = "FILE",
       defaultValue = "cinch.key",
-      description = "The key's file, mode 0600; ${DEFAULT-VALUE}.")
+      description = "The key's file, mode 0600.")
   Path key;
 
   @Option(

@@ -52,7 +52,7 @@ abstract class LeaseRequest implements Callable<Integer> {
         names = "--for",
         paramLabel = "DURATION",
         defaultValue = "30s",
-        description = "How long, from now; ${DEFAULT-VALUE}.")
+        description = "How long, from now.")
     Duration duration;
 
     @Spec(Spec.Target.MIXEE)

@@ -44,7 +44,7 @@ final class SalvageCommand implements Callable<Integer> {
       names = "--format",
       paramLabel = "HOW",
       defaultValue = "RAW",
-      description = "raw: payload and newline. json: an object a line. raw.")
+      description = "raw: payload and newline. json: an object a line.")
   CatCommand.Format format;
 
   @Option(names = "--proven", description = "Only messages that are proven to be settled.")

@@ -54,21 +54,21 @@ final class ServeCommand implements Callable<Integer> {
       names = "--key",
       paramLabel = "FILE",
       defaultValue = "cinch.key",
-      description = "The signing key, made with mode 0600 if there is none; ${DEFAULT-VALUE}.")
+      description = "The signing key, made with mode 0600 if there is none.")
   Path key;
 
   @Option(
       names = "--host",
       paramLabel = "ADDRESS",
       defaultValue = "127.0.0.1",
-      description = "Where to listen; ${DEFAULT-VALUE}.")
+      description = "Where to listen.")
   String host;
 
   @Option(
       names = "--port",
       paramLabel = "PORT",
       defaultValue = "8470",
-      description = "0 for any that is free; ${DEFAULT-VALUE}.")
+      description = "0 for any that is free.")
   int port;
 
   @Option(
@@ -102,6 +102,7 @@ final class ServeCommand implements Callable<Integer> {
 
   @Option(
       names = "--clock-offset",
+      hidden = true,
       paramLabel = "DURATION",
       defaultValue = "0s",
       description = "For demonstrations: play a machine whose wall clock is off by so much.")

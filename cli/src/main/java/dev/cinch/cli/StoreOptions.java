@@ -28,6 +28,7 @@ final class StoreOptions {
 
   @Option(
       names = "--clock-offset",
+      hidden = true,
       paramLabel = "DURATION",
       defaultValue = "0s",
       description = "For demonstrations: play a machine whose wall clock is off by so much.")

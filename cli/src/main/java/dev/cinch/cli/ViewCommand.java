@@ -69,7 +69,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
         names = "--wait",
         paramLabel = "DURATION",
         defaultValue = "1d",
-        description = "How old the oldest must be; 0s: cover all that is settled now. 1d.")
+        description = "How old the oldest must be; 0s: cover all that is settled now.")
     Duration wait;
 
     Build(Io io) {
@@ -139,7 +139,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
         names = "--format",
         paramLabel = "HOW",
         defaultValue = "RAW",
-        description = "raw: payload and newline. json: an object a line. raw.")
+        description = "raw: payload and newline. json: an object a line.")
     CatCommand.Format format;
 
     Cat(Io io) {

@@ -18,7 +18,7 @@ final class WaitOption {
       defaultValue = "0s",
       description = {
         "How long to try again while a lease is held, or the service does not grant yet or does",
-        "not answer; after that exit code 3, or 4 if it did not answer. ${DEFAULT-VALUE}."
+        "not answer; after that exit code 3, or 4 if it did not answer."
       })
   Duration wait;
 

@@ -43,10 +43,15 @@ class RefusalsTest {
   @Test
   void anUnknownOptionIsNamedAndItsValueIsNot() {
     String store = temp.resolve("store").toString();
-    for (String option : List.of("--bucket-widht", "-x")) {
-      Cinch.Ran ran = new Cinch().run("init", option, "5s", store);
-      ran.failed(2, "cinch init: Unknown option: '" + option + "' (see cinch init --help)");
-    }
+    new Cinch()
+        .run("init", "--bucket-widht", "5s", store)
+        .failed(
+            2,
+            "cinch init: Unknown option: '--bucket-widht'; did you mean --bucket-width?"
+                + " (see cinch init --help)");
+    new Cinch()
+        .run("init", "-x", "5s", store)
+        .failed(2, "cinch init: Unknown option: '-x' (see cinch init --help)");
     new Cinch()
         .run("init", "--one", "5s", store, "--two")
         .failed(2, "cinch init: Unknown options: '--one', '--two' (see cinch init --help)");

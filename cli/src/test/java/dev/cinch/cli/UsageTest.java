@@ -1,0 +1,183 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+
+/** The manners of the command line, which hold for commands that are still to come, too. */
+class UsageTest {
+  @TempDir Path temp;
+
+  /** One command, and what its help says. */
+  private record Shown(String name, CommandSpec spec, String help) {}
+
+  private static List<Shown> all() {
+    var all = new ArrayList<Shown>();
+    walk(Commands.all(Io.ofProcess()), List.of(), all);
+    assertTrue(all.size() > 15, all.toString());
+    return all;
+  }
+
+  private static void walk(CommandLine line, List<String> path, List<Shown> all) {
+    var args = new ArrayList<>(path);
+    args.add("--help");
+    String help =
+        new Cinch().with("COLUMNS", "100").run(args.toArray(String[]::new)).ended(0).out();
+    CommandSpec spec = line.getCommandSpec();
+    all.add(new Shown(spec.qualifiedName(), spec, help));
+    line.getSubcommands()
+        .forEach(
+            (name, sub) -> {
+              var deeper = new ArrayList<>(path);
+              deeper.add(name);
+              walk(sub, deeper, all);
+            });
+  }
+
+  private static String flat(String text) {
+    return text.replaceAll("\\s+", " ");
+  }
+
+  @Test
+  void everyCommandAndOptionSaysWhatItIsFor() {
+    for (Shown one : all()) {
+      String[] header = one.spec().usageMessage().header();
+      assertTrue(header.length == 1 && !header[0].isBlank(), one.name());
+      assertTrue(header[0].matches("[A-Z].{10,110}[^.]"), one.name() + ": " + header[0]);
+      for (OptionSpec option : one.spec().options()) {
+        if (!option.hidden()) {
+          String text = String.join(" ", option.description());
+          assertTrue(text.matches("(?s)\\S.{3,}[.\\])]"), one.name() + " " + option.longestName());
+          assertTrue(flat(one.help()).contains(flat(Usage.description(option))), one.help());
+        }
+      }
+      for (var parameter : one.spec().positionalParameters()) {
+        assertTrue(
+            parameter.hidden() || String.join("", parameter.description()).length() > 3,
+            one.name() + " " + parameter.paramLabel());
+      }
+    }
+  }
+
+  @Test
+  void defaultsStandInParentheses() {
+    for (Shown one : all()) {
+      for (OptionSpec option : one.spec().options()) {
+        String text = String.join(" ", option.description());
+        assertFalse(text.contains("DEFAULT-VALUE"), one.name() + " " + option.longestName());
+        String value = option.defaultValue();
+        if (!option.hidden() && value != null && !value.isEmpty() && option.arity().max() > 0) {
+          String shown = option.type().isEnum() ? value.toLowerCase(Locale.ROOT) : value;
+          assertTrue(
+              option.type() == boolean.class
+                  || Usage.description(option).endsWith(" (default: " + shown + ")"),
+              one.name() + " " + option.longestName());
+        }
+      }
+    }
+    String help = new Cinch().run("append", "--help").ended(0).out();
+    assertTrue(flat(help).contains("renewed, which happens by itself. (default: 10s)"), help);
+  }
+
+  @Test
+  void commonOptionsStandApart() {
+    for (Shown one : all()) {
+      int common = one.help().indexOf("\nCommon options:\n");
+      assertTrue(common > 0, one.help());
+      for (OptionSpec option : Usage.common(one.spec())) {
+        String name = " --?[a-z-]*.*" + option.longestName() + "[ =\n]";
+        String before = one.help().substring(one.help().indexOf("\n\n"), common);
+        assertFalse(before.lines().anyMatch(l -> l.matches(" +" + name)), one.help());
+        assertTrue(one.help().indexOf(option.longestName(), common) > 0, one.help());
+      }
+    }
+    String help = new Cinch().run("append", "--help").ended(0).out();
+    int own = help.indexOf("\nOptions:\n");
+    int common = help.indexOf("\nCommon options:\n");
+    assertTrue(own < help.indexOf("  --log=NAME ") && help.indexOf("  --log=NAME ") < common, help);
+    assertTrue(common < help.indexOf("  --store=DIR ") && common < help.indexOf("--help "), help);
+  }
+
+  @Test
+  void everyHelpHasTheExitCodes() {
+    for (Shown one : all()) {
+      for (String code : List.of("0", "1", "2", "3", "4")) {
+        assertTrue(one.help().matches("(?s).*\n  " + code + " +\\S.*"), one.help());
+      }
+    }
+    assertTrue(new Cinch().run("append", "--help").out().contains("\n  143   "));
+    assertFalse(new Cinch().run("cat", "--help").out().contains("\n  143   "));
+  }
+
+  @Test
+  void helpIsAsWideAsTheTerminal() {
+    for (int width : List.of(60, 80, 110)) {
+      String columns = Integer.toString(width);
+      String help = new Cinch().with("COLUMNS", columns).run("cat", "--help").ended(0).out();
+      int widest = help.lines().mapToInt(String::length).max().orElse(0);
+      assertTrue(width - 12 < widest && widest <= width, widest + " of " + width + "\n" + help);
+    }
+    int unknown =
+        new Cinch().run("cat", "--help").out().lines().mapToInt(String::length).max().orElse(0);
+    assertTrue(unknown <= 80, "" + unknown);
+  }
+
+  @Test
+  void helpOfACommandAndTheVersionAreCommandsToo() {
+    for (List<String> path : List.of(List.of("append"), List.of("lease", "acquire"))) {
+      var asked = new ArrayList<>(List.of("help"));
+      asked.addAll(path);
+      var option = new ArrayList<>(path);
+      option.add("--help");
+      assertEquals(
+          new Cinch().run(option.toArray(String[]::new)).ended(0).out(),
+          new Cinch().run(asked.toArray(String[]::new)).ended(0).out());
+    }
+    assertEquals(new Cinch().run("--help").out(), new Cinch().run("help").ended(0).out());
+    assertEquals(new Cinch().run("--version").out(), new Cinch().run("version").ended(0).out());
+    new Cinch().run("help", "apend").failed(2, "'apend'; did you mean append?");
+  }
+
+  @Test
+  void aSlipIsAnsweredWithWhatWasMeant() {
+    String command = "cinch: there is no command 'appedn'; did you mean append? (see cinch --help)";
+    new Cinch().run("appedn", "--log=jobs").failed(2, command);
+    new Cinch().run("lease", "reelase").failed(2, "'reelase'; did you mean release? (see");
+    new Cinch().run("nonsense").failed(2, "there is no command 'nonsense' (see cinch --help)");
+    // What is missing is what was mistyped.
+    String option = "cinch append: Unknown option: '--lgo'; did you mean --log? (see";
+    new Cinch().run("append", "--lgo", "jobs").failed(2, option);
+    new Cinch().run("append", "--lgo=jobs", "--store=" + temp).failed(2, "did you mean --log?");
+  }
+
+  @Test
+  void whatIsMissingIsNamedWithItsVariable() {
+    new Cinch()
+        .run("cat", "--log=jobs")
+        .failed(2, "Missing required option: '--store=DIR' (or set CINCH_STORE) (see cinch cat");
+  }
+
+  /** They would only be asked about. */
+  @Test
+  void whatServesDemonstrationsIsHidden() {
+    for (Shown one : all()) {
+      assertFalse(one.help().contains("--clock-offset"), one.name());
+      for (OptionSpec option : one.spec().options()) {
+        String text = String.join(" ", option.description());
+        assertTrue(
+            option.hidden() || !text.matches("(?is).*demonstration.*|.*\\btests?\\b.*"),
+            one.name() + " " + option.longestName());
+      }
+    }
+  }
+}
