@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  * @param tickNanos resolution of the server's change times
  * @param users how many different ones its machines have; -1: one is a superuser
  * @param leaseMs what sessions ask for
- * @param ceilingAheadMs how far above the longest lease the lease service publishes ceilings
+ * @param ceilingAheadMs how far above what it grants the lease service publishes ceilings at most
  * @param lingering whether who holds leases may rest for as long as they last
  * @param operations of each process, about
  * @param longestBurst operations that a process may do before another runs

@@ -246,7 +246,7 @@ class LauncherTest {
         if (instance == 1) {
           cinch.run("lease", "acquire", "--for=5s", "jobs/1").ended(0);
         } else {
-          cinch.run("lease", "acquire", "--for=5s", "jobs/1").failed(3, "grants in");
+          cinch.run("lease", "acquire", "--for=5s", "jobs/1").failed(3, "grants again in 1");
         }
         cinch.run("lease", "list").ended(0);
       } finally {

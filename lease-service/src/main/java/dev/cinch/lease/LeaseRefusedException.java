@@ -16,8 +16,8 @@ public class LeaseRefusedException extends Exception {
      */
     WATERMARK,
     /**
-     * The service started a short while ago and waits (rule L3), or its clock stepped back (rule
-     * L6). Try again.
+     * The service was started anew and waits (rule L3), or its clock stepped back (rule L6). Try
+     * again.
      */
     NOT_YET,
     /** A later instance of the service exists: this one has stopped for good (rules L3, L9). */

@@ -8,9 +8,11 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
+import dev.cinch.lease.time.Waits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class InstanceGuard {
   /** Without a sign of life for so long the instance was paused, and looks; nanoseconds. */
   static final long PAUSED_AFTER = 5_000_000_000L;
+
+  /** How far above what is asked for ceilings lie at least if they may, nanoseconds. */
+  private static final long LEAST_AHEAD = 1_000_000_000L;
 
   /** How long after a failure an early renewal of the ceiling is put off, nanoseconds. */
   private static final long RETRY_AFTER = 1_000_000_000L;
@@ -43,7 +48,14 @@ final class InstanceGuard {
   /** What kind of error was logged and has not passed; of whoever has the turn. */
   private @Nullable Class<?> trouble;
 
+  /** The longest duration that was granted since the last ceiling, nanoseconds; 0: none. */
+  private final AtomicLong granted = new AtomicLong();
+
   private volatile long published = Long.MIN_VALUE;
+
+  /** The service's time when it was asked for. */
+  private volatile long publishedAt = Long.MIN_VALUE;
+
   private volatile boolean superseded;
   private volatile boolean lookFirst;
   private volatile long lastAlive;
@@ -58,8 +70,8 @@ final class InstanceGuard {
    * @param registry null if there is no store
    * @param fresh without a registry: there was no instance before, or all its leases are known to
    *     be over and fenced
-   * @param longestNanos the longest lease
-   * @param aheadNanos how far above the longest lease ceilings are published
+   * @param longestNanos the longest lease, which is waited for without a registry
+   * @param aheadNanos how far above what is asked for ceilings are published at most
    * @param clock the service's time, which is trusted once the registry has compared it
    * @param start a reading of it, when the instance was started
    * @throws IOException if the registry can't be reached, or the clock is off; in that case no
@@ -108,16 +120,26 @@ final class InstanceGuard {
         : Inheritance.origin(Ending.UNKNOWN, new Fence(earlierCeiling.getAsLong(), LogSet.ALL));
   }
 
-  /** How long until leases may be granted, nanoseconds; 0 when they may. */
+  /**
+   * How long until leases may be granted, nanoseconds; 0 when they may. With a registry: until the
+   * last ceiling of an earlier instance has passed, which none of its leases outlasts.
+   */
   long quarantineLeft(Reading at) {
     if (!quarantined) {
       return 0;
     }
-    long byMonotonic = longestNanos - (at.monotonic() - startedMonotonic);
     // Without a store the "earlier ceiling" is a guess by our own clock, which proves nothing.
-    long byCeiling =
-        registry == null ? Long.MAX_VALUE : saturatedMinus(earlierCeiling.orElseThrow(), at.now());
-    return Math.max(0, Math.min(byMonotonic, byCeiling));
+    long left =
+        registry == null
+            ? longestNanos - (at.monotonic() - startedMonotonic)
+            : saturatedMinus(earlierCeiling.orElseThrow(), at.now());
+    return Math.max(0, left);
+  }
+
+  /** When leases may be granted, in words. */
+  String untilGranting(Reading at) {
+    long left = quarantineLeft(at);
+    return left == 0 ? "grants leases" : "grants again " + Waits.inWords(left, at.now());
   }
 
   private static long saturatedMinus(long a, long b) {
@@ -152,7 +174,7 @@ final class InstanceGuard {
           look(registry);
         }
         if (published < wanted) {
-          publish(registry, at);
+          publish(registry, at, durationNanos);
         }
       } catch (IOException | UncheckedIOException e) {
         failed(e);
@@ -180,9 +202,33 @@ final class InstanceGuard {
     }
   }
 
-  /** Whether less is left than the longest lease and half of what a ceiling is ahead by. */
+  /**
+   * Takes note of what was granted or prolonged: the ceiling goes on ahead of that, and no further,
+   * since a later instance waits for it. Where nobody holds a lease it stands still.
+   */
+  void noteGranted(Reading at, long durationNanos) {
+    // One that published a ceiling itself has all it needs until it is prolonged.
+    if (at.now() > publishedAt && granted.get() < durationNanos) {
+      long unused = granted.accumulateAndGet(durationNanos, Math::max);
+    }
+  }
+
+  /** Whether such an expiry can be signed without a higher ceiling. */
+  boolean isCovered(Reading at, long durationNanos) {
+    return registry == null || at.now() + durationNanos <= published;
+  }
+
+  /** How far above a lease of that length a ceiling is published: as far again, within bounds. */
+  private long ahead(long durationNanos) {
+    return Math.min(aheadNanos, Math.max(LEAST_AHEAD, durationNanos));
+  }
+
+  /** Whether less is left than what is granted and half of what a ceiling is ahead by. */
   private boolean isDue(Reading at) {
-    return published - at.now() < longestNanos + aheadNanos / 2 && at.monotonic() - retryAt >= 0;
+    long reach = granted.get();
+    return reach > 0
+        && published - at.now() < reach + ahead(reach) / 2
+        && at.monotonic() - retryAt >= 0;
   }
 
   private void publishEarly(InstanceRegistry to, Reading at) {
@@ -191,7 +237,7 @@ final class InstanceGuard {
     }
     try {
       if (isDue(at)) {
-        publish(to, at);
+        publish(to, at, 0);
       }
     } catch (IOException | UncheckedIOException e) {
       retryAt = at.monotonic() + RETRY_AFTER;
@@ -201,8 +247,12 @@ final class InstanceGuard {
     }
   }
 
-  private void publish(InstanceRegistry to, Reading at) throws IOException {
-    long ceiling = at.now() + longestNanos + aheadNanos;
+  /**
+   * @param durationNanos what the caller asks for beside what was granted
+   */
+  private void publish(InstanceRegistry to, Reading at, long durationNanos) throws IOException {
+    long reach = Math.max(durationNanos, granted.get());
+    long ceiling = at.now() + reach + ahead(reach);
     if (ceiling <= published) {
       return;
     }
@@ -214,6 +264,11 @@ final class InstanceGuard {
     }
     // Only now: after an error it is unknown whether the file is there, and nothing relies on it.
     published = ceiling;
+    publishedAt = at.now();
+    // What is granted from now on makes the next one due; and what was noted meanwhile.
+    if (granted.get() <= reach) {
+      granted.set(0); // one that is lost between these two publishes its ceiling by itself
+    }
     lookFirst = false;
     succeeded();
   }

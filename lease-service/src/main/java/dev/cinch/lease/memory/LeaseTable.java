@@ -104,6 +104,34 @@ final class LeaseTable {
     }
   }
 
+  /**
+   * Refuses a new request for a name that is held, as {@link #acquire} would: before anything is
+   * published for it that a later instance would have to wait for.
+   */
+  void requireFree(AcquireRequest request, long now) throws LeaseRefusedException {
+    Grants stripe = stripe(request.id());
+    synchronized (stripe) {
+      if (stripe.get(request.id()) != null) {
+        return; // it may be the holder
+      }
+    }
+    for (LeaseName name : request.names()) {
+      Optional<LeaseInfo> present = show(name, now);
+      if (present.isPresent() && present.get().state() == LeaseInfo.State.HELD) {
+        Witness w = present.get().witness();
+        throw held(name, w.holder(), w.expiry() - now);
+      }
+    }
+  }
+
+  /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
+  void requireKnown(Id id) throws LeaseRefusedException {
+    Grants stripe = stripe(id);
+    synchronized (stripe) {
+      GrantEntry unused = known(stripe, id);
+    }
+  }
+
   private List<Witness> repeat(
       GrantEntry grant, AcquireRequest request, List<LeaseName> names, long now)
       throws LeaseRefusedException {

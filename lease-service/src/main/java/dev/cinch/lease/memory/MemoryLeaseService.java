@@ -13,6 +13,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeSource;
@@ -41,7 +42,7 @@ public final class MemoryLeaseService implements LeaseService {
   /** The longest that the longest lease may be, milliseconds: a day. */
   public static final long MAX_LONGEST_LEASE_MS = 86_400_000;
 
-  /** How far above the longest lease ceilings are published unless told otherwise, milliseconds. */
+  /** How far above what is granted ceilings are published at most, unless told otherwise; ms. */
   public static final long DEFAULT_CEILING_AHEAD_MS = 30_000;
 
   /**
@@ -77,14 +78,14 @@ public final class MemoryLeaseService implements LeaseService {
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
     table = new LeaseTable(limits, guard.number(), guard.origin(), b.random);
     log.info(
-        "lease service instance {} with {}, grants in {} ms",
+        "lease service instance {} with {} {}",
         guard.number(),
         guard.hasCeilings()
             ? "ceilings in the store"
             : b.fresh
                 ? "no store, said to be the first: relies on that"
                 : "no store: a restart relies on quarantine and clocks alone",
-        guard.quarantineLeft(start) / NANOS_PER_MS);
+        guard.untilGranting(start));
   }
 
   /**
@@ -149,9 +150,10 @@ public final class MemoryLeaseService implements LeaseService {
     }
 
     /**
-     * How far above the longest lease ceilings are published in the registry, milliseconds (rule
-     * L3). One is published each time half of that is used up; and who takes a lease after a
-     * restart may have to wait so much longer for its fence.
+     * How far above what is granted ceilings are published in the registry at most, milliseconds
+     * (rule L3): as far as the longest lease that is asked for lasts, a second at least, and no
+     * further than this. One is published each time half of that is used up; and after a restart
+     * nothing is granted for so much longer.
      *
      * @throws IllegalArgumentException unless from 1 to a day
      */
@@ -197,11 +199,17 @@ public final class MemoryLeaseService implements LeaseService {
     Requests.check(request, longestLeaseMs);
     Reading at = read();
     requireGranting(at);
-    long ceiling = guard.permit(at, request.durationMs() * NANOS_PER_MS);
+    long duration = request.durationMs() * NANOS_PER_MS;
+    if (!guard.isCovered(at, duration)) {
+      table.requireFree(request, at.now());
+    }
+    long ceiling = guard.permit(at, duration);
     if (clock.read().monotonic() - at.monotonic() > HEARD_FOR) {
       throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
     }
-    return signed(request.id(), table.acquire(request, at.now(), ceiling));
+    List<Witness> witnesses = table.acquire(request, at.now(), ceiling);
+    guard.noteGranted(at, duration);
+    return signed(request.id(), witnesses);
   }
 
   @Override
@@ -213,8 +221,10 @@ public final class MemoryLeaseService implements LeaseService {
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = read();
-    long ceiling = guard.permit(at, durationMs * NANOS_PER_MS);
-    return signed(id, table.renew(id, durationMs, addLogs, report, at.now(), ceiling));
+    long ceiling = permitKnown(id, at, durationMs);
+    List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, at.now(), ceiling);
+    guard.noteGranted(at, durationMs * NANOS_PER_MS);
+    return signed(id, witnesses);
   }
 
   @Override
@@ -222,8 +232,19 @@ public final class MemoryLeaseService implements LeaseService {
     Requests.duration(durationMs, longestLeaseMs);
     Reading at = read();
     requireGranting(at);
-    long ceiling = guard.permit(at, durationMs * NANOS_PER_MS);
-    return signed(id, table.upgrade(id, durationMs, at.now(), ceiling));
+    long ceiling = permitKnown(id, at, durationMs);
+    List<Witness> witnesses = table.upgrade(id, durationMs, at.now(), ceiling);
+    guard.noteGranted(at, durationMs * NANOS_PER_MS);
+    return signed(id, witnesses);
+  }
+
+  private long permitKnown(Id id, Reading at, long durationMs) throws LeaseRefusedException {
+    long duration = durationMs * NANOS_PER_MS;
+    if (!guard.isCovered(at, duration)) {
+      guard.requireLatest();
+      table.requireKnown(id);
+    }
+    return guard.permit(at, duration);
   }
 
   @Override
@@ -306,13 +327,11 @@ public final class MemoryLeaseService implements LeaseService {
     }
     long left = guard.quarantineLeft(at);
     if (left > 0) {
-      throw Refusals.notYet(
-          "the service started a short while ago and grants in " + Refusals.millis(left) + " ms",
-          left);
+      throw Refusals.notYet("the service was started anew and " + guard.untilGranting(at), left);
     }
   }
 
-  private Grant signed(Id id, List<dev.cinch.lease.Witness> witnesses) {
+  private Grant signed(Id id, List<Witness> witnesses) {
     return new Grant(id, signer.sign(witnesses));
   }
 }

@@ -44,6 +44,6 @@ final class Refusals {
 
   /** Rounded up, so that whoever waits so long does not come too early; at least 1. */
   static long millis(long nanos) {
-    return Math.max(1, (nanos + NANOS_PER_MS - 1) / NANOS_PER_MS);
+    return Math.max(1, nanos / NANOS_PER_MS + (nanos % NANOS_PER_MS > 0 ? 1 : 0));
   }
 }

@@ -79,8 +79,11 @@ final class InstanceRulesTest {
   @Test
   void l3_maintenanceKeepsTheCeilingAheadSoThatRequestsNeedNoStore() throws Exception {
     var rig = new Rig(time, registry);
-    assertEquals(1, rig.service.acquire(longest(rig, "a")).witnesses().size());
-    time.advanceMs(15_001);
+    Grant grant = rig.service.acquire(longest(rig, "a"));
+    time.advanceMs(10_000);
+    grant = rig.service.renew(grant.id(), LONGEST_MS, LogSet.NONE, LeaseReport.NOTHING);
+    assertEquals(START + (10_000 + LONGEST_MS) * MS, grant.expiry());
+    time.advanceMs(5_001);
     rig.service.maintain();
     assertEquals(2, registry.count("publish"));
     rig.service.maintain();
@@ -98,13 +101,14 @@ final class InstanceRulesTest {
             .start();
     var rig = new Rig();
     var unused = service.acquire(rig.request("a"));
-    assertEquals(START + (LONGEST_MS + 500) * MS, service.info().ceiling().orElseThrow());
+    assertEquals(START + (LEASE_MS + 500) * MS, service.info().ceiling().orElseThrow());
     time.advanceMs(250);
+    unused = service.acquire(rig.request("b"));
     service.maintain();
     assertEquals(1, registry.count("publish")); // not yet half of it
     time.advanceMs(1);
     service.maintain();
-    assertEquals(START + (LONGEST_MS + 751) * MS, service.info().ceiling().orElseThrow());
+    assertEquals(START + (LEASE_MS + 751) * MS, service.info().ceiling().orElseThrow());
     var builder = MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time);
     for (long wrong : new long[] {0, -1, MemoryLeaseService.MAX_LONGEST_LEASE_MS + 1}) {
       assertThrows(IllegalArgumentException.class, () -> builder.ceilingAheadMs(wrong));
@@ -179,7 +183,7 @@ final class InstanceRulesTest {
     assertEquals(published, ceiling(1));
     time.stepWallMs(-TEN_YEARS_MS);
     assertEquals(right.wallNanos() + LEASE_MS * MS, rig.acquire("b").expiry());
-    assertEquals(right.wallNanos() + (LONGEST_MS + AHEAD_MS) * MS, ceiling(1));
+    assertEquals(right.wallNanos() + 2 * LEASE_MS * MS, ceiling(1));
   }
 
   @Test
@@ -216,48 +220,6 @@ final class InstanceRulesTest {
                 .registry(registry)
                 .start());
     assertEquals(0, store.numbers);
-  }
-
-  @Test
-  void l3_aLaterInstanceFencesTheHighestEarlierCeilingForAllLogs() throws Exception {
-    var first = new Rig(time, registry);
-    var unused = first.acquire("a");
-    long ceiling = ceiling(1);
-    var second = new Rig(time, new FakeRegistry(store));
-    time.advanceMs(LONGEST_MS);
-    Witness w = only(second.acquire("never-seen"));
-    assertEquals(2, w.instance());
-    assertEquals(Ending.UNKNOWN, w.previousEnding());
-    assertEquals(new Fence(ceiling, LogSet.ALL), w.fence());
-    var third = new Rig(time, new FakeRegistry(store));
-    time.advanceMs(LONGEST_MS);
-    assertEquals(ceiling(2), only(third.acquire("a")).fence().upTo());
-  }
-
-  @Test
-  void l3_aLaterInstanceWaitsOutTheLongestLeaseOrTheCeiling() throws Exception {
-    var first = new Rig(time, registry);
-    var unused = first.acquire("a");
-    var second = new Rig(time, new FakeRegistry(store));
-    LeaseRefusedException e = refused(Reason.NOT_YET, () -> second.acquire("a"));
-    assertEquals(LONGEST_MS, e.retryAfterMs());
-    assertEquals(LONGEST_MS, second.service.info().quarantineLeftMs());
-    // The wall clock's jump alone passes the ceiling.
-    time.stepWallMs(LONGEST_MS + AHEAD_MS - 1);
-    refused(Reason.NOT_YET, () -> second.acquire("a"));
-    time.stepWallMs(1);
-    assertEquals(2, only(second.acquire("a")).instance());
-  }
-
-  @Test
-  void l3_theQuarantineRunsOnTheMonotonicClock() throws Exception {
-    var first = new Rig(time, registry);
-    var unused = first.acquire("a");
-    var second = new Rig(time, new FakeRegistry(store));
-    time.advanceMs(LONGEST_MS - 1);
-    refused(Reason.NOT_YET, () -> second.acquire("a"));
-    time.advanceMs(1);
-    assertEquals(1, second.acquire("a").witnesses().size());
   }
 
   @Test
