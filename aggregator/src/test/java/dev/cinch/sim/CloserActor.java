@@ -3,18 +3,33 @@ package dev.cinch.sim;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 import java.util.OptionalLong;
 
-/** Advances horizons as cron would; some at round times, when others do too. */
+/**
+ * Advances horizons as cron would; some at round times, when others do too. Some come back after
+ * more than an hour, in which nobody else may have closed, and have nobody to ask for the time.
+ */
 final class CloserActor extends Actor {
+  private static final long LONG = 7_200_000_000_000L;
+
   private final boolean punctual;
 
-  CloserActor(World world, Rng rng) {
+  /** How long it rests in the end; 0: not at all. */
+  private long oversleeps;
+
+  CloserActor(World world, Rng rng, Rng rests) {
     super(world, rng);
     this.punctual = rng.oneIn(2);
+    this.oversleeps = rests.oneIn(3) ? LONG + rests.nextLong(1_000 * MS) : 0;
+  }
+
+  @Override
+  boolean done() {
+    return left <= 0 && oversleeps == 0;
   }
 
   @Override
@@ -39,6 +54,32 @@ final class CloserActor extends Actor {
       } else {
         wait(me);
       }
+    }
+    if (oversleeps > 0) {
+      me.sleepNanos(oversleeps);
+      oversleeps = 0;
+      world.machines.forEach(SimMachine::setClock); // or none would be within its bounds
+      for (int i = 0; i < world.logs(); i++) {
+        settleUnasked(me, log(store, i));
+      }
+    }
+  }
+
+  /** All that was written, and hardly more (section 5). */
+  private void settleUnasked(SimProcess me, Log log) throws IOException, InterruptedException {
+    HorizonAdvance horizon = log.horizon();
+    long to = horizon.reachable();
+    try {
+      horizon.advance(to, OptionalLong.empty());
+    } catch (OpinionNeededException e) {
+      long settled = horizon.chain().freshTip().map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+      if (e.vouched().isPresent() && settled < e.vouched().getAsLong()) {
+        world.history.violation("not settled: the newest bucket of " + log.name());
+      }
+      if (settled > to - LONG / 4 * 3) {
+        world.history.violation("settled further than anybody vouched for: " + log.name());
+      }
+      me.note("an opinion is needed");
     }
   }
 }

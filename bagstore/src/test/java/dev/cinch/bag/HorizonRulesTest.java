@@ -432,6 +432,41 @@ class HorizonRulesTest {
     ledger.check(Ledger.settled(closer));
   }
 
+  /** However often it is tried, and however late it is said to be: nobody walks it there. */
+  @Test
+  void section5_theNewestBucketIsSettledWithoutAnOpinionAndNothingFurther() throws Exception {
+    ledger.append(alice().writer(Durability.SYNC), "one");
+    rig.settle(bob());
+    Receipt last = ledger.append(alice().writer(Durability.SYNC), "two");
+    Log closer = bob();
+    long grace = closer.context().store().settings().graceNanos();
+    for (int hour = 2; hour < 5; hour++) {
+      rig.time.advanceMs(hour * 3_600_000L);
+      assertThrows(
+          OpinionNeededException.class,
+          () -> closer.horizon().advance(closer.horizon().reachable(), OptionalLong.empty()));
+      HorizonChain.Link tip = closer.horizon().chain().freshTip().orElseThrow();
+      assertEquals(2, tip.record().number());
+      assertEquals(Bucket.ceiling(last.timestamp(), SECOND) + grace, tip.record().to());
+      assertEquals(List.of("one", "two"), live(closer));
+      assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+    }
+    // An opinion that says that the clock has jumped is as good as none.
+    assertThrows(
+        OpinionNeededException.class,
+        () ->
+            closer
+                .horizon()
+                .advance(closer.horizon().reachable(), OptionalLong.of(last.timestamp())));
+    assertEquals(2, closer.horizon().chain().freshTip().orElseThrow().record().number());
+    Receipt next = ledger.append(alice().writer(Durability.SYNC), "three");
+    rig.time.advanceMs(30_000);
+    closer.horizon().advance(closer.horizon().reachable(), OptionalLong.empty());
+    assertTrue(
+        closer.horizon().chain().freshTip().orElseThrow().record().settles(next.timestamp()));
+    ledger.check(Ledger.settled(closer));
+  }
+
   @Test
   void section5_aCloserWhoseOwnClockIsOffRefusesAndLeavesNoMark() throws Exception {
     Receipt r = ledger.append(alice().writer(Durability.SYNC), "one");

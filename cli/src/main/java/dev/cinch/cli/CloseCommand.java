@@ -9,6 +9,7 @@ import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,7 +48,8 @@ final class CloseCommand implements Callable<Integer> {
   @Option(
       names = "--every",
       paramLabel = "DURATION",
-      description = "Go on for ever, with such a pause; failures are printed and tried again.")
+      description =
+          "Go on for ever, with such a pause; what fails is tried again, and told once a minute.")
   @Nullable Duration every;
 
   @Option(
@@ -62,7 +64,7 @@ final class CloseCommand implements Callable<Integer> {
       names = "--trust-clock",
       description = {
         "You have looked: this machine's clock is right. Needed, unless a lease service",
-        "is named, to settle more than an hour at once."
+        "is named, to settle more than an hour past the newest messages and what is settled."
       })
   boolean trustClock;
 
@@ -78,38 +80,40 @@ final class CloseCommand implements Callable<Integer> {
     @Nullable HttpLeaseClient client = server.isGiven() ? server.client() : null;
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every
+    TimeSource time = opened.context().time();
+    var complaints = new Complaints(io, spec, time::monotonicNanos);
     try (Output out = io.output()) {
       while (true) {
-        int code = every == null ? closeAll(opened, client, out) : tryAll(opened, client, out);
+        var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
+        int code = round(opened, opinion, complaints, out);
         out.flush();
         if (every == null) {
           return code;
         }
-        opened.context().time().sleepNanos(every.toNanos());
+        time.sleepNanos(every.toNanos());
       }
     }
   }
 
-  /** As {@link #closeAll}, for who tries again: also what concerns the whole store is told. */
-  private int tryAll(Store opened, @Nullable HttpLeaseClient client, Output out)
+  /** Closes all logs; also what concerns the whole store is told, and tried again by the next. */
+  private int round(Store opened, ThirdOpinion opinion, Complaints complaints, Output out)
       throws IOException, InterruptedException {
+    int code = ExitCode.GOOD;
     try {
-      return closeAll(opened, client, out);
-    } catch (Output.ClosedException e) {
+      long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
+      code = logs.each(opened, out, complaints::tell, log -> close(log, opinion, out));
+      opinion.complain();
+      return code;
+    } catch (Output.ClosedException | InterruptedException e) {
       throw e;
-    } catch (IOException | RuntimeException e) {
-      return Commands.told(io, spec, e);
+    } catch (IOException | LeaseUnavailableException | RuntimeException e) {
+      int found = complaints.tell("", e);
+      return code == ExitCode.GOOD ? found : code;
     }
   }
 
-  private int closeAll(Store opened, @Nullable HttpLeaseClient client, Output out)
+  private void close(Log opened, ThirdOpinion opinion, Output out)
       throws IOException, InterruptedException {
-    long unused = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
-    return logs.each(opened, io, out, log -> close(log, client, out)); // there may be new ones
-  }
-
-  private void close(Log opened, @Nullable HttpLeaseClient client, Output out)
-      throws IOException, InterruptedException, LeaseUnavailableException {
     var progress = new Progress(io);
     var closed = new AtomicLong();
     var foreign = new ArrayList<ForeignEntryException>();
@@ -121,26 +125,20 @@ final class CloseCommand implements Callable<Integer> {
               progress.show(n, " buckets of " + opened.name());
             },
             foreign::add);
-    Optional<Link> before = horizon.chain().freshTip();
+    long before = settled(horizon.chain().freshTip());
     long to = through != null ? through.nanos() : horizon.reachable();
-    if (before.isPresent() && before.get().record().to() >= to) {
+    if (before >= to) {
       return;
     }
-    Link last;
+    Optional<Link> last;
     try {
-      last = advance(opened, client, horizon, to);
+      last = advance(opened, opinion, horizon, to);
     } finally {
       progress.end();
     }
-    long buckets = closed.get();
-    out.line(
-        "%s: settled through %s (record %d, %d bucket%s closed)"
-            .formatted(
-                opened.name(),
-                Moment.text(last.record().to()),
-                last.record().number(),
-                buckets,
-                buckets == 1 ? "" : "s"));
+    if (settled(last) > before) {
+      print(opened, last.orElseThrow(), closed.get(), out);
+    }
     if (!foreign.isEmpty()) {
       out.flush();
       for (ForeignEntryException e : foreign.subList(1, foreign.size())) {
@@ -150,21 +148,39 @@ final class CloseCommand implements Callable<Integer> {
     }
   }
 
-  private Link advance(
-      Log opened, @Nullable HttpLeaseClient client, HorizonAdvance horizon, long to)
-      throws IOException, InterruptedException, LeaseUnavailableException {
+  private static long settled(Optional<Link> tip) {
+    return tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+  }
+
+  private static void print(Log log, Link last, long buckets, Output out) throws IOException {
+    out.line(
+        "%s: settled through %s (record %d, %d bucket%s closed)"
+            .formatted(
+                log.name(),
+                Moment.text(last.record().to()),
+                last.record().number(),
+                buckets,
+                buckets == 1 ? "" : "s"));
+  }
+
+  /** Advances as far as it may. The last record then; empty if there is none. */
+  private static Optional<Link> advance(
+      Log opened, ThirdOpinion opinion, HorizonAdvance horizon, long to)
+      throws IOException, InterruptedException {
     try {
-      return horizon.advance(to, OptionalLong.empty());
+      return Optional.of(horizon.advance(to, OptionalLong.empty()));
     } catch (OpinionNeededException e) {
-      // Asked for only when it is needed, so that a lease service that is down stops nobody.
-      if (client != null) {
-        return horizon.advance(to, OptionalLong.of(client.now()));
+      OpinionNeededException missed = e;
+      OptionalLong answer = opinion.get();
+      if (answer.isPresent()) {
+        try {
+          return Optional.of(horizon.advance(to, answer));
+        } catch (OpinionNeededException doubt) {
+          missed = doubt;
+        }
       }
-      if (trustClock) {
-        return horizon.advance(to, OptionalLong.of(opened.context().store().time().wallNanos()));
-      }
-      throw new Failure.Refusal(
-          opened.name() + ": " + e.getMessage() + " (--server or --trust-clock)");
+      opinion.missed(opened.name(), missed);
+      return horizon.chain().freshTip();
     }
   }
 }

@@ -33,6 +33,12 @@ final class LogsOption {
     }
   }
 
+  /** Tells of what became of a log's turn, and gives the exit code. */
+  @FunctionalInterface
+  interface Teller {
+    int tell(LogName log, Exception failure);
+  }
+
   /** What is done with a log. */
   @FunctionalInterface
   interface Work {
@@ -46,6 +52,12 @@ final class LogsOption {
    * @return the exit code: {@link ExitCode#DAMAGE} if there was any, else what came first
    */
   int each(Store store, Io io, Output out, Work work) throws IOException, InterruptedException {
+    return each(store, out, (name, e) -> Commands.told(io, command, e), work);
+  }
+
+  /** As {@link #each(Store, Io, Output, Work)}, for who tells failures otherwise. */
+  int each(Store store, Output out, Teller teller, Work work)
+      throws IOException, InterruptedException {
     int code = ExitCode.GOOD;
     out.ifClosed(ExitCode.UNAVAILABLE);
     for (LogName name : log != null ? List.of(log) : store.freshLogs()) {
@@ -57,7 +69,7 @@ final class LogsOption {
       } catch (Output.ClosedException | InterruptedException e) {
         throw e;
       } catch (Exception e) {
-        int found = Commands.told(io, command, e);
+        int found = teller.tell(name, e);
         code = code == ExitCode.GOOD || found == ExitCode.DAMAGE ? found : code;
         out.ifClosed(code);
       }

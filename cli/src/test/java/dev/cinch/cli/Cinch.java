@@ -202,7 +202,8 @@ final class Cinch {
     overdue(log, lines, LATER);
   }
 
-  private void overdue(String log, String lines, Duration ago) throws Exception {
+  /** Lines that were appended so long ago, and that nobody has settled. */
+  void overdue(String log, String lines, Duration ago) throws Exception {
     Log then = at(ago.negated(), log);
     try (var writer = then.writer(Durability.CLOSE)) {
       for (String line : lines.lines().toList()) {

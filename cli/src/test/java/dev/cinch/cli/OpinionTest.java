@@ -14,7 +14,9 @@ import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -74,6 +76,31 @@ class OpinionTest {
     Cinch.Ran ran = cinch.run("close", "--log=two", "--trust-clock").ended(0);
     assertTrue(ran.out().startsWith("two: settled through "), ran.out());
     cinch.run("close").ended(0); // and from then on by itself
+  }
+
+  /** The newest messages were written two hours ago, and nobody closed since. */
+  @Test
+  void whatWasWrittenBeforeALongRestIsSettledByItself() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    for (String log : List.of("a", "b", "c", "d")) {
+      cinch.overdue(log, log + "\n", Duration.ofHours(2));
+    }
+    Cinch.Ran ran =
+        cinch.run("close").failed(3, "a, b, c and 1 more: this would settle 2.0 h past");
+    List<String> said = ran.out().lines().toList();
+    assertEquals(4, said.size(), ran.out());
+    assertTrue(said.get(0).startsWith("a: settled through "), ran.out());
+    assertTrue(said.get(0).endsWith(" (record 1, 1 bucket closed)"), ran.out());
+    assertEquals("b\n", cinch.run("cat", "--log=b").ended(0).out());
+    String none = "a, b, c and 1 more: ";
+    assertEquals("", cinch.run("close").failed(3, none).out()); // no further, and it says so again
+    cinch.run("close", "--server=http://127.0.0.1:1").failed(4, "can't connect");
+    try (LeaseServer right = server(0)) {
+      Cinch.Ran all = cinch.run("close", "--server=" + right.uri()).ended(0);
+      assertEquals(4, all.out().lines().count(), all.out());
+    }
+    assertEquals("", cinch.run("verify").ended(0).err());
   }
 
   @Test

@@ -90,8 +90,8 @@ public final class HorizonAdvance {
    * @throws dev.cinch.bag.store.ClockException if this machine's clock is too far from the
    *     filesystem's; no mark was left
    * @throws TooEarlyException if the grace period is not over; no mark was left
-   * @throws OpinionNeededException if the advance is so long that an opinion is needed; no mark was
-   *     left
+   * @throws OpinionNeededException if the advance is so long that an opinion is needed; what needs
+   *     none was settled
    */
   @CanIgnoreReturnValue
   public Link advance(long time, OptionalLong opinion) throws IOException, InterruptedException {
@@ -124,7 +124,19 @@ public final class HorizonAdvance {
     if (to > reachable) {
       throw new TooEarlyException(to, to - reachable);
     }
-    questionLongAdvance(tip, to, opinion);
+    try {
+      questionLongAdvance(tip, to, opinion);
+    } catch (OpinionNeededException e) {
+      if (e.vouched().isPresent() && !reaches(tip, e.vouched().getAsLong())) {
+        Link unused = announced(tip, e.vouched().getAsLong(), now);
+      }
+      throw e;
+    }
+    return announced(tip, to, now);
+  }
+
+  private Link announced(Optional<Link> tip, long to, long now)
+      throws IOException, InterruptedException {
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     new UnrecordedLocks(log).refuse(new BucketTree(log).known(from, to), closer);
     var intent = new Intent(log, to);
@@ -155,7 +167,10 @@ public final class HorizonAdvance {
     return tip.isPresent() && tip.get().record().to() >= to;
   }
 
-  /** A clock that jumped to 2036 would end the log (section 5). */
+  /**
+   * A clock that jumped to 2036 would end the log (section 5). What a bucket vouches for goes by
+   * the newest bucket alone, and not by the last record: or closers would walk there hour by hour.
+   */
   private void questionLongAdvance(Optional<Link> tip, long to, OptionalLong opinion)
       throws IOException {
     long since = tip.map(t -> t.record().to()).orElse(log.created());
@@ -163,20 +178,24 @@ public final class HorizonAdvance {
       return;
     }
     List<Bucket> buckets = new BucketTree(log).find(since, to);
+    OptionalLong vouched = OptionalLong.empty();
     if (!buckets.isEmpty()) {
       since = buckets.get(buckets.size() - 1).end();
+      long grace = Math.min(log.store().settings().graceNanos(), UNQUESTIONED_NANOS);
+      vouched = OptionalLong.of(Bucket.floor(since + grace, log.bucketWidth()));
     }
     if (to - since <= UNQUESTIONED_NANOS) {
       return;
     }
     if (opinion.isEmpty()) {
       throw new OpinionNeededException(
-          to - since, "name a lease server, or confirm the present time yourself");
+          to - since, vouched, "name a lease server, or confirm the present time yourself");
     }
     long doubt = opinion.getAsLong() - to;
     if (doubt < 0) {
       throw new OpinionNeededException(
           to - since,
+          vouched,
           "it says the present is %.3f s before the time to settle".formatted(-doubt / 1e9));
     }
   }

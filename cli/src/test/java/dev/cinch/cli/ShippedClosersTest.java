@@ -1,0 +1,50 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What is shipped for cron and systemd goes on after a rest, and shows when it can't. */
+class ShippedClosersTest {
+  private static final Path EXAMPLES = Path.of("../examples");
+
+  private static List<String> lines(String file) throws IOException {
+    return Files.readAllLines(EXAMPLES.resolve(file)).stream()
+        .filter(line -> !line.isBlank() && !line.startsWith("#"))
+        .toList();
+  }
+
+  @Test
+  void theyNameTheServerThatIsAskedForTheTime() throws IOException {
+    assertTrue(lines("crontab").stream().anyMatch(line -> line.startsWith("CINCH_SERVER=http://")));
+    assertTrue(
+        lines("cinch-close.service").stream()
+            .anyMatch(line -> line.startsWith("Environment=CINCH_SERVER=http://")));
+  }
+
+  /** Or a clock that is off, or a log that nobody may settle, would be shown by nothing. */
+  @Test
+  void aRefusalIsAFailureOfTheUnit() throws IOException {
+    assertFalse(
+        lines("cinch-close.service").stream()
+            .anyMatch(line -> line.startsWith("SuccessExitStatus")));
+  }
+
+  @Test
+  void theyRunClose() throws IOException {
+    List<String> crontab = lines("crontab");
+    String command = crontab.get(crontab.size() - 1);
+    assertTrue(command.startsWith("* * * * * ") && command.endsWith("/cinch close >/dev/null"));
+    assertEquals(
+        1,
+        lines("cinch-close.service").stream()
+            .filter(line -> line.startsWith("ExecStart=") && line.endsWith("/cinch close"))
+            .count());
+  }
+}
