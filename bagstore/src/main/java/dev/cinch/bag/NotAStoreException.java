@@ -8,7 +8,10 @@ public class NotAStoreException extends IOException {
 
   private final boolean lost;
 
-  NotAStoreException(String message) {
+  /**
+   * @param message one line: what is not there, and where
+   */
+  public NotAStoreException(String message) {
     this(message, false);
   }
 

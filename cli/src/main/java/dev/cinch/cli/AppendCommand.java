@@ -94,13 +94,7 @@ final class AppendCommand implements Callable<Integer> {
       description = "sync: survives a power cut. close: forces nothing on a local filesystem.")
   Durability durability;
 
-  @Option(
-      names = "--create",
-      negatable = true,
-      defaultValue = "true",
-      fallbackValue = "true",
-      description = "Make the log if there is none, which is the default; --no-create: refuse.")
-  boolean create;
+  @Mixin CreateOption create;
 
   @Mixin ShareOptions share;
 
@@ -133,7 +127,7 @@ final class AppendCommand implements Callable<Integer> {
     }
     long unused = opened.context().checkedNow(); // before the first line is read and lost
     try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
-      Log target = create ? opened.createLog(log) : opened.log(log);
+      Log target = create.open(opened, log, io);
       io.stop().listen(); // until here nothing is lost by an end, and any of it may hang
       if (leases.isEmpty()) {
         time.settle();

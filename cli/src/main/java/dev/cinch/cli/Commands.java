@@ -57,6 +57,7 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("append", AppendCommand::new);
     BY_NAME.put("cat", CatCommand::new);
     BY_NAME.put("close", CloseCommand::new);
+    BY_NAME.put("log", LogCommand::new);
     BY_NAME.put("serve", ServeCommand::new);
     BY_NAME.put("lease", LeaseCommand::new);
     BY_NAME.put("verify", VerifyCommand::new);

@@ -98,6 +98,7 @@ class ServerDeathTest {
   @ValueSource(longs = {1, 50, 5_000})
   void everyReceiptIsTrueAndTheRestIsTold(long after) throws Exception {
     Path store = Cinch.quickStore(temp);
+    Cinch.on(store).run("log", "create", "jobs").ended(0);
     try (Forked server = Forked.serve(temp, store)) {
       var env = Map.of("CINCH_STORE", store.toString(), "CINCH_SERVER", server.listening());
       var receipts = new Receipts(server, after);

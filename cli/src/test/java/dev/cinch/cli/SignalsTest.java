@@ -22,6 +22,7 @@ class SignalsTest {
   private Forked append(Path store, String... options) throws Exception {
     var args = new java.util.ArrayList<>(List.of("append", "--log=jobs", "--store=" + store));
     args.addAll(List.of(options));
+    Cinch.on(store).run("log", "create", "jobs").ended(0); // or that it was made would be told
     return new Forked(args.toArray(String[]::new));
   }
 

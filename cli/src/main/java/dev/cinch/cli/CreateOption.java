@@ -1,0 +1,62 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import java.io.IOException;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** What becomes of a log that is to be written to and is not there: a slip must not make one. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class CreateOption {
+  @Spec(Spec.Target.MIXEE)
+  CommandSpec command;
+
+  @Option(
+      names = "--create",
+      negatable = true,
+      fallbackValue = "true",
+      description = {
+        "Make the log if there is none, whatever the others are called; --no-create: refuse.",
+        "Unless set, it is made, which is told, if no other has nearly the same name."
+      })
+  @Nullable Boolean create;
+
+  /**
+   * Opens a log, made if need be and may be.
+   *
+   * @throws Failure.Refusal if one is there that has nearly the same name
+   * @throws NotAStoreException if it may not be made, or has lost its identity
+   */
+  Log open(Store store, LogName name, Io io) throws IOException {
+    try {
+      return store.log(name);
+    } catch (NotAStoreException e) {
+      List<LogName> others = store.permittedLogs();
+      List<LogName> near = NearName.of(name, others);
+      if (Boolean.FALSE.equals(create)) {
+        throw near.isEmpty()
+            ? e
+            : new NotAStoreException(e.getMessage() + "; there is " + inWords(near));
+      }
+      if (create == null && !others.contains(name) && !near.isEmpty()) {
+        throw new Failure.Refusal(
+            "there is no log \"%s\", but there is %s; --create makes it all the same"
+                .formatted(name, inWords(near)));
+      }
+      Log made = store.createLog(name);
+      Commands.say(io, command.qualifiedName(), "there was no log \"" + name + "\"; it was made");
+      return made;
+    }
+  }
+
+  private static String inWords(List<LogName> names) {
+    return names.stream().map(n -> "\"" + n + "\"").collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,56 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+/** Makes logs that are named on purpose. */
+@Command(
+    name = "create",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Make logs. One that is there stays as it is, which is no error: a script may run it each",
+      "time. So appends may say --no-create, and a name that is mistyped makes no log."
+    },
+    footer = {"", "Example:", "  cinch log create --store /mnt/shared/store jobs results"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class LogCreateCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Mixin StoreOptions store;
+
+  @Parameters(arity = "1..*", paramLabel = "NAME", description = "The logs' names.")
+  List<LogName> names;
+
+  LogCreateCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Store opened = store.open();
+    try (Output out = io.output()) {
+      for (LogName name : names) {
+        out.line(name + (made(opened, name) ? ": made" : ": is there"));
+      }
+    }
+    return ExitCode.GOOD;
+  }
+
+  private static boolean made(Store store, LogName name) throws IOException {
+    try {
+      Log unused = store.log(name);
+      return false;
+    } catch (NotAStoreException e) {
+      Log unused = store.createLog(name);
+      return true;
+    }
+  }
+}
