@@ -17,7 +17,7 @@ LAST_RECEIPTS = 6  # seconds: what was committed before the fault may arrive for
 class Writer(fleets.Writer):
     """Counts what it was told so far."""
 
-    def told(self, what=b'"committed"'):
+    def told(self, what=b'"COMMITTED"'):
         return count(self.base + ".receipts", what)
 
     def over(self):
@@ -33,7 +33,7 @@ class Writer(fleets.Writer):
         """The timestamp of the last message that was committed; 0 if none was."""
         with open(self.base + ".receipts", "rb") as f:
             whole = [json.loads(line) for line in f if line.endswith(b"\n")]
-        return max((r["timestamp"] for r in whole if r["state"] == "committed"), default=0)
+        return max((int(r["timestampNanos"]) for r in whole if r["state"] == "COMMITTED"), default=0)
 
 
 class Reader:
@@ -140,7 +140,7 @@ class Job:
         total = {
             "sent": sum(count(w.base + ".sent", b"\n") for w in self.writers),
             "committed": sum(w.told() for w in self.writers),
-            "rejected": sum(w.told(b'"rejected"') + w.told(b'"refused"') for w in self.writers),
+            "rejected": sum(w.told(b'"REJECTED"') + w.told(b'"REFUSED"') for w in self.writers),
         }
         return dict(total, stopped=self.stopped, violations=len(self.cluster.violations))
 

@@ -152,7 +152,7 @@ class Measure:
         child.stdin.write(b"x" * 200 + b"\n")
         child.stdin.flush()
         receipt = json.loads(child.stdout.readline())
-        if receipt["state"] != "committed":
+        if receipt["state"] != "COMMITTED":
             raise OSError(f"measure: {receipt}")
         return time.monotonic() - began
 

@@ -156,13 +156,13 @@ class LeasesTest(unittest.TestCase):
 
 class ReadsTest(Temporary):
     def message(self, timestamp, line, run="w1"):
-        place = {"timestamp": timestamp, "file": "f", "position": timestamp}
+        place = {"timestampNanos": str(timestamp), "dataFile": "f", "position": timestamp}
         return json.dumps(dict(place, payload=f"log {run} {line:06d} x")) + "\n"
 
     def receipt(self, line, timestamp=None):
         if timestamp is None:
-            return json.dumps({"line": line, "state": "rejected", "reason": "closed"}) + "\n"
-        return json.dumps({"line": line, "state": "committed", "timestamp": timestamp, "file": "f", "position": timestamp}) + "\n"
+            return json.dumps({"line": line, "state": "REJECTED", "reason": "closed"}) + "\n"
+        return json.dumps({"line": line, "state": "COMMITTED", "timestampNanos": str(timestamp), "dataFile": "f", "position": timestamp}) + "\n"
 
     def live(self, before, after, printed, complete=True):
         self.write("log/w1.receipts", before)

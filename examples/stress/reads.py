@@ -11,12 +11,17 @@ def lines(path, size=None):
     return parts.split(b"\n")[:-1]
 
 
+def spot(m):
+    """Where a message is, as "cat --json" and a receipt say it: its place in the order."""
+    return int(m["timestampNanos"]), m["dataFile"], m["position"]
+
+
 def message(line):
-    """What "cat --format json" prints: ((timestamp, file, position), (run, line))."""
+    """What "cat --json" prints: ((timestamp, file, position), (run, line))."""
     m = json.loads(line)
     payload = m["payload"].encode() if "payload" in m else base64.b64decode(m["payloadBase64"])
     _, run, number, _ = payload.split(b" ", 3)
-    return (m["timestamp"], m["file"], m["position"]), (run.decode(), int(number))
+    return spot(m), (run.decode(), int(number))
 
 
 def alike(one, other):
@@ -33,7 +38,7 @@ def alike(one, other):
 
 
 class Live:
-    """One "cat --live --format json": what had a verdict when it began must be there, or must not."""
+    """One "cat --live --json": what had a verdict when it began must be there, or must not."""
 
     def __init__(self, sent, log):
         self.directory = os.path.join(sent, log)
@@ -46,8 +51,8 @@ class Live:
         for name, size in self.receipts.items():
             for line in lines(os.path.join(self.directory, name), size):
                 receipt = json.loads(line)
-                committed = receipt["state"] == "committed"
-                place = (receipt["timestamp"], receipt["file"], receipt["position"]) if committed else None
+                committed = receipt["state"] == "COMMITTED"
+                place = spot(receipt) if committed else None
                 told[name.rpartition(".")[0], receipt["line"]] = place
         return told
 

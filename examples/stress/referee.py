@@ -133,11 +133,11 @@ class Look:
 
 
 def cat(path):
-    """What "cinch cat --format json" printed."""
+    """What "cinch cat --json" printed."""
     for line in lines(path):
         m = json.loads(line)
         payload = m["payload"].encode() if "payload" in m else base64.b64decode(m["payloadBase64"])
-        yield m["timestamp"], m["file"], m["position"], payload, [w["name"] for w in m["leases"]]
+        yield int(m["timestampNanos"]), m["dataFile"], m["position"], payload, [w["name"] for w in m["leases"]]
 
 
 def look(reader, store, log, tries, printed, through):
@@ -201,7 +201,7 @@ def in_turn(judgement, run):
     if run.code == 0:
         for line in range(1, len(run.sent) + 1):
             state = run.receipts[line]["state"] if line in run.receipts else "without a receipt"
-            if state != "committed":
+            if state != "COMMITTED":
                 judgement.violation("untold", f"{run.name} ended with 0, and line {line} of {len(run.sent)} is {state}")
 
 
@@ -214,10 +214,10 @@ def receipt(judgement, run, number, payload, places, to, final):
         counts["of these there"] += bool(places)
         if run.ended and places:
             judgement.violation("unreceipted", f"{who}, at {place(places[0])}")
-    elif told["state"] == "committed":
+    elif told["state"] == "COMMITTED":
         counts["committed"] += 1
-        at = (told["timestamp"], told["file"], told["position"])
-        if told["timestamp"] >= to:
+        at = (int(told["timestampNanos"]), told["dataFile"], told["position"])
+        if at[0] >= to:
             counts["early"] += 1
             if final:
                 judgement.violation("unsettled", f"{who}, at {place(at)}")
@@ -306,7 +306,7 @@ def main():
     parser.add_argument("--earlier", action="append", default=[], metavar="FILE", help="an earlier look; repeatable")
     parser.add_argument("--cat", metavar="FILE", help="what \"cinch cat\" printed, which must be the same")
     parser.add_argument("--save", metavar="FILE", help="write this look there, for a later --earlier")
-    parser.add_argument("--messages", metavar="FILE", help="take the messages from what \"cinch cat --format json\" printed")
+    parser.add_argument("--messages", metavar="FILE", help="take the messages from what \"cinch cat --json\" printed")
     parser.add_argument("--through", type=int, metavar="NANOS", help="judge only what is settled through this time")
     parser.add_argument("--tries", type=int, default=5, help="how often to read while others close and retire; 5")
     parser.add_argument("--holders", metavar="FILE", help="write there which runs wrote what under leases, for leases.py")

@@ -24,9 +24,9 @@ class Case:
             self.sent[run] = [f"{run} {n}" for n in range(3)]
             self.receipts[run] = []
             for n, payload in enumerate(self.sent[run]):
-                place = {"timestamp": 1000 * (r + 1) + n, "file": FILES[r], "position": n}
+                place = {"timestampNanos": str(1000 * (r + 1) + n), "dataFile": FILES[r], "position": n}
                 self.messages.append(dict(place, payload=payload, leases=[{"name": "job"}]))
-                self.receipts[run].append(dict(place, line=n + 1, state="committed"))
+                self.receipts[run].append(dict(place, line=n + 1, state="COMMITTED"))
         self.exits = {"one": "0", "two": "0"}
 
     def path(self, name):
@@ -75,11 +75,11 @@ class RefereeTest(unittest.TestCase):
         self.found("doubled")
 
     def test_ghost(self):
-        self.case.receipts["one"][0] = {"line": 1, "state": "rejected", "reason": "closed"}
+        self.case.receipts["one"][0] = {"line": 1, "state": "REJECTED", "reason": "closed"}
         self.found("ghosts")
 
     def test_moved(self):
-        self.case.messages[0]["timestamp"] -= 1
+        self.case.messages[0]["timestampNanos"] = str(int(self.case.messages[0]["timestampNanos"]) - 1)
         self.found("moved")
 
     def test_other_bytes(self):
@@ -101,9 +101,9 @@ class RefereeTest(unittest.TestCase):
 
     def test_mixed(self):
         message = self.case.messages[2]
-        message.update(timestamp=5000)
-        self.case.receipts["one"][2].update(timestamp=5000)
-        self.case.messages.sort(key=lambda m: m["timestamp"])
+        message.update(timestampNanos="5000")
+        self.case.receipts["one"][2].update(timestampNanos="5000")
+        self.case.messages.sort(key=lambda m: int(m["timestampNanos"]))
         self.found("mixed")
 
     def test_a_receipt_told_twice(self):
@@ -119,7 +119,7 @@ class RefereeTest(unittest.TestCase):
         self.found("misnumbered")
 
     def test_committed_and_then_rejected(self):
-        self.case.receipts["one"].append({"line": 2, "state": "rejected", "reason": "closed"})
+        self.case.receipts["one"].append({"line": 2, "state": "REJECTED", "reason": "closed"})
         self.case.messages.pop(1)
         self.found("misnumbered")
 
@@ -134,7 +134,7 @@ class RefereeTest(unittest.TestCase):
         self.found("untold")
 
     def test_a_good_end_and_a_message_that_was_rejected(self):
-        self.case.receipts["two"][2] = {"line": 3, "state": "rejected", "reason": "closed"}
+        self.case.receipts["two"][2] = {"line": 3, "state": "REJECTED", "reason": "closed"}
         self.case.messages.pop()
         self.found("untold")
         self.case.exits["two"] = "3"
@@ -162,7 +162,7 @@ class RefereeTest(unittest.TestCase):
         self.found("mislabelled")
 
     def test_unsettled(self):
-        self.case.receipts["two"][2]["timestamp"] = 1 << 62
+        self.case.receipts["two"][2]["timestampNanos"] = str(1 << 62)
         self.case.messages.pop()
         self.found("unsettled")
 

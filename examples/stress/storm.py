@@ -21,8 +21,8 @@ ONE_SHOTS = (
     ("verify",),
 )
 READS = (
-    ("cat", "--log", "kept", "--live", "--format", "json"),
-    ("cat", "--log", "retired", "--live", "--format", "json"),
+    ("cat", "--log", "kept", "--live", "--json"),
+    ("cat", "--log", "retired", "--live", "--json"),
     ("cat", "--log", "kept"),
     ("cat", "--log", "retired"),
 )

@@ -35,7 +35,7 @@ class Takeovers:
             self.now = int(f.read()), writer.leases, log, settled
         with open(self.path, "wb") as out, open(self.path + ".err", "wb") as err:
             self.child = self.fleet.start(
-                "cat", "--log", log, "--live", "--from", str(settled), "--format", "json", stdout=out, stderr=err
+                "cat", "--log", log, "--live", "--from", str(settled), "--json", stdout=out, stderr=err
             )
 
     def take(self):

@@ -28,6 +28,7 @@ final class AppendJob {
   private final Submitter submitter;
   private final int limit;
   private final @Nullable Output receipts;
+  private final @Nullable JsonLines json;
   private final ArrayBlockingQueue<Sent> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
   private final List<Long> failedLines = new ArrayList<>();
   private final CountDownLatch inputOver = new CountDownLatch(1);
@@ -70,6 +71,7 @@ final class AppendJob {
     this.submitter = submitter;
     this.limit = limit;
     this.receipts = receipts;
+    this.json = receipts == null ? null : new JsonLines(receipts);
   }
 
   /**
@@ -264,35 +266,27 @@ final class AppendJob {
     if (failedLines.size() < MAX_TOLD) {
       failedLines.add(line);
     }
-    if (receipts != null) {
-      receipts.text("{\"line\":" + line);
-      receipts.text(
-          refused ? ",\"state\":\"refused\",\"reason\":" : ",\"state\":\"rejected\",\"reason\":");
-      JsonText.string(receipts, why);
-      receipts.text("}\n");
+    if (json != null) {
+      json.object()
+          .number("line", line)
+          .text("state", refused ? "REFUSED" : "REJECTED")
+          .text("reason", why)
+          .end();
     }
   }
 
   private void print(long line, Receipt.Committed c) throws IOException {
-    if (receipts == null) {
+    if (json == null) {
       return;
     }
     if (!c.file().equals(lastFile)) {
       lastFile = c.file();
       lastFileText = c.file().toString();
     }
-    receipts.text(
-        "{\"line\":"
-            + line
-            + ",\"state\":\"committed\",\"timestamp\":"
-            + c.timestamp()
-            + ",\"bucket\":"
-            + c.bucket().start()
-            + ",\"file\":\""
-            + lastFileText
-            + "\",\"position\":"
-            + c.position()
-            + "}\n");
+    json.object().number("line", line).text("state", "COMMITTED");
+    MessageJson.place(json, c.timestamp(), lastFileText, c.position())
+        .time("bucketStart", c.bucket().start())
+        .end();
   }
 
   /** Whether all of the input was taken. */

@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
       "",
       "Examples:",
       "  cinch cat --log jobs --from -1h",
-      "  cinch cat --log jobs --follow --format json"
+      "  cinch cat --log jobs --follow --json"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class CatCommand implements Callable<Integer> {
@@ -54,29 +54,7 @@ final class CatCommand implements Callable<Integer> {
       description = "Go on with what becomes settled, until interrupted or --to is settled.")
   boolean follow;
 
-  @Option(
-      names = "--format",
-      paramLabel = "HOW",
-      defaultValue = "RAW",
-      description = "raw: payload and newline. json: an object a line.")
-  Format format;
-
-  /** How messages are printed. */
-  enum Format {
-    RAW,
-    JSON;
-
-    /** Prints messages so. */
-    MessageSink sink(Output out) {
-      return this == JSON
-          ? new MessageJson(out)
-          : message -> {
-            message.writeTo(out);
-            out.write('\n');
-            return true;
-          };
-    }
-  }
+  @Mixin PrintOptions printing;
 
   CatCommand(Io io) {
     this.io = io;
@@ -153,7 +131,7 @@ final class CatCommand implements Callable<Integer> {
   }
 
   private MessageSink sink(Output out, long width) {
-    MessageSink print = format.sink(out);
+    MessageSink print = printing.sink(out);
     if (!follow) {
       return print;
     }

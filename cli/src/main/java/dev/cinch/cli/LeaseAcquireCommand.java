@@ -11,6 +11,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.LeaseDocuments;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -85,7 +86,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
     Grant grant =
         new LeaseWait(wait, SystemTime.INSTANCE, random, this::say)
             .take(() -> asks.acquire(request(Id.random(random), permitted)));
-    printer.print(LeaseJson.grant(grant));
+    printer.print(LeaseDocuments.grant(grant));
   }
 
   private void say(String line) {

@@ -6,6 +6,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.LeaseDocuments;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -95,7 +96,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     @Override
     void ask(HttpLeaseClient client, Printer printer) throws Exception {
       printer.print(
-          LeaseJson.grant(client.renew(held.id, length.millis(), LogSet.NONE, held.report())));
+          LeaseDocuments.grant(client.renew(held.id, length.millis(), LogSet.NONE, held.report())));
     }
   }
 
@@ -138,7 +139,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       if (info.isEmpty()) {
         throw new Failure.Refusal("the service knows nothing of " + name);
       }
-      printer.print(LeaseJson.info(info.get()));
+      printer.print(LeaseDocuments.info(info.get()));
     }
   }
 
@@ -162,7 +163,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       while (true) {
         List<LeaseInfo> page = client.list(prefix, after, PAGE);
         for (LeaseInfo info : page) {
-          printer.print(LeaseJson.info(info));
+          printer.print(LeaseDocuments.info(info));
         }
         if (page.isEmpty()) { // others may be short, since their bytes are bounded too
           return;

@@ -12,14 +12,14 @@ import org.jspecify.annotations.Nullable;
 
 /** Prints messages as JSON, one object a line. Not thread-safe. */
 final class MessageJson implements MessageSink {
-  private final Output out;
+  private final JsonLines out;
   private @Nullable DataFileName file;
   private String fileText = "";
   private @Nullable List<SignedWitness> leases;
   private byte[] leasesText = new byte[0];
 
   MessageJson(Output out) {
-    this.out = out;
+    this.out = new JsonLines(out);
   }
 
   @Override
@@ -28,44 +28,44 @@ final class MessageJson implements MessageSink {
       file = m.file();
       fileText = m.file().toString();
     }
-    out.text(
-        "{\"timestamp\":"
-            + m.timestamp()
-            + ",\"file\":\""
-            + fileText
-            + "\",\"position\":"
-            + m.position()
-            + ",\"settled\":"
-            + m.settled()
-            + ",\"leases\":");
     List<SignedWitness> now = m.leases();
     if (now != leases) {
       leases = now;
       leasesText = text(now);
     }
-    out.write(leasesText, 0, leasesText.length);
-    out.write(',');
-    JsonText.payload(out, m.payload());
-    out.text("}\n");
+    place(out.object(), m.timestamp(), fileText, m.position())
+        .flag("settled", m.settled())
+        .written("leases", leasesText)
+        .payload(m.payload())
+        .end();
     return true;
+  }
+
+  /** What names a message for ever, wherever it is told of. */
+  static JsonLines place(JsonLines out, long timestamp, String file, long position)
+      throws IOException {
+    return out.text("id", timestamp + "/" + file + "/" + position)
+        .time("timestamp", timestamp)
+        .text("dataFile", file)
+        .number("position", position);
   }
 
   private static byte[] text(List<SignedWitness> leases) throws IOException {
     var bytes = new ByteArrayOutputStream();
-    try (var text = new Output(bytes)) {
-      text.write('[');
-      String comma = "";
+    try (var output = new Output(bytes)) {
+      output.write('[');
+      boolean first = true;
       for (SignedWitness s : leases) {
         Witness w = s.witness();
-        text.text(comma + "{\"name\":");
-        JsonText.string(text, w.name().value());
-        text.text(",\"instance\":" + w.instance() + ",\"generation\":" + w.generation());
-        text.text(",\"holder\":");
-        JsonText.string(text, w.holder());
-        text.text(",\"correlation\":\"" + w.correlation() + "\"}");
-        comma = ",";
+        output.text(first ? "{\"name\":" : ",{\"name\":");
+        JsonText.string(output, w.name().value());
+        output.text(",\"instance\":" + w.instance() + ",\"generation\":" + w.generation());
+        output.text(",\"holder\":");
+        JsonText.string(output, w.holder());
+        output.text(",\"correlation\":\"" + w.correlation() + "\"}");
+        first = false;
       }
-      text.write(']');
+      output.write(']');
     }
     return bytes.toByteArray();
   }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Gets what is whole out of a damaged store. */
@@ -40,12 +41,7 @@ final class SalvageCommand implements Callable<Integer> {
   @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
   LogName log;
 
-  @Option(
-      names = "--format",
-      paramLabel = "HOW",
-      defaultValue = "RAW",
-      description = "raw: payload and newline. json: an object a line.")
-  CatCommand.Format format;
+  @Mixin PrintOptions printing;
 
   @Option(names = "--proven", description = "Only messages that are proven to be settled.")
   boolean proven;
@@ -73,12 +69,14 @@ final class SalvageCommand implements Callable<Integer> {
 
   private final class Printer implements SalvageSink {
     private final Output out;
+    private final JsonLines json;
     private final long[] byState = new long[Salvaged.State.values().length];
     private final Progress progress = new Progress(io);
     private long damaged;
 
     Printer(Output out) {
       this.out = out;
+      this.json = new JsonLines(out);
     }
 
     @Override
@@ -88,16 +86,15 @@ final class SalvageCommand implements Callable<Integer> {
       if (proven && m.state() != Salvaged.State.SETTLED) {
         return;
       }
-      if (format == CatCommand.Format.RAW) {
+      if (!printing.asJson()) {
         out.write(m.payload());
         out.write('\n');
         return;
       }
-      out.text("{\"timestamp\":" + m.timestamp() + ",\"file\":");
-      JsonText.string(out, m.file());
-      out.text(",\"position\":" + m.position() + ",\"state\":\"" + m.state() + "\",");
-      JsonText.payload(out, m.payload());
-      out.text("}\n");
+      MessageJson.place(json.object(), m.timestamp(), m.file(), m.position())
+          .text("state", m.state().name())
+          .payload(m.payload())
+          .end();
     }
 
     @Override

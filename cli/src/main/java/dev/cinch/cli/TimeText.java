@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.cli.Converters.Moment;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.time.TimeSource;
 import java.time.DateTimeException;
@@ -62,7 +63,7 @@ final class TimeText {
    */
   Moment parse(String text) {
     try {
-      return new Moment(nanos(instant(text)));
+      return new Moment(IsoTime.nanos(instant(text)));
     } catch (DateTimeException | ArithmeticException | IllegalArgumentException e) {
       throw new IllegalArgumentException(
           "not a time: \""
@@ -144,13 +145,5 @@ final class TimeText {
 
   private static Instant instant(long nanos) {
     return Instant.ofEpochSecond(Math.floorDiv(nanos, NANOS), Math.floorMod(nanos, NANOS));
-  }
-
-  /** Exact for all of 64 bits: the seconds alone may be one more than fit, before 1970. */
-  private static long nanos(Instant instant) {
-    long seconds = instant.getEpochSecond();
-    return seconds < 0
-        ? Math.addExact(Math.multiplyExact(seconds + 1, NANOS), instant.getNano() - NANOS)
-        : Math.addExact(Math.multiplyExact(seconds, NANOS), instant.getNano());
   }
 }

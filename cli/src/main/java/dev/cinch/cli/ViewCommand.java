@@ -123,7 +123,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
             + " buckets",
         "after that: the same bytes as cinch cat, and the same exit code."
       },
-      footer = {"", "Example:", "  cinch view cat --log jobs --format json"})
+      footer = {"", "Example:", "  cinch view cat --log jobs --json"})
   @SuppressWarnings("NullAway.Init")
   static final class Cat implements Callable<Integer> {
     private final Io io;
@@ -135,12 +135,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
 
     @Mixin TimeRange range;
 
-    @Option(
-        names = "--format",
-        paramLabel = "HOW",
-        defaultValue = "RAW",
-        description = "raw: payload and newline. json: an object a line.")
-    CatCommand.Format format;
+    @Mixin PrintOptions printing;
 
     Cat(Io io) {
       this.io = io;
@@ -154,7 +149,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
         new ViewReader(opened)
-            .read(range.start(), range.end(), ignored.watched(format.sink(out)), ignored);
+            .read(range.start(), range.end(), ignored.watched(printing.sink(out)), ignored);
       }
       return ignored.end();
     }

@@ -143,11 +143,12 @@ class CommandsTest {
       JsonNode receipt = JSON.readTree(receipts.get(i));
       JsonNode message = JSON.readTree(messages.get(i));
       assertEquals(i + 1, receipt.get("line").intValue());
-      assertEquals("committed", receipt.get("state").textValue());
-      assertTrue(receipt.get("file").textValue().startsWith("m7-"));
+      assertEquals("COMMITTED", receipt.get("state").textValue());
+      assertTrue(receipt.get("dataFile").textValue().startsWith("m7-"));
       assertEquals(receipt.get("timestamp"), message.get("timestamp"));
-      assertEquals(receipt.get("file"), message.get("file"));
+      assertEquals(receipt.get("dataFile"), message.get("dataFile"));
       assertEquals(receipt.get("position"), message.get("position"));
+      assertEquals(receipt.get("id"), message.get("id"));
       assertFalse(message.get("settled").booleanValue());
     }
   }
@@ -156,9 +157,9 @@ class CommandsTest {
   void catTakesARangeAsInstantsOrNanoseconds() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
     String receipts = cinch.feed("a\nb\nc\n", "append", "--log", "jobs", "--json").ended(0).out();
-    long second = JSON.readTree(receipts.lines().toList().get(1)).get("timestamp").longValue();
-    String nanos = Long.toString(second);
-    String instant = Converters.Moment.text(second);
+    JsonNode second = JSON.readTree(receipts.lines().toList().get(1));
+    String nanos = second.get("timestampNanos").textValue();
+    String instant = second.get("timestamp").textValue();
     for (String time : List.of(nanos, instant)) {
       assertEquals("b\nc\n", cinch.run("cat", "--log=jobs", "--live", "--from", time).out());
       assertEquals("a\n", cinch.run("cat", "--log=jobs", "--live", "--to", time).out());
@@ -169,7 +170,7 @@ class CommandsTest {
   void followEndsOnceItsEndIsSettled() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
     String receipt = cinch.feed("a\nb\n", "append", "--log", "jobs", "--json").ended(0).out();
-    long first = JSON.readTree(receipt.lines().toList().get(0)).get("timestamp").longValue();
+    long first = JSON.readTree(receipt.lines().toList().get(0)).get("timestampNanos").asLong();
     var closer =
         new Thread(
             () -> {

@@ -106,7 +106,7 @@ class InputsTest {
         String said = append.errLine();
         assertTrue(said.contains("No space left on device"), said);
         Files.delete(filler);
-        assertTrue(append.line().contains("\"state\":\"committed\""));
+        assertTrue(append.line().contains("\"state\":\"COMMITTED\""));
         append.ended(0);
       }
       cinch.settle("jobs");

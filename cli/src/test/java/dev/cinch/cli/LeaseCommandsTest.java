@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.http.HttpLeaseClient;
@@ -58,22 +59,25 @@ class LeaseCommandsTest {
     String id = grant.get("id").textValue();
     assertTrue(id.matches("[0-9a-f]{32}"), id);
     assertEquals(2, grant.get("witnesses").size());
-    JsonNode witness = grant.get("witnesses").get(0);
+    assertFalse(grant.get("witnesses").get(0).get("signed").textValue().isEmpty());
+    JsonNode witness = grant.get("witnesses").get(0).get("witness");
     assertEquals("jobs/1", witness.get("name").textValue());
     assertEquals("me", witness.get("holder").textValue());
     assertEquals(1, witness.get("logs").size()); // those of the store
-    assertFalse(witness.get("signed").textValue().isEmpty());
 
     cinch.run("lease", "acquire", "jobs/2", "jobs/3").failed(3, "jobs/2");
     assertEquals(1, cinch.run("lease", "list", "--prefix=jobs/2").ended(0).out().lines().count());
     assertEquals(2, cinch.run("lease", "list").ended(0).out().lines().count()); // jobs/3 was not
-    assertEquals("held", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
+    assertEquals("HELD", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
 
     JsonNode renewed = json(cinch.run("lease", "renew", id, "--for=20s"));
-    assertTrue(renewed.get("expiry").longValue() > grant.get("expiry").longValue());
+    JsonNode prolonged = renewed.get("witnesses").get(0).get("witness");
+    String expiry = prolonged.get("expiry").textValue();
+    assertTrue(expiry.compareTo(witness.get("expiry").textValue()) > 0, expiry);
+    assertEquals(IsoTime.nanos(expiry), Long.parseLong(prolonged.get("expiryNanos").textValue()));
     assertEquals("", cinch.run("lease", "release", id).ended(0).out());
     cinch.run("lease", "release", id).ended(0);
-    assertEquals("released", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
+    assertEquals("RELEASED", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
     cinch.run("lease", "renew", id).failed(3, "");
     cinch.run("lease", "show", "other").failed(3, "knows nothing of other");
     cinch.run("lease", "acquire", "--for=90s", "x").failed(3, "60000 ms");
@@ -100,7 +104,7 @@ class LeaseCommandsTest {
     Cinch.Ran audited = cinch.run("audit").ended(0);
     assertTrue(audited.out().startsWith("exclusive: 300 messages"), audited.out());
     assertTrue(audited.out().contains(" 6 leases of 2 names, 4 handovers"), audited.out());
-    assertEquals("released", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
+    assertEquals("RELEASED", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
   }
 
   @Test
@@ -165,7 +169,7 @@ class LeaseCommandsTest {
         .feed("a\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s")
         .failed(3, "the lease server is not one that this store trusts");
     assertEquals("", there.run("cat", "--log=jobs", "--live").ended(0).out());
-    assertEquals("released", json(cinch.run("lease", "show", "x")).get("state").textValue());
+    assertEquals("RELEASED", json(cinch.run("lease", "show", "x")).get("state").textValue());
   }
 
   /** A server's pages end by their bytes too, so that a short one need not be the last. */

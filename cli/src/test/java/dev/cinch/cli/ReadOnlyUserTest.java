@@ -81,7 +81,15 @@ class ReadOnlyUserTest {
     cinch.run("lease", "list").ended(0);
     cinch.run("lease", "show", "x").ended(0);
     String grant = cinch.run("lease", "acquire", "--for=1s", "y").ended(0).out();
-    assertEquals(1, new ObjectMapper().readTree(grant).get("witnesses").get(0).get("logs").size());
+    assertEquals(
+        1,
+        new ObjectMapper()
+            .readTree(grant)
+            .get("witnesses")
+            .get(0)
+            .get("witness")
+            .get("logs")
+            .size());
     for (String[] command :
         List.of(
             new String[] {"append", "--log=jobs"},

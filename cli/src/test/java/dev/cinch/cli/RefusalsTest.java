@@ -204,7 +204,7 @@ class RefusalsTest {
     List<String> receipts = ran.out().lines().toList();
     assertEquals(5, receipts.size());
     JsonNode refused = JSON.readTree(receipts.get(3));
-    assertEquals("refused", refused.get("state").textValue());
+    assertEquals("REFUSED", refused.get("state").textValue());
     assertTrue(refused.get("reason").textValue().contains("1000000 bytes"));
     assertEquals(
         "0123456789\nok\nend\n", Cinch.on(store).run("cat", "--log", "jobs", "--live").out());

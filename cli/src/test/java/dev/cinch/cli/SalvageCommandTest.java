@@ -40,7 +40,7 @@ class SalvageCommandTest {
     byte[] bytes = Files.readAllBytes(file);
     bytes[20] ^= 4; // in the header
     Files.write(file, bytes);
-    Cinch.Ran damaged = cinch.run("salvage", "--log", "jobs", "--format", "json").ended(1);
+    Cinch.Ran damaged = cinch.run("salvage", "--log", "jobs", "--json").ended(1);
     assertTrue(
         damaged.out().contains("\"state\":\"UNSETTLED\",\"payload\":\"one\""), damaged.out());
     assertTrue(damaged.err().contains("damage: " + file + " at byte 0"), damaged.err());

@@ -140,7 +140,7 @@ class ServerDeathTest {
     for (String text : receipts) {
       JsonNode receipt = JSON.readTree(text);
       assertEquals(++line, receipt.get("line").longValue());
-      if (receipt.get("state").textValue().equals("committed")) {
+      if (receipt.get("state").textValue().equals("COMMITTED")) {
         expected.put(receipt.get("timestamp").asText(), "line " + line);
       } else {
         refused++;

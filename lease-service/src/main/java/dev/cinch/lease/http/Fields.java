@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.JsonEscapes;
 import dev.cinch.lease.OneLine;
 import java.nio.ByteBuffer;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,11 @@ final class Fields {
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
           .disable(JsonParser.Feature.AUTO_CLOSE_SOURCE)
           .build();
+
+  /** Ends the name of the field that has a time as a string of nanoseconds. */
+  static final String NANOS = "Nanos";
+
+  private static final Pattern COUNT = Pattern.compile("-?\\d{1,19}");
 
   private final JsonNode object;
   private final String where;
@@ -99,6 +106,50 @@ final class Fields {
       throw wrong(name, "an integer of 64 bits");
     }
     return node.longValue();
+  }
+
+  /** Whether there is a time, in one of its forms. */
+  boolean hasTime(String name) {
+    return has(name + NANOS) || has(name);
+  }
+
+  /**
+   * A time: as text of ISO 8601, or under the name and {@code Nanos} as a string of nanoseconds
+   * since the Unix epoch; where both are there they say the same.
+   */
+  long time(String name) throws WireException {
+    if (!has(name + NANOS)) {
+      return iso(name);
+    }
+    long nanos = count(name + NANOS);
+    if (has(name) && iso(name) != nanos) {
+      throw wrong(name, "the time that \"" + name + NANOS + "\" says");
+    }
+    return nanos;
+  }
+
+  private long iso(String name) throws WireException {
+    JsonNode node = get(name);
+    try {
+      if (node.isTextual()) {
+        return IsoTime.nanos(node.textValue());
+      }
+    } catch (IllegalArgumentException e) {
+      // Told as any other value that is no time.
+    }
+    throw wrong(name, "a time like \"2026-11-23T14:00:05.123456789Z\"");
+  }
+
+  private long count(String name) throws WireException {
+    JsonNode node = get(name);
+    try {
+      if (node.isTextual() && COUNT.matcher(node.textValue()).matches()) {
+        return Long.parseLong(node.textValue());
+      }
+    } catch (NumberFormatException e) {
+      // Told as any other value that is no count.
+    }
+    throw wrong(name, "a string of nanoseconds since 1970, like \"1795442405123456789\"");
   }
 
   boolean flag(String name) throws WireException {

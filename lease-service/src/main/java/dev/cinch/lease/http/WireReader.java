@@ -125,18 +125,18 @@ final class WireReader {
             in.integer("instance"),
             in.text("publicKey"),
             in.integer("longestLeaseMs"),
-            in.integer("now"),
+            in.time("now"),
             in.integer("quarantineLeftMs"),
             in.integer("clockBehindMs"),
             in.flag("ceilings"),
-            in.has("ceiling") ? OptionalLong.of(in.integer("ceiling")) : OptionalLong.empty(),
+            in.hasTime("ceiling") ? OptionalLong.of(in.time("ceiling")) : OptionalLong.empty(),
             in.flag("superseded"));
     in.noOthers();
     return info;
   }
 
   static long now(Fields in) throws WireException {
-    long now = in.integer("now");
+    long now = in.time("now");
     in.noOthers();
     return now;
   }
@@ -184,13 +184,13 @@ final class WireReader {
     var watermark = Watermark.NONE;
     if (in.has("watermark")) {
       Fields w = in.object("watermark");
-      watermark = new Watermark(w.integer("timestamp"), w.integer("signedTime"));
+      watermark = new Watermark(w.time("timestamp"), w.time("signedTime"));
       w.noOthers();
     }
     var fence = Fence.NONE;
     if (in.has("fence")) {
       Fields f = in.object("fence");
-      fence = new Fence(f.integer("upTo"), logs(f, "logs"));
+      fence = new Fence(f.time("upTo"), logs(f, "logs"));
       f.noOthers();
     }
     var witness =
@@ -201,12 +201,12 @@ final class WireReader {
             in.integer("generation"),
             in.flag("tentative"),
             logs(in, "logs"),
-            in.integer("expiry"),
-            in.integer("issuedAt"),
+            in.time("expiry"),
+            in.time("issuedAt"),
             id(in, "correlation"),
             in.has("previous") ? Optional.of(id(in, "previous")) : Optional.empty(),
             parsed(in, "previousEnding", Ending::valueOf, "an ending"),
-            in.has("previousEndedAt") ? in.integer("previousEndedAt") : Long.MIN_VALUE,
+            in.hasTime("previousEndedAt") ? in.time("previousEndedAt") : Long.MIN_VALUE,
             watermark,
             fence);
     in.noOthers();
@@ -215,7 +215,7 @@ final class WireReader {
 
   private static LeaseReport report(Fields in) throws WireException {
     OptionalLong watermark =
-        in.has("watermark") ? OptionalLong.of(in.integer("watermark")) : OptionalLong.empty();
+        in.hasTime("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
     boolean fenced = in.has("fenced") && in.flag("fenced");
     List<Metadata> metadata = in.has("metadata") ? metadata(in, "metadata") : List.of();
     in.noOthers();
@@ -234,7 +234,7 @@ final class WireReader {
   private static List<Metadata> metadata(Fields in, String name) throws WireException {
     var found = new ArrayList<Metadata>();
     for (Fields each : in.objects(name)) {
-      found.add(new Metadata(id(each, "log"), each.integer("bucketStart"), each.text("dataFile")));
+      found.add(new Metadata(id(each, "log"), each.time("bucketStart"), each.text("dataFile")));
       each.noOthers();
     }
     return found;

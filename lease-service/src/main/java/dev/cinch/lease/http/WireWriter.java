@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
@@ -85,17 +86,17 @@ final class WireWriter {
         object()
             .put("instance", info.instance())
             .put("publicKey", info.publicKey())
-            .put("longestLeaseMs", info.longestLeaseMs())
-            .put("now", info.now())
-            .put("quarantineLeftMs", info.quarantineLeftMs())
-            .put("clockBehindMs", info.clockBehindMs())
-            .put("ceilings", info.ceilings());
-    info.ceiling().ifPresent(c -> out.put("ceiling", c));
+            .put("longestLeaseMs", info.longestLeaseMs());
+    time(out, "now", info.now())
+        .put("quarantineLeftMs", info.quarantineLeftMs())
+        .put("clockBehindMs", info.clockBehindMs())
+        .put("ceilings", info.ceilings());
+    info.ceiling().ifPresent(c -> time(out, "ceiling", c));
     return out.put("superseded", info.superseded());
   }
 
   static ObjectNode now(long now) {
-    return object().put("now", now);
+    return time(object(), "now", now);
   }
 
   static ObjectNode error(String error, String message, long retryAfterMs) {
@@ -115,28 +116,27 @@ final class WireWriter {
             .put("generation", w.generation())
             .put("tentative", w.tentative());
     out.set("logs", logs(w.logs()));
-    out.put("expiry", w.expiry())
-        .put("issuedAt", w.issuedAt())
-        .put("correlation", w.correlation().toString());
+    time(out, "expiry", w.expiry());
+    time(out, "issuedAt", w.issuedAt()).put("correlation", w.correlation().toString());
     w.previous().ifPresent(p -> out.put("previous", p.toString()));
     out.put("previousEnding", w.previousEnding().name());
     if (w.previousEndedAt() != Long.MIN_VALUE) {
-      out.put("previousEndedAt", w.previousEndedAt());
+      time(out, "previousEndedAt", w.previousEndedAt());
     }
     if (w.watermark().timestamp() != Long.MIN_VALUE) {
-      out.putObject("watermark")
-          .put("timestamp", w.watermark().timestamp())
-          .put("signedTime", w.watermark().signedTime());
+      ObjectNode watermark = out.putObject("watermark");
+      time(watermark, "timestamp", w.watermark().timestamp());
+      time(watermark, "signedTime", w.watermark().signedTime());
     }
     if (!w.fence().isNone()) {
-      out.putObject("fence").put("upTo", w.fence().upTo()).set("logs", logs(w.fence().logs()));
+      time(out.putObject("fence"), "upTo", w.fence().upTo()).set("logs", logs(w.fence().logs()));
     }
     return out;
   }
 
   private static ObjectNode report(LeaseReport report) {
     ObjectNode out = object();
-    report.watermark().ifPresent(w -> out.put("watermark", w));
+    report.watermark().ifPresent(w -> time(out, "watermark", w));
     out.put("fenced", report.fenced());
     out.set("metadata", metadata(report.metadata()));
     return out;
@@ -145,12 +145,15 @@ final class WireWriter {
   private static ArrayNode metadata(List<Metadata> all) {
     ArrayNode out = Fields.JSON.createArrayNode();
     for (Metadata m : all) {
-      out.addObject()
-          .put("log", m.log().toString())
-          .put("bucketStart", m.bucketStart())
+      time(out.addObject().put("log", m.log().toString()), "bucketStart", m.bucketStart())
           .put("dataFile", m.dataFile());
     }
     return out;
+  }
+
+  /** A time as text, and next to it as a string: as numbers many readers round nanoseconds. */
+  private static ObjectNode time(ObjectNode out, String name, long nanos) {
+    return out.put(name, IsoTime.text(nanos)).put(name + Fields.NANOS, Long.toString(nanos));
   }
 
   private static JsonNode logs(LogSet logs) {

@@ -303,9 +303,23 @@ final class HttpLeaseClientTest {
   @Test
   void aLostAnswerIsAskedForOnceMore() throws Exception {
     var requests = new AtomicInteger();
-    try (var fake = new Fake(200, "{\"now\":5}", requests, 1)) {
+    try (var fake = new Fake(200, "{\"nowNanos\":\"5\"}", requests, 1)) {
       assertEquals(5, fake.client().now());
       assertEquals(2, requests.get());
+    }
+  }
+
+  /** One of the two forms is enough; both have to say the same. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"nowNanos\":\"1795476605123456789\"}",
+        "{\"now\":\"2026-11-23T23:30:05.123456789Z\"}",
+        "{\"now\":\"2026-11-23T23:30:05.123456789Z\",\"nowNanos\":\"1795476605123456789\"}"
+      })
+  void aTimeIsTextOrAStringOfNanoseconds(String body) throws Exception {
+    try (var fake = new Fake(200, body, new AtomicInteger(), 0)) {
+      assertEquals(1_795_476_605_123_456_789L, fake.client().now());
     }
   }
 
@@ -333,9 +347,17 @@ final class HttpLeaseClientTest {
         "<html>",
         "{}",
         "{\"now\":\"5\"}",
-        "{\"now\":5,\"more\":1}",
-        "{\"now\":5}x",
+        "{\"now\":5}",
         "{\"now\":1e3}",
+        "{\"now\":null}",
+        "{\"nowNanos\":5}",
+        "{\"nowNanos\":\"+5\"}",
+        "{\"nowNanos\":\"5.0\"}",
+        "{\"nowNanos\":\"9223372036854775808\"}",
+        "{\"now\":\"2300-01-01T00:00:00Z\"}",
+        "{\"now\":\"1970-01-01T00:00:00.000000006Z\",\"nowNanos\":\"5\"}",
+        "{\"nowNanos\":\"5\",\"more\":1}",
+        "{\"nowNanos\":\"5\"}x",
         "[5]"
       })
   void answersThatTheApiDoesNotHaveAreRefused(String body) throws Exception {

@@ -199,7 +199,7 @@ final class LeaseServerTest {
                 + ID
                 + "\",\"report\":{\"metadata\":[{\"log\":\""
                 + ID
-                + "\",\"bucketStart\":1,\"dataFile\":\"x\\u2066\"}]}}",
+                + "\",\"bucketStartNanos\":\"1\",\"dataFile\":\"x\\u2066\"}]}}",
             400,
             "INVALID"),
         post("too large", "acquire", " ".repeat(LeaseServer.MAX_BODY_BYTES + 1), 413, "TOO_LARGE"),
