@@ -11,10 +11,12 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.http.Health;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -39,6 +41,22 @@ final class LateService implements LeaseService {
       throw new LeaseUnavailableException("the lease service is starting", null);
     }
     return started.join();
+  }
+
+  /** How it is; never waits. */
+  Health health(String store) {
+    if (!started.isDone() || started.isCompletedExceptionally()) {
+      return Health.starting(store);
+    }
+    MemoryLeaseService service = started.join();
+    return new Health(OptionalLong.of(service.number()), store, service.obstacle());
+  }
+
+  /** Which instance has taken over for good, in words; empty if none has. */
+  Optional<String> supersededBy() {
+    return started.isDone() && !started.isCompletedExceptionally()
+        ? started.join().supersededBy()
+        : Optional.empty();
   }
 
   /** What the service says about itself; waited for, since there is no answer without it. */

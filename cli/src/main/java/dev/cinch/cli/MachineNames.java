@@ -30,7 +30,8 @@ final class MachineNames {
         name.isEmpty() ? "machine" : name.substring(0, Math.min(LONGEST, name.length())));
   }
 
-  private static String hostName() {
+  /** The machine's name as it is. */
+  static String hostName() {
     try {
       // The kernel knows; asking for the local address may ask a name server, for seconds.
       return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();

@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.http.LeaseServer;
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -31,8 +33,9 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "",
-      "With --store it leaves its number and its ceilings there, so that a restart needs to trust",
-      "no clock; without, a restart relies on waiting out the longest lease.",
+      "With --store it leaves its number, its address and its ceilings there, so that a restart",
+      "needs to trust no clock, and a second server finds the first and refuses to start (exit",
+      "code 3). Without, a restart relies on waiting out the longest lease.",
       "",
       "Example:",
       "  cinch serve --store /mnt/shared/store --key cinch.key --port 8470"
@@ -63,6 +66,20 @@ final class ServeCommand implements Callable<Integer> {
       defaultValue = "127.0.0.1",
       description = "Where to listen.")
   String host;
+
+  @Option(
+      names = "--advertise",
+      paramLabel = "URL",
+      description = {
+        "Where others find it, left in the store for the next server; the address that it listens",
+        "at, or http://HOSTNAME:PORT if that is every one."
+      })
+  @Nullable String advertise;
+
+  @Option(
+      names = "--replace",
+      description = "Start also while another server of this store answers, and end that one.")
+  boolean replace;
 
   @Option(
       names = "--port",
@@ -123,6 +140,13 @@ final class ServeCommand implements Callable<Integer> {
           "--first does not go with a store (" + store + "), whose ceilings tell what is valid");
     }
     atLeastOne("--connections", connections);
+    if (advertise != null) {
+      try {
+        var unused = new InstanceFile(advertise, "any");
+      } catch (IllegalArgumentException e) {
+        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      }
+    }
     atLeastOne("--connections-per-address", connectionsPerAddress);
     var time = new SystemTime(clockOffset.toNanos());
     Store opened =
@@ -132,29 +156,65 @@ final class ServeCommand implements Callable<Integer> {
                 store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
     MemoryLeaseService.Builder builder = builder(opened, signing, time);
+    if (opened != null && !replace) {
+      new EarlierInstance(opened.context(), MachineNames.ofHost())
+          .requireGone()
+          .ifPresent(note -> Commands.say(io, "cinch serve", note));
+    }
     var service = new LateService();
+    var superseded = new CompletableFuture<String>();
+    String id = opened == null ? "" : opened.context().identity().id().toString();
+    LeaseServer.Builder listening =
+        server(service)
+            .health(() -> service.health(id))
+            .maintenance(
+                () -> {
+                  service.maintain();
+                  service.supersededBy().ifPresent(superseded::complete);
+                });
     try (Output out = io.output();
-        LeaseServer server = server(service).start()) {
+        LeaseServer server = listening.start()) {
       // Only now what can't be undone: a server that can't listen must not stop the one before it.
       if (opened != null) {
         long unused = TrustedKeyFiles.add(opened.context(), signing);
       }
+      if (opened != null) {
+        builder.registry(new StoreInstances(opened.context(), address(server)));
+      }
       service.start(builder);
-      var stopped = new CountDownLatch(1);
-      var hook = new Thread(() -> stop(server, stopped), "cinch-stop");
+      var hook = new Thread(() -> stop(server), "cinch-stop");
       Runtime.getRuntime().addShutdownHook(hook);
       tell(out, "listening on " + server.uri());
-      stopped.await();
+      tellWait(out, service);
+      String by = superseded.join();
+      try {
+        Runtime.getRuntime().removeShutdownHook(hook); // or it would end this with 0
+      } catch (IllegalStateException e) {
+        new CountDownLatch(1).await(); // a signal was first: the hook ends this
+      }
+      throw new Failure.Refusal(
+          by + " has taken over; instance " + service.info().instance() + " ends");
     }
-    return ExitCode.GOOD;
+  }
+
+  private InstanceFile address(LeaseServer server) {
+    String given = advertise;
+    if (given == null) {
+      given =
+          host.equals("0.0.0.0") || host.equals("::") || host.equals("0:0:0:0:0:0:0:0")
+              ? "http://" + MachineNames.hostName() + ":" + server.port()
+              : server.uri().toString();
+    }
+    return new InstanceFile(given, MachineNames.ofHost().value());
+  }
+
+  /** Says until when it grants nothing, if that is so. */
+  private void tellWait(Output out, LateService service) {
+    service.health("").obstacle().ifPresent(why -> tell(out, String.valueOf(why.getMessage())));
   }
 
   private LeaseServer.Builder server(LateService service) {
-    var server =
-        LeaseServer.builder(service, service::info)
-            .host(host)
-            .port(port)
-            .maintenance(service::maintain);
+    var server = LeaseServer.builder(service, service::info).host(host).port(port);
     if (connections != null) {
       server.connections(connections);
     }
@@ -181,14 +241,12 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   /** SIGTERM is the normal way to end: ends with 0, which only halting in a hook can do. */
-  private static void stop(LeaseServer server, CountDownLatch stopped) {
+  private static void stop(LeaseServer server) {
     try {
       server.close();
       Runtime.getRuntime().halt(ExitCode.GOOD);
     } catch (IOException e) {
       Runtime.getRuntime().halt(ExitCode.UNAVAILABLE);
-    } finally {
-      stopped.countDown();
     }
   }
 
@@ -197,7 +255,6 @@ final class ServeCommand implements Callable<Integer> {
     var builder = MemoryLeaseService.builder(new WitnessSigner(signing), time).fresh(first);
     long longest = MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS;
     if (opened != null) {
-      builder.registry(new StoreInstances(opened.context()));
       longest = opened.settings().longestLeaseMs();
     }
     try {

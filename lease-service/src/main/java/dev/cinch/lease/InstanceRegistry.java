@@ -50,4 +50,9 @@ public interface InstanceRegistry {
 
   /** Looks for a later instance, past every cache. */
   boolean isLatest() throws IOException;
+
+  /**
+   * The latest instance and where it is, in words, like {@code instance 5 at http://web-1:8470}.
+   */
+  String latest() throws IOException;
 }

@@ -1,10 +1,13 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.InstanceRegistry;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -12,9 +15,10 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * Numbers and ceilings of lease service instances, as empty files in the store (rules L3, L9):
- * {@code service/instances/<number>} and {@code service/ceilings/<number>-<ceiling>}. Names say
- * all, so a listing is all it takes to read them. Not thread-safe.
+ * Numbers and ceilings of lease service instances, as files in the store (rules L3, L9): {@code
+ * service/instances/<number>}, which may say where it is, and {@code
+ * service/ceilings/<number>-<ceiling>}. Names say all that counts, so a listing is all it takes to
+ * read them. Not thread-safe.
  */
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
@@ -28,11 +32,58 @@ public final class StoreInstances implements InstanceRegistry {
   private static final long SLACK_MS = 1_000;
 
   private final StoreContext store;
+  private final Optional<InstanceFile> where;
   private final ArrayDeque<Path> published = new ArrayDeque<>();
   private long number;
 
+  /** For an instance that nobody has to find. */
   public StoreInstances(StoreContext store) {
+    this(store, Optional.empty());
+  }
+
+  /** For an instance that leaves its address. */
+  public StoreInstances(StoreContext store, InstanceFile where) {
+    this(store, Optional.of(where));
+  }
+
+  private StoreInstances(StoreContext store, Optional<InstanceFile> where) {
     this.store = store;
+    this.where = where;
+  }
+
+  /**
+   * An instance that has taken a number.
+   *
+   * @param where what it left; empty if that is nothing, or can't be read
+   */
+  public record Instance(long number, Optional<InstanceFile> where) {
+    /** For a message, like {@code instance 5 at http://web-1:8470 on web-1}. */
+    public String inWords() {
+      return "instance "
+          + number
+          + where.map(w -> " at " + w.address() + " on " + w.machine()).orElse("");
+    }
+  }
+
+  /** The instance of the highest number; empty if there was none. */
+  public static Optional<Instance> latest(StoreContext store) throws IOException {
+    long number = highestNumber(store);
+    if (number == 0) {
+      return Optional.empty();
+    }
+    Path file = store.layout().instances().resolve(Numbered.name(number));
+    Optional<InstanceFile> where;
+    try {
+      where = InstanceFile.decode(store.fresh().readAll(file, InstanceFile.MAX_BYTES));
+    } catch (IOException e) {
+      where = Optional.empty(); // it is but a hint
+    }
+    return Optional.of(new Instance(number, where));
+  }
+
+  @Override
+  public String latest() throws IOException {
+    return latest(store).map(Instance::inWords).orElse("a later instance");
   }
 
   @Override
@@ -59,13 +110,15 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public long takeNumber() throws IOException {
-    long next = highestNumber() + 1;
+    long next = highestNumber(store) + 1;
     while (true) {
       if (next > Numbered.MAX) {
         throw new IOException(store.layout().instances() + ": no number is left for an instance");
       }
       try {
-        Path unused = create(store.layout().instances(), Numbered.name(next));
+        Path unused =
+            create(
+                store.layout().instances(), Numbered.name(next), where.map(InstanceFile::encode));
         number = next;
         return next;
       } catch (FileAlreadyExistsException e) {
@@ -75,14 +128,19 @@ public final class StoreInstances implements InstanceRegistry {
     }
   }
 
-  private Path create(Path directory, String name) throws IOException {
+  private Path create(Path directory, String name, Optional<byte[]> content) throws IOException {
     Path file = directory.resolve(name);
-    store.fs().create(file, store.fileMode()).close();
+    try (StoreFile created = store.fs().create(file, store.fileMode())) {
+      if (content.isPresent()) {
+        created.write(ByteBuffer.wrap(content.get()));
+        created.force();
+      }
+    }
     store.fs().forceDirectory(directory);
     return file;
   }
 
-  private long highestNumber() throws IOException {
+  private static long highestNumber(StoreContext store) throws IOException {
     return store.fresh().list(store.layout().instances()).stream()
         .map(Numbered::parse)
         .flatMapToLong(OptionalLong::stream)
@@ -105,7 +163,7 @@ public final class StoreInstances implements InstanceRegistry {
     String name = new CeilingName(number, ceiling).toString();
     Path file;
     try {
-      file = create(store.layout().ceilings(), name);
+      file = create(store.layout().ceilings(), name, Optional.empty());
     } catch (FileAlreadyExistsException e) {
       // Ours, from a request that was sent twice; or the force of an earlier call failed, after
       // which the name may not outlive a power cut.
@@ -128,6 +186,6 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public boolean isLatest() throws IOException {
-    return highestNumber() == number;
+    return highestNumber(store) == number;
   }
 }

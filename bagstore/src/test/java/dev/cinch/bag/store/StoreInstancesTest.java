@@ -1,13 +1,16 @@
 package dev.cinch.bag.store;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.TestTime;
+import dev.cinch.bag.store.StoreInstances.Instance;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -20,7 +23,9 @@ import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
@@ -193,6 +198,32 @@ final class StoreInstancesTest {
     assertThrows(ClockException.class, () -> serve(store()));
     offset.set(0);
     assertEquals(1, serve(store()).info().instance());
+  }
+
+  @Test
+  void theLatestInstanceSaysWhereItIsIfItLeftThat() throws Exception {
+    assertEquals(Optional.empty(), StoreInstances.latest(store()));
+    var where = new InstanceFile("http://web-1:8470", "web-1");
+    var first = new StoreInstances(store(), where);
+    assertEquals(1, first.takeNumber());
+    rig.disk.powerCut();
+    assertEquals(new Instance(1, Optional.of(where)), StoreInstances.latest(store()).orElseThrow());
+    assertEquals("instance 1 at http://web-1:8470 on web-1", first.latest());
+    assertEquals(2, new StoreInstances(store()).takeNumber());
+    assertEquals(new Instance(2, Optional.empty()), StoreInstances.latest(store()).orElseThrow());
+    assertEquals("instance 2", first.latest());
+  }
+
+  @Test
+  void anAddressThatWasCutShortOrIsNoneIsNoAddress() {
+    byte[] whole = new InstanceFile("http://web-1:8470", "web-1").encode();
+    for (int length = 0; length < whole.length; length++) {
+      assertEquals(Optional.empty(), InstanceFile.decode(Arrays.copyOf(whole, length)));
+    }
+    for (String other :
+        List.of("\n", " \n", "ftp://a b\n", "http://a b c\n", "http://\u00e9 b\n")) {
+      assertEquals(Optional.empty(), InstanceFile.decode(other.getBytes(UTF_8)), other);
+    }
   }
 
   @Test

@@ -216,6 +216,11 @@ public final class HttpLeaseClient implements LeaseService {
     return answer("/v1/service", send("GET", "/v1/service", null).answer(), WireReader::service);
   }
 
+  /** Whether it is there, and which instance it is; without why it does not grant. */
+  public Health health() throws LeaseUnavailableException {
+    return answer("/healthz", send("GET", "/healthz", null).answer(), WireReader::health);
+  }
+
   private Grant grant(Id id, String path, HttpResponse<byte[]> response)
       throws LeaseRefusedException, LeaseUnavailableException {
     if (response.statusCode() != 200) {

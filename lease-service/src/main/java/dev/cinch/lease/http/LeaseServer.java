@@ -73,7 +73,7 @@ public final class LeaseServer implements AutoCloseable {
   private int port;
 
   private LeaseServer(Builder b) throws IOException {
-    routes = new Routes(b.service, b.info);
+    routes = new Routes(b.service, b.info, b.health);
     host = b.host;
     limits = b.limits;
     maintenance = b.maintenance;
@@ -136,6 +136,7 @@ public final class LeaseServer implements AutoCloseable {
     private final Supplier<ServiceInfo> info;
     private String host = "127.0.0.1";
     private int port = DEFAULT_PORT;
+    private Supplier<Health> health;
     private Runnable maintenance = () -> {};
     private UnaryOperator<HttpServerOptions> options = o -> o;
     private ServerLimits limits = ServerLimits.ofProcess();
@@ -144,6 +145,17 @@ public final class LeaseServer implements AutoCloseable {
     private Builder(LeaseService service, Supplier<ServiceInfo> info) {
       this.service = service;
       this.info = info;
+      this.health = () -> Health.of(info.get());
+    }
+
+    /**
+     * What {@code GET /healthz} and {@code GET /readyz} say, instead of what {@code info} does.
+     * Asked on an event loop: it must not wait.
+     */
+    @CanIgnoreReturnValue
+    public Builder health(Supplier<Health> health) {
+      this.health = health;
+      return this;
     }
 
     /** The address to listen at; {@code 127.0.0.1} unless told otherwise. */
@@ -271,6 +283,10 @@ public final class LeaseServer implements AutoCloseable {
     String method = request.method().name();
     String path = request.path() == null ? "" : request.path();
     String query = request.query();
+    if (Routes.isHealth(path)) {
+      write(request.response(), answer(method, path, query, body));
+      return;
+    }
     Context loop = vertx.getOrCreateContext();
     Runnable task =
         () -> {

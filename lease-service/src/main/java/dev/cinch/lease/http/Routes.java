@@ -25,6 +25,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Routes {
   private static final String LEASES = "/v1/leases";
+  private static final String HEALTHZ = "/healthz";
+  private static final String READYZ = "/readyz";
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 10_000;
 
@@ -35,10 +37,15 @@ final class Routes {
 
   private final LeaseService service;
   private final Supplier<ServiceInfo> info;
+  private final Supplier<Health> health;
 
-  Routes(LeaseService service, Supplier<ServiceInfo> info) {
+  /**
+   * @param health asked on a thread that must not wait
+   */
+  Routes(LeaseService service, Supplier<ServiceInfo> info, Supplier<Health> health) {
     this.service = service;
     this.info = info;
+    this.health = health;
   }
 
   /**
@@ -60,6 +67,26 @@ final class Routes {
       log.error("{} {} failed", method, path, e);
       return Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
     }
+  }
+
+  /** Whether a request waits for nothing: answered while all workers do. */
+  static boolean isHealth(String path) {
+    return path.equals(HEALTHZ) || path.equals(READYZ);
+  }
+
+  private Answer healthz() {
+    return Answer.ok(WireWriter.health(health.get()));
+  }
+
+  private Answer readyz() {
+    return health
+        .get()
+        .obstacle()
+        .map(
+            e ->
+                Answer.error(
+                    503, e.reason().name(), String.valueOf(e.getMessage()), e.retryAfterMs()))
+        .orElseGet(() -> Answer.ok(WireWriter.object().put("ready", true)));
   }
 
   /** Who is to carry out a request. */
@@ -106,6 +133,12 @@ final class Routes {
       if (path.equals("/v1/time")) {
         noQuery(query);
         return Answer.ok(WireWriter.now(service.now()));
+      }
+      if (path.equals(HEALTHZ)) {
+        return healthz();
+      }
+      if (path.equals(READYZ)) {
+        return readyz();
       }
       if (path.equals("/v1/service")) {
         noQuery(query);
@@ -194,7 +227,7 @@ final class Routes {
         switch (path) {
           case LEASES + "/acquire", LEASES + "/renew", LEASES + "/upgrade", LEASES + "/release" ->
               "POST";
-          case "/v1/time", "/v1/service", LEASES -> "GET";
+          case "/v1/time", "/v1/service", LEASES, HEALTHZ, READYZ -> "GET";
           default -> path.startsWith(LEASES + "/") ? "GET" : "";
         };
     return allowed.isEmpty()

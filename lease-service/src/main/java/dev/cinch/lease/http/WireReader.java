@@ -135,6 +135,14 @@ final class WireReader {
     return info;
   }
 
+  /** Of a version that may say more. */
+  static Health health(Fields in) throws WireException {
+    return new Health(
+        in.has("instance") ? OptionalLong.of(in.integer("instance")) : OptionalLong.empty(),
+        in.has("store") ? in.text("store") : "",
+        Optional.empty());
+  }
+
   static long now(Fields in) throws WireException {
     long now = in.time("now");
     in.noOthers();

@@ -95,6 +95,12 @@ final class WireWriter {
     return out.put("superseded", info.superseded());
   }
 
+  static ObjectNode health(Health health) {
+    ObjectNode out = object().put("live", true);
+    health.instance().ifPresent(i -> out.put("instance", i));
+    return health.store().isEmpty() ? out : out.put("store", health.store());
+  }
+
   static ObjectNode now(long now) {
     return time(object(), "now", now);
   }

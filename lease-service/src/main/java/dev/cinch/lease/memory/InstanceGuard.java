@@ -11,8 +11,8 @@ import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,8 +26,8 @@ final class InstanceGuard {
   /** Without a sign of life for so long the instance was paused, and looks; nanoseconds. */
   static final long PAUSED_AFTER = 5_000_000_000L;
 
-  /** How far above what is asked for ceilings lie at least if they may, nanoseconds. */
-  private static final long LEAST_AHEAD = 1_000_000_000L;
+  /** How often a service in use by nobody looks for a later instance, nanoseconds. */
+  static final long LOOK_EVERY = 5_000_000_000L;
 
   /** How long after a failure an early renewal of the ceiling is put off, nanoseconds. */
   private static final long RETRY_AFTER = 1_000_000_000L;
@@ -36,7 +36,7 @@ final class InstanceGuard {
 
   private final @Nullable InstanceRegistry registry;
   private final long longestNanos;
-  private final long aheadNanos;
+  private final CeilingReach reach;
   private final long number;
   private final OptionalLong earlierCeiling;
   private final long startedAt;
@@ -48,18 +48,14 @@ final class InstanceGuard {
   /** What kind of error was logged and has not passed; of whoever has the turn. */
   private @Nullable Class<?> trouble;
 
-  /** The longest duration that was granted since the last ceiling, nanoseconds; 0: none. */
-  private final AtomicLong granted = new AtomicLong();
-
   private volatile long published = Long.MIN_VALUE;
-
-  /** The service's time when it was asked for. */
-  private volatile long publishedAt = Long.MIN_VALUE;
-
-  private volatile boolean superseded;
+  private volatile @Nullable String supersededBy;
   private volatile boolean lookFirst;
   private volatile long lastAlive;
+  private volatile long lookedAt;
   private volatile long retryAt;
+
+  private volatile @Nullable String lastFailure;
 
   /** How often the registry failed; written by whoever has the turn. */
   private volatile long failures;
@@ -87,13 +83,14 @@ final class InstanceGuard {
       throws IOException {
     this.registry = registry;
     this.longestNanos = longestNanos;
-    this.aheadNanos = aheadNanos;
+    this.reach = new CeilingReach(aheadNanos);
     this.clock = clock;
     this.turn = new RegistryTurn(() -> clock.read().monotonic());
     this.startedAt = start.now();
     this.startedMonotonic = start.monotonic();
     this.lastAlive = start.monotonic();
     this.retryAt = start.monotonic();
+    this.lookedAt = start.monotonic();
     if (registry != null) {
       registry.checkClock(start.wall());
       // In this order: whoever publishes after the second step sees the number of the first.
@@ -171,7 +168,7 @@ final class InstanceGuard {
       }
       try {
         if (lookFirst) {
-          look(registry);
+          look(registry, at);
         }
         if (published < wanted) {
           publish(registry, at, durationNanos);
@@ -193,24 +190,20 @@ final class InstanceGuard {
 
   /** Keeps the ceiling ahead, off the path of requests. */
   void maintain(Reading at) {
-    if (registry == null || superseded) {
+    if (registry == null || isSuperseded()) {
       return;
     }
     noteAlive(at);
     if (published != Long.MIN_VALUE && isDue(at)) {
       publishEarly(registry, at);
+    } else if (at.monotonic() - lookedAt >= LOOK_EVERY && at.monotonic() - retryAt >= 0) {
+      lookEarly(registry, at);
     }
   }
 
-  /**
-   * Takes note of what was granted or prolonged: the ceiling goes on ahead of that, and no further,
-   * since a later instance waits for it. Where nobody holds a lease it stands still.
-   */
+  /** Takes note of what was granted or prolonged: the ceiling goes on ahead of that. */
   void noteGranted(Reading at, long durationNanos) {
-    // One that published a ceiling itself has all it needs until it is prolonged.
-    if (at.now() > publishedAt && granted.get() < durationNanos) {
-      long unused = granted.accumulateAndGet(durationNanos, Math::max);
-    }
+    reach.note(at.now(), durationNanos);
   }
 
   /** Whether such an expiry can be signed without a higher ceiling. */
@@ -218,17 +211,8 @@ final class InstanceGuard {
     return registry == null || at.now() + durationNanos <= published;
   }
 
-  /** How far above a lease of that length a ceiling is published: as far again, within bounds. */
-  private long ahead(long durationNanos) {
-    return Math.min(aheadNanos, Math.max(LEAST_AHEAD, durationNanos));
-  }
-
-  /** Whether less is left than what is granted and half of what a ceiling is ahead by. */
   private boolean isDue(Reading at) {
-    long reach = granted.get();
-    return reach > 0
-        && published - at.now() < reach + ahead(reach) / 2
-        && at.monotonic() - retryAt >= 0;
+    return reach.isShort(published - at.now()) && at.monotonic() - retryAt >= 0;
   }
 
   private void publishEarly(InstanceRegistry to, Reading at) {
@@ -247,28 +231,39 @@ final class InstanceGuard {
     }
   }
 
+  private void lookEarly(InstanceRegistry in, Reading at) {
+    if (!turn.takeIfFree()) {
+      return;
+    }
+    try {
+      look(in, at);
+    } catch (IOException | UncheckedIOException e) {
+      retryAt = at.monotonic() + RETRY_AFTER;
+      failed(e);
+    } finally {
+      turn.end();
+    }
+  }
+
   /**
    * @param durationNanos what the caller asks for beside what was granted
    */
   private void publish(InstanceRegistry to, Reading at, long durationNanos) throws IOException {
-    long reach = Math.max(durationNanos, granted.get());
-    long ceiling = at.now() + reach + ahead(reach);
+    long longest = reach.longest(durationNanos);
+    long ceiling = at.now() + longest + reach.ahead(longest);
     if (ceiling <= published) {
       return;
     }
     // What is published can't be taken back: a later instance fences up to it, whenever that is.
     to.checkClock(at.wall());
     if (!to.publishCeiling(ceiling)) {
-      stop();
+      stop(to);
       return;
     }
+    lookedAt = at.monotonic();
     // Only now: after an error it is unknown whether the file is there, and nothing relies on it.
     published = ceiling;
-    publishedAt = at.now();
-    // What is granted from now on makes the next one due; and what was noted meanwhile.
-    if (granted.get() <= reach) {
-      granted.set(0); // one that is lost between these two publishes its ceiling by itself
-    }
+    reach.published(at.now(), longest);
     lookFirst = false;
     succeeded();
   }
@@ -317,6 +312,7 @@ final class InstanceGuard {
   /** Says so once, and again when the reason is another one. With the turn. */
   private void failed(Exception e) {
     failures++;
+    lastFailure = String.valueOf(e.getMessage());
     if (!e.getClass().equals(trouble)) {
       trouble = e.getClass();
       log.warn(
@@ -326,26 +322,38 @@ final class InstanceGuard {
     }
   }
 
+  /** Why the store can't be used at the moment; empty if it could be when it was asked last. */
+  Optional<String> failure() {
+    return Optional.ofNullable(lastFailure);
+  }
+
   private void succeeded() {
+    lastFailure = null;
     if (trouble != null) {
       trouble = null;
       log.info("ceilings can be published in the store again");
     }
   }
 
-  private void look(InstanceRegistry at) throws IOException {
-    if (at.isLatest()) {
+  private void look(InstanceRegistry in, Reading at) throws IOException {
+    if (in.isLatest()) {
       lookFirst = false;
+      lookedAt = at.monotonic();
     } else {
-      stop();
+      stop(in);
     }
   }
 
-  private void stop() {
-    superseded = true;
-    log.error(
-        "a later instance of the lease service exists: instance {} grants nothing any more",
-        number);
+  private void stop(InstanceRegistry in) {
+    String by = "a later instance";
+    supersededBy = by; // before anything that may fail
+    try {
+      by = in.latest();
+    } catch (IOException | UncheckedIOException e) {
+      log.debug("the later instance could not be looked at", e);
+    }
+    supersededBy = by;
+    log.info("{} has taken over: instance {} grants nothing any more", by, number);
   }
 
   private void noteAlive(Reading at) {
@@ -360,13 +368,19 @@ final class InstanceGuard {
   }
 
   void requireLatest() throws LeaseRefusedException {
-    if (superseded) {
-      throw Refusals.superseded(number);
+    String by = supersededBy;
+    if (by != null) {
+      throw Refusals.superseded(by, number);
     }
   }
 
   boolean isSuperseded() {
-    return superseded;
+    return supersededBy != null;
+  }
+
+  /** Which instance has taken over, in words; empty if none has. */
+  Optional<String> supersededBy() {
+    return Optional.ofNullable(supersededBy);
   }
 
   boolean hasCeilings() {

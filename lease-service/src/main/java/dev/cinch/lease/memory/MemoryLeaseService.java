@@ -292,6 +292,28 @@ public final class MemoryLeaseService implements LeaseService {
         guard.isSuperseded());
   }
 
+  /** The number of this instance. */
+  public long number() {
+    return guard.number();
+  }
+
+  /** Which instance has taken over for good, in words; empty if none has. Never waits. */
+  public Optional<String> supersededBy() {
+    return guard.supersededBy();
+  }
+
+  /** Why no leases are granted at the moment; empty if they are. Never waits. */
+  public Optional<LeaseRefusedException> obstacle() {
+    try {
+      requireGranting(clock.read());
+    } catch (LeaseRefusedException e) {
+      return Optional.of(e);
+    }
+    return guard
+        .failure()
+        .map(why -> Refusals.notYet("the store can't be used: " + why, 1_000 * NANOS_PER_MS));
+  }
+
   private static long roundedUp(long nanos) {
     return nanos == 0 ? 0 : Refusals.millis(nanos);
   }

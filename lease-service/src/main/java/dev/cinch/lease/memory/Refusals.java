@@ -33,12 +33,10 @@ final class Refusals {
     return new LeaseRefusedException(Reason.NOT_YET, message, millis(waitNanos));
   }
 
-  static LeaseRefusedException superseded(long instance) {
+  static LeaseRefusedException superseded(String by, long instance) {
     return new LeaseRefusedException(
         Reason.SUPERSEDED,
-        "a later instance of the lease service exists; instance "
-            + instance
-            + " has stopped for good",
+        by + " of the lease service has taken over; instance " + instance + " has stopped for good",
         0);
   }
 

@@ -28,7 +28,8 @@ final class LargeAnswersTest {
   private static final String DATA_FILE = "\ud83d\ude00".repeat(127);
 
   private final Rig rig = new Rig();
-  private final Routes routes = new Routes(rig.service, rig.service::info);
+  private final Routes routes =
+      new Routes(rig.service, rig.service::info, () -> Health.of(rig.service.info()));
 
   private static LogSet logs(int from, int count) {
     return LogSet.of(LongStream.range(from, from + count).mapToObj(i -> new Id(-1, i)).toList());

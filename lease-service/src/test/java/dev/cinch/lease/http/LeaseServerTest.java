@@ -303,7 +303,7 @@ final class LeaseServerTest {
                 (proxy, method, arguments) -> {
                   throw new InternalError("made by a test");
                 });
-    var routes = new Routes(failing, RIG.service::info);
+    var routes = new Routes(failing, RIG.service::info, () -> Health.of(RIG.service.info()));
     assertEquals(500, routes.answer("GET", "/v1/time", null, new byte[0]).status());
     try (var other = LeaseServer.builder(failing, RIG.service::info).port(0).start()) {
       HttpResponse<String> response =

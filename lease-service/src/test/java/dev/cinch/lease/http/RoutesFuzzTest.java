@@ -29,7 +29,7 @@ final class RoutesFuzzTest {
 
   @FuzzTest
   void answer(byte[] data) throws IOException {
-    var routes = new Routes(new Rig().service, () -> INFO);
+    var routes = new Routes(new Rig().service, () -> INFO, () -> Health.of(INFO));
     String text = new String(data, StandardCharsets.ISO_8859_1);
     for (String request : text.split("\0", MOST_REQUESTS)) {
       int line = request.indexOf('\n');

@@ -84,6 +84,11 @@ final class FakeRegistry implements InstanceRegistry {
     return number == store.numbers;
   }
 
+  @Override
+  public String latest() {
+    return "instance " + store.numbers + " at http://web-1:8470";
+  }
+
   private void called(String what) throws IOException {
     if (broken) {
       throw new IOException("stale file handle");

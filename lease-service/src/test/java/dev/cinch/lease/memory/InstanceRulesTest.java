@@ -25,6 +25,7 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -255,6 +256,42 @@ final class InstanceRulesTest {
     refused(Reason.SUPERSEDED, () -> first.renew(grant, LeaseReport.NOTHING));
     refused(Reason.SUPERSEDED, () -> first.service.release(grant.id(), LeaseReport.NOTHING));
     assertTrue(first.service.info().superseded());
+  }
+
+  /** It has nothing to publish, and would answer for ever. */
+  @Test
+  void l9_anInstanceThatNobodyUsesFindsALaterOneAndSaysWhichItIs() throws Exception {
+    var first = new Rig(time, registry);
+    var second = new Rig(time, new FakeRegistry(store));
+    time.advanceMs(4_999);
+    first.service.maintain();
+    assertFalse(first.service.info().superseded());
+    assertEquals(Optional.empty(), first.service.obstacle());
+    time.advanceMs(1);
+    first.service.maintain();
+    assertEquals("instance 2 at http://web-1:8470", first.service.supersededBy().orElseThrow());
+    LeaseRefusedException e = refused(Reason.SUPERSEDED, () -> first.acquire("a"));
+    assertEquals(
+        "instance 2 at http://web-1:8470 of the lease service has taken over; instance 1 has"
+            + " stopped for good",
+        e.getMessage());
+    assertEquals(e.getMessage(), first.service.obstacle().orElseThrow().getMessage());
+    time.advanceMs(5_000);
+    second.service.maintain();
+    assertEquals(1, second.acquire("a").witnesses().size());
+  }
+
+  @Test
+  void anInstanceSaysWhyItGrantsNothing() throws Exception {
+    var rig = new Rig(time, registry);
+    registry.broken = true;
+    refused(Reason.NOT_YET, () -> rig.acquire("a"));
+    assertEquals(
+        "the store can't be used: stale file handle",
+        rig.service.obstacle().orElseThrow().getMessage());
+    registry.broken = false;
+    assertEquals(1, rig.acquire("a").witnesses().size());
+    assertEquals(Optional.empty(), rig.service.obstacle());
   }
 
   @Test

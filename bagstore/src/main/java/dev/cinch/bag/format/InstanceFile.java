@@ -1,0 +1,52 @@
+package dev.cinch.bag.format;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * What an instance of the lease service leaves in the file of its number: where it is. It is for
+ * people and for the next instance, which asks it whether it runs; nothing else goes by it.
+ *
+ * @param address where clients find it, like {@code http://web-1:8470}
+ * @param machine the name of the machine on which it runs
+ */
+public record InstanceFile(String address, String machine) {
+  /** The most that is read of such a file, bytes. */
+  public static final int MAX_BYTES = 1_024;
+
+  private static final Pattern ADDRESS = Pattern.compile("https?://[!-~]{1,500}");
+
+  /**
+   * @throws IllegalArgumentException if that is no address that a line of text can have
+   */
+  public InstanceFile {
+    if (!ADDRESS.matcher(address).matches()) {
+      throw new IllegalArgumentException(
+          "not an address for others: " + address + " (like http://web-1:8470)");
+    }
+    if (!machine.matches("[!-~]{1,100}")) {
+      throw new IllegalArgumentException("not a machine's name: " + machine);
+    }
+  }
+
+  /** One line. */
+  public byte[] encode() {
+    return (address + " " + machine + "\n").getBytes(UTF_8);
+  }
+
+  /** Reads such a line; empty for whatever else stands there, and for one that was cut short. */
+  public static Optional<InstanceFile> decode(byte[] bytes) {
+    String text = new String(bytes, UTF_8);
+    String[] words = text.substring(0, Math.max(0, text.length() - 1)).split(" ", -1);
+    if (!text.endsWith("\n") || words.length != 2) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(new InstanceFile(words[0], words[1]));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,153 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A second server of a store, started by mistake or to take over. */
+@Timeout(120)
+class SecondServerTest {
+  @TempDir Path temp;
+
+  private List<String> numbers(Path store) throws IOException {
+    try (var names = Files.list(store.resolve("service/instances"))) {
+      return names.map(n -> n.getFileName().toString()).sorted().toList();
+    }
+  }
+
+  private Cinch.Ran second(Path store) {
+    return Cinch.on(store).run("serve", "--port=0", "--key=" + temp.resolve("served.key"));
+  }
+
+  @Test
+  void isRefusedWhileTheFirstAnswersAndTheFirstGoesOn() throws Exception {
+    Path store = Cinch.store(temp);
+    try (Forked first = Forked.serve(temp, store)) {
+      String uri = first.listening();
+      second(store)
+          .failed(
+              3,
+              "instance 1 at "
+                  + uri
+                  + " on "
+                  + MachineNames.ofHost()
+                  + " serves this store already: end it first, or start in its place with"
+                  + " --replace");
+      assertEquals(List.of("0000000001"), numbers(store));
+      new Cinch().with("CINCH_SERVER", uri).run("lease", "acquire", "--for=5s", "a").ended(0);
+    }
+  }
+
+  @Test
+  void replacesTheFirstIfItIsToldTo() throws Exception {
+    Path store = Cinch.store(temp);
+    try (Forked first = Forked.serve(temp, store)) {
+      String earlier = first.listening();
+      try (Forked second = Forked.serve(temp, store, "--replace")) {
+        String uri = second.listening();
+        // It would find out by itself, seconds later.
+        new Cinch()
+            .with("CINCH_SERVER", earlier)
+            .run("lease", "acquire", "--for=5s", "a")
+            .failed(3, "instance 2 at " + uri);
+        assertEquals(
+            "cinch serve: instance 2 at "
+                + uri
+                + " on "
+                + MachineNames.ofHost()
+                + " has taken over; instance 1 ends",
+            first.errLine());
+        first.ended(3);
+        new Cinch().with("CINCH_SERVER", uri).run("lease", "list").ended(0);
+      }
+    }
+  }
+
+  @Test
+  void startsWithoutAWordWhereTheFirstIsGone() throws Exception {
+    Path store = Cinch.store(temp);
+    try (Forked first = Forked.serve(temp, store)) {
+      String uri = first.listening();
+      assertTrue(uri.startsWith("http://"));
+    }
+    try (Forked second = Forked.serve(temp, store)) {
+      String uri = second.listening();
+      new Cinch().with("CINCH_SERVER", uri).run("lease", "acquire", "--for=5s", "a").ended(0);
+      second.signal("TERM");
+      assertEquals("", second.err());
+      second.ended(0);
+    }
+  }
+
+  @Test
+  void startsAndSaysSoWhereTheFirstCanNotBeAsked() throws Exception {
+    Path store = Cinch.store(temp);
+    Path left = store.resolve("service/instances/0000000003");
+    Files.writeString(left, "http://127.0.0.1:8470 elsewhere\n");
+    try (Forked second = Forked.serve(temp, store)) {
+      assertEquals(
+          "cinch serve: instance 3 at http://127.0.0.1:8470 on elsewhere can be asked only there:"
+              + " starting in its place",
+          second.errLine());
+      assertTrue(second.listening().startsWith("http://"));
+    }
+  }
+
+  @Test
+  void doesNotWaitForAFirstThatHangs() throws Exception {
+    Path store = Cinch.store(temp);
+    try (var silent = new ServerSocket(0, 5, InetAddress.getByName("127.0.0.1"))) {
+      String uri = "http://127.0.0.1:" + silent.getLocalPort();
+      Files.writeString(
+          store.resolve("service/instances/0000000003"), uri + " " + MachineNames.ofHost() + "\n");
+      try (Forked second = Forked.serve(temp, store)) {
+        assertTrue(second.errLine().contains(uri), "it says which");
+        assertTrue(second.listening().startsWith("http://"));
+      }
+    }
+  }
+
+  @Test
+  void isNotStoppedByAnotherServiceAtTheAddressNorByWhatIsNoAddress() throws Exception {
+    Path other = temp.resolve("other");
+    Files.createDirectory(other);
+    try (var served = new Served(other)) {
+      Path store = Cinch.store(temp);
+      Path left = store.resolve("service/instances/0000000001");
+      for (String content :
+          List.of(served.uri() + " " + MachineNames.ofHost() + "\n", "", "http://", "a b c\n")) {
+        Files.writeString(left, content);
+        try (Forked second = Forked.serve(temp, store)) {
+          assertTrue(second.listening().startsWith("http://"));
+        }
+        Files.delete(store.resolve("service/instances/0000000002"));
+      }
+    }
+  }
+
+  @Test
+  void anAddressForOthersIsAskedFor() throws Exception {
+    Path store = Cinch.store(temp);
+    for (String wrong : List.of("web-1", "web-1:8470", "http://", "http://a b")) {
+      Cinch.on(store)
+          .run("serve", "--port=0", "--key=" + temp.resolve("k"), "--advertise=" + wrong)
+          .failed(2, "not an address for others: " + wrong);
+    }
+    assertEquals(List.of(), numbers(store));
+    try (Forked server = Forked.serve(temp, store, "--advertise=http://leases.example:80")) {
+      assertTrue(server.listening().startsWith("http://127.0.0.1:"));
+      assertEquals(
+          "http://leases.example:80 " + MachineNames.ofHost() + "\n",
+          Files.readString(store.resolve("service/instances/0000000001")));
+    }
+  }
+}
