@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Share;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.write.Durability;
@@ -29,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * -Dcinch.power.runs=N} worlds of each part, {@code -Dcinch.power.from=SEED} others.
  */
 class PowerCutWorldsTest {
-  private static final int RUNS = Integer.getInteger("cinch.power.runs", 200);
+  private static final int RUNS = Integer.getInteger("cinch.power.runs", Share.of(200, 50));
   private static final int FROM = Integer.getInteger("cinch.power.from", 1);
 
   @ParameterizedTest

@@ -116,7 +116,7 @@ class FaultLoopTest {
       for (Durability durability : Durability.values()) {
         int k = 1;
         while (appendWithFault(memory(k), kind, durability, fault, k)) {
-          k++;
+          k += Share.step(3);
         }
         assertTrue(k > 5, "no operations");
       }
@@ -130,7 +130,7 @@ class FaultLoopTest {
         int k = 1;
         while (appendWithFault(
             posix(temp.resolve("s" + fault + kind + k), k), kind, Durability.CLOSE, fault, k)) {
-          k++;
+          k += Share.step(3);
         }
       }
     }
@@ -180,7 +180,7 @@ class FaultLoopTest {
   void advanceWithAFaultAtEveryOperation(Fault fault) throws Exception {
     int k = 1;
     while (advanceWithFault(memory(k), fault, k)) {
-      k++;
+      k += Share.step(3);
     }
     assertTrue(k > 50, "few operations: " + k);
   }
@@ -189,7 +189,7 @@ class FaultLoopTest {
   void advanceOnARealFilesystemWithACrashAtEveryOperation(@TempDir Path temp) throws Exception {
     int k = 1;
     while (advanceWithFault(posix(temp.resolve("s" + k), k), Fault.CRASH_AFTER, k)) {
-      k++;
+      k += Share.step(3);
     }
   }
 }

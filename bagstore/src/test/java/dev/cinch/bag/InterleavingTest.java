@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
  * what every process did; {@code -Dcinch.seed=N} runs it alone.
  */
 class InterleavingTest {
-  private static final int SEEDS = Integer.getInteger("cinch.seeds", 400);
+  private static final int SEEDS = Integer.getInteger("cinch.seeds", Share.of(400, 60));
   private static final int MESSAGES = 5;
 
   private int committed;

@@ -1,18 +1,25 @@
 package dev.cinch.sim.mutation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Share;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** Every mutation in the list still fits the sources, compiles, and loads beside the original. */
+/**
+ * Every mutation in the list still fits the sources; a share compiles, and loads beside the
+ * original.
+ */
 class MutationTest {
   static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
@@ -20,9 +27,22 @@ class MutationTest {
     return Mutation.read(Path.of("src/test/resources/mutations.txt"));
   }
 
+  @Test
+  void everyMutationFits() throws IOException {
+    for (Mutation m : all()) {
+      for (Mutation.Edit edit : m.edits()) {
+        String text = Files.readString(ROOT.resolve(edit.source()));
+        assertNotEquals(text, edit.applyTo(text), m.name());
+      }
+    }
+  }
+
   @TestFactory
-  Stream<DynamicTest> everyMutationFitsAndCompiles() throws IOException {
-    return all().stream()
+  Stream<DynamicTest> mutationsCompile() throws IOException {
+    List<Mutation> all = all();
+    return IntStream.range(0, all.size())
+        .filter(i -> i % Share.step(7) == 0)
+        .mapToObj(all::get)
         .map(
             m ->
                 DynamicTest.dynamicTest(

@@ -2,12 +2,13 @@ package dev.cinch.sim.mutation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.cinch.bag.Share;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Some worlds with small sizes; {@code -Dcinch.sim.small=N} makes it more. */
 class SmallSizesTest {
-  private static final long RUNS = Long.getLong("cinch.sim.small", 1_000);
+  private static final long RUNS = Long.getLong("cinch.sim.small", Share.of(1_000, 50));
 
   @Test
   void nothingBreaksWhereEverySizeIsCrossed() throws Exception {

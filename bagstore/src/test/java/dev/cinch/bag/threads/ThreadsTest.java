@@ -3,6 +3,7 @@ package dev.cinch.bag.threads;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Receipt;
+import dev.cinch.bag.Share;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -14,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(value = 1, unit = TimeUnit.DAYS)
 class ThreadsTest {
-  private static final long RUNS = Long.getLong("cinch.threads.runs", 300);
+  private static final long RUNS = Long.getLong("cinch.threads.runs", Share.of(300, 60));
   private static final long FROM = Long.getLong("cinch.threads.from", 1);
 
   private interface Maker {
@@ -42,7 +43,7 @@ class ThreadsTest {
       rejected += world.told.count(Receipt.Rejected.class);
       unknown += world.told.count(Told.Fate.UNKNOWN);
     }
-    if (RUNS >= 300) {
+    if (RUNS >= 60) {
       String told = "%d committed, %d rejected, %d unknown".formatted(committed, rejected, unknown);
       assertTrue(committed > RUNS && rejected > RUNS / 10 && unknown > 0, "all happen: " + told);
     }
