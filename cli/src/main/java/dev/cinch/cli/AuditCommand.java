@@ -22,6 +22,7 @@ final class AuditCommand implements Callable<Integer> {
   private final Io io;
 
   @Mixin StoreOptions store;
+  @Mixin JsonOption json;
 
   AuditCommand(Io io) {
     this.io = io;
@@ -35,9 +36,18 @@ final class AuditCommand implements Callable<Integer> {
     try (Output out = io.output()) {
       out.ifClosed(r.passed() ? ExitCode.UNAVAILABLE : ExitCode.DAMAGE);
       for (Violation v : r.violations()) {
-        out.line("violation: " + Failure.oneLine(v.toString()));
+        json.print(
+            out,
+            "violation: " + Failure.oneLine(v.toString()),
+            line ->
+                line.text("type", "violation")
+                    .text("rule", v.rule().name())
+                    .text("path", v.path().toString())
+                    .number("offset", v.offset())
+                    .text("problem", v.problem()));
       }
-      out.line(
+      json.print(
+          out,
           "%s: %d messages of %d logs (%d under no lease), %d witnesses, %d leases of %d names, %d handovers, %d fences; %d violations"
               .formatted(
                   r.passed() ? "exclusive" : "VIOLATED",
@@ -49,7 +59,19 @@ final class AuditCommand implements Callable<Integer> {
                   r.names(),
                   r.handovers(),
                   r.fences(),
-                  r.violationCount()));
+                  r.violationCount()),
+          line ->
+              line.text("type", "summary")
+                  .flag("exclusive", r.passed())
+                  .number("messages", r.messages())
+                  .number("logs", r.logs())
+                  .number("unleased", r.unleased())
+                  .number("witnesses", r.witnesses())
+                  .number("leases", r.leases())
+                  .number("names", r.names())
+                  .number("handovers", r.handovers())
+                  .number("fences", r.fences())
+                  .number("violations", r.violationCount()));
     }
     return r.passed() ? ExitCode.GOOD : ExitCode.DAMAGE;
   }

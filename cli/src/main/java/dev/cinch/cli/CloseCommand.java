@@ -44,6 +44,7 @@ final class CloseCommand implements Callable<Integer> {
   @Mixin ServerOptions server;
 
   @Mixin LogsOption logs;
+  @Mixin JsonOption json;
 
   @Option(
       names = "--every",
@@ -152,15 +153,21 @@ final class CloseCommand implements Callable<Integer> {
     return tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
   }
 
-  private static void print(Log log, Link last, long buckets, Output out) throws IOException {
-    out.line(
+  private void print(Log log, Link last, long buckets, Output out) throws IOException {
+    json.print(
+        out,
         "%s: settled through %s (record %d, %d bucket%s closed)"
             .formatted(
                 log.name(),
                 Moment.text(last.record().to()),
                 last.record().number(),
                 buckets,
-                buckets == 1 ? "" : "s"));
+                buckets == 1 ? "" : "s"),
+        line ->
+            line.text("log", log.name().toString())
+                .time("settledThrough", last.record().to())
+                .number("record", last.record().number())
+                .number("buckets", buckets));
   }
 
   /** Advances as far as it may. The last record then; empty if there is none. */

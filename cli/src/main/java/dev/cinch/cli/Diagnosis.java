@@ -1,15 +1,18 @@
 package dev.cinch.cli;
 
 import java.io.IOException;
+import java.util.Locale;
 
 /** The lines of {@code doctor}, and whether one of them is a failure. Not thread-safe. */
 final class Diagnosis {
   private final Output out;
+  private final JsonOption json;
   private boolean failed;
   private boolean unread;
 
-  Diagnosis(Output out) {
+  Diagnosis(Output out, JsonOption json) {
     this.out = out;
+    this.json = json;
   }
 
   /** One look at the filesystem. */
@@ -43,8 +46,7 @@ final class Diagnosis {
    * line is left in the buffer, and fails again when that is closed.
    */
   private void print(String verdict, String what, String meaning) throws IOException {
-    String line = verdict + " " + Failure.oneLine(what + " — " + meaning);
-    out.line(line);
+    line(verdict, what, meaning);
     if (unread) {
       return;
     }
@@ -52,8 +54,18 @@ final class Diagnosis {
       out.flush();
     } catch (Output.ClosedException e) {
       unread = true;
-      out.line(line);
+      line(verdict, what, meaning);
     }
+  }
+
+  private void line(String verdict, String what, String meaning) throws IOException {
+    json.print(
+        out,
+        verdict + " " + Failure.oneLine(what + " — " + meaning),
+        line ->
+            line.text("verdict", verdict.strip().toUpperCase(Locale.ROOT))
+                .text("what", Failure.oneLine(what))
+                .text("meaning", Failure.oneLine(meaning)));
   }
 
   /** Makes a probe; one that can't be made has failed, and the others go on. */

@@ -29,6 +29,7 @@ final class DoctorCommand implements Callable<Integer> {
   private final Io io;
 
   @Mixin StoreOptions store;
+  @Mixin JsonOption json;
 
   DoctorCommand(Io io) {
     this.io = io;
@@ -42,7 +43,7 @@ final class DoctorCommand implements Callable<Integer> {
       throw new NotDirectoryException(root.toString());
     }
     try (Output out = io.output()) {
-      var diagnosis = new Diagnosis(out);
+      var diagnosis = new Diagnosis(out, json);
       StoreSettings settings = StoreSettings.DEFAULT;
       Path place = root;
       try {
@@ -74,7 +75,8 @@ final class DoctorCommand implements Callable<Integer> {
           .run();
       diagnosis.note(
           "a power cut was not tried",
-          "what was forced is lost with an NFS export that is async, or a disk that lies; see to both on the server");
+          "what was forced is lost with an NFS export that is async, or a disk that lies; see to"
+              + " both on the server");
       return diagnosis.failed() ? ExitCode.DAMAGE : ExitCode.GOOD;
     }
   }

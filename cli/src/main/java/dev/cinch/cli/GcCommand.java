@@ -23,7 +23,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Delete buckets and records that a segment covers and whose retention time is over.",
-      "Messages stay: cat reads them from the segments. See cinch view build. A log that is damaged",
+      "Messages stay: cat reads them from the segments. See cinch view build. A log that is"
+          + " damaged",
       "or can't be read keeps no other log from it."
     },
     footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 30d --dry-run"})
@@ -35,6 +36,7 @@ final class GcCommand implements Callable<Integer> {
   @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin LogsOption logs;
+  @Mixin JsonOption json;
 
   @Option(
       names = "--retention",
@@ -69,7 +71,10 @@ final class GcCommand implements Callable<Integer> {
       List<Path> paths = new ArrayList<>();
       plan = keeper.plan(paths::add);
       for (Path path : paths) {
-        out.line("would delete " + path);
+        json.print(
+            out,
+            "would delete " + path,
+            line -> line.text("type", "path").text("path", path.toString()));
       }
     } else {
       var progress = new Progress(io);
@@ -87,14 +92,22 @@ final class GcCommand implements Callable<Integer> {
 
   private void print(Log log, Retention.Plan plan, Output out) throws IOException {
     if (plan.buckets() + plan.records() + plan.stale() > 0) {
-      out.line(
+      json.print(
+          out,
           "%s: %s %d buckets, %d records, %d stale files"
               .formatted(
                   log.name(),
                   dryRun ? "would delete" : "deleted",
                   plan.buckets(),
                   plan.records(),
-                  plan.stale()));
+                  plan.stale()),
+          line ->
+              line.text("type", "log")
+                  .text("log", log.name().toString())
+                  .flag("dryRun", dryRun)
+                  .number("buckets", plan.buckets())
+                  .number("records", plan.records())
+                  .number("staleFiles", plan.stale()));
     }
   }
 }

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -157,6 +158,8 @@ final class InitCommand implements Callable<Integer> {
       })
   @Nullable Path key;
 
+  @Mixin JsonOption json;
+
   InitCommand(Io io) {
     this.io = io;
   }
@@ -199,7 +202,12 @@ final class InitCommand implements Callable<Integer> {
             HangWatch.watched(Store.Environment.of(name, SystemTime.INSTANCE)),
             first);
     try (Output out = io.output()) {
-      out.line("made store " + made.context().identity().id() + " in " + root);
+      json.print(
+          out,
+          "made store " + made.context().identity().id() + " in " + root,
+          line ->
+              line.text("store", made.context().identity().id().toString())
+                  .text("directory", root.toString()));
     }
     return ExitCode.GOOD;
   }

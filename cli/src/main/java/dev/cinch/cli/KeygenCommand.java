@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -55,6 +56,8 @@ final class KeygenCommand implements Callable<Integer> {
 
   @Spec CommandSpec spec;
 
+  @Mixin JsonOption json;
+
   KeygenCommand(Io io) {
     this.io = io;
   }
@@ -74,7 +77,8 @@ final class KeygenCommand implements Callable<Integer> {
                     Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
     SigningKey signing = load(key, io, "cinch keygen");
     try (Output out = io.output()) {
-      out.line(signing.publicKey().toString());
+      String shown = signing.publicKey().toString();
+      json.print(out, shown, line -> line.text("publicKey", shown).text("file", key.toString()));
     }
     if (opened != null) {
       long unused =

@@ -25,6 +25,9 @@ abstract class LeaseRequest implements Callable<Integer> {
 
   @Mixin ServerOptions server;
 
+  @Option(names = "--json", description = "Print JSON objects, one a line, which is the default.")
+  boolean json;
+
   LeaseRequest(Io io) {
     this.io = io;
   }

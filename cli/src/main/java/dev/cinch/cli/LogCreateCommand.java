@@ -25,6 +25,7 @@ final class LogCreateCommand implements Callable<Integer> {
   private final Io io;
 
   @Mixin StoreOptions store;
+  @Mixin JsonOption json;
 
   @Parameters(arity = "1..*", paramLabel = "NAME", description = "The logs' names.")
   List<LogName> names;
@@ -38,7 +39,11 @@ final class LogCreateCommand implements Callable<Integer> {
     Store opened = store.open();
     try (Output out = io.output()) {
       for (LogName name : names) {
-        out.line(name + (made(opened, name) ? ": made" : ": is there"));
+        boolean made = made(opened, name);
+        json.print(
+            out,
+            name + (made ? ": made" : ": is there"),
+            line -> line.text("log", name.toString()).flag("made", made));
       }
     }
     return ExitCode.GOOD;

@@ -6,6 +6,7 @@ import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -64,6 +65,8 @@ final class SalvageCommand implements Callable<Integer> {
       printer.progress.end();
       printer.summary();
       return printer.damaged > 0 ? ExitCode.DAMAGE : ExitCode.GOOD;
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
     }
   }
 
@@ -91,7 +94,8 @@ final class SalvageCommand implements Callable<Integer> {
         out.write('\n');
         return;
       }
-      MessageJson.place(json.object(), m.timestamp(), m.file(), m.position())
+      MessageJson.place(
+              json.object().text("type", "message"), m.timestamp(), m.file(), m.position())
           .text("state", m.state().name())
           .payload(m.payload())
           .end();
@@ -102,6 +106,20 @@ final class SalvageCommand implements Callable<Integer> {
       if (kind == Kind.DAMAGE) {
         damaged++;
         out.ifClosed(ExitCode.DAMAGE);
+      }
+      if (printing.asJson()) {
+        try {
+          json.object()
+              .text("type", "left")
+              .text("kind", kind.name())
+              .text("path", path.toString())
+              .number("offset", offset)
+              .number("length", length)
+              .text("why", why)
+              .end();
+        } catch (IOException e) {
+          throw new UncheckedIOException(e);
+        }
       }
       Commands.say(
           io,
@@ -115,7 +133,17 @@ final class SalvageCommand implements Callable<Integer> {
                   why));
     }
 
-    void summary() {
+    void summary() throws IOException {
+      if (printing.asJson()) {
+        json.object()
+            .text("type", "summary")
+            .number("settled", byState[0])
+            .number("unsettled", byState[1])
+            .number("unproven", byState[2])
+            .number("damaged", damaged)
+            .end();
+        out.flush();
+      }
       Commands.say(
           io,
           "cinch salvage",

@@ -26,6 +26,7 @@ final class VerifyCommand implements Callable<Integer> {
   private final Io io;
 
   @Mixin StoreOptions store;
+  @Mixin JsonOption json;
 
   @Option(
       names = "--notes",
@@ -42,7 +43,8 @@ final class VerifyCommand implements Callable<Integer> {
       var printer = new Printer(out);
       VerifySummary s = StoreVerifier.verify(store.store, store.environment(), printer);
       printer.progress.end();
-      out.line(
+      json.print(
+          out,
           "%s: %d files (%d bytes), %d logs, %d records, %d buckets, %d messages; %d damaged, %d covered by locks, %d notes"
               .formatted(
                   s.intact() ? "intact" : "DAMAGED",
@@ -54,7 +56,19 @@ final class VerifyCommand implements Callable<Integer> {
                   s.messages(),
                   s.damage(),
                   s.covered(),
-                  s.notes()));
+                  s.notes()),
+          line ->
+              line.text("type", "summary")
+                  .flag("intact", s.intact())
+                  .number("files", s.files())
+                  .number("bytes", s.bytes())
+                  .number("logs", s.logs())
+                  .number("records", s.records())
+                  .number("buckets", s.buckets())
+                  .number("messages", s.messages())
+                  .number("damage", s.damage())
+                  .number("covered", s.covered())
+                  .number("notes", s.notes()));
       return s.intact() ? ExitCode.GOOD : ExitCode.DAMAGE;
     } catch (UncheckedIOException e) {
       throw e.getCause();
@@ -75,14 +89,23 @@ final class VerifyCommand implements Callable<Integer> {
         out.ifClosed(ExitCode.DAMAGE);
       }
       if (notes || finding.severity() != Finding.Severity.NOTE) {
-        print(finding.toString(), finding.severity() == Finding.Severity.DAMAGE);
+        print(finding, finding.severity() == Finding.Severity.DAMAGE);
       }
     }
 
     /** Damage is told at once: the whole may take hours. */
-    private void print(String text, boolean atOnce) {
+    private void print(Finding f, boolean atOnce) {
       try {
-        out.line(Failure.oneLine(text));
+        json.print(
+            out,
+            Failure.oneLine(f.toString()),
+            line ->
+                line.text("type", "finding")
+                    .text("severity", f.severity().name())
+                    .text("path", f.path().toString())
+                    .number("offset", f.offset())
+                    .text("expected", f.expected())
+                    .text("actual", f.actual()));
         if (atOnce) {
           out.flush();
         }

@@ -64,6 +64,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
     @Spec CommandSpec spec;
     @Mixin StoreOptions store;
     @Mixin LogsOption logs;
+    @Mixin JsonOption json;
 
     @Option(
         names = "--wait",
@@ -100,8 +101,9 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       } finally {
         progress.end();
       }
-      if (r.published() > 0) {
-        out.line(
+      if (r.published() > 0 || json.json) {
+        json.print(
+            out,
             "%s: %d segment%s up to number %d through %s (%d messages, %d bytes)"
                 .formatted(
                     log.name(),
@@ -110,7 +112,23 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
                     r.lastSegment(),
                     Moment.text(r.to()),
                     r.messages(),
-                    r.bytes()));
+                    r.bytes()),
+            line ->
+                line.text("log", log.name().toString())
+                    .number("segments", r.published())
+                    .number("messages", r.messages())
+                    .number("bytes", r.bytes())
+                    .number("lastSegment", r.lastSegment())
+                    .timeIfAny("coveredThrough", r.to()));
+      } else if (io.terminal()) {
+        Commands.say(
+            io,
+            "cinch view build",
+            log.name()
+                + ": nothing to build yet; segments go through "
+                + (r.lastSegment() == 0 ? "no time" : Moment.text(r.to()))
+                + ", and the next one waits until what it begins with is old enough (--wait 0s:"
+                + " now)");
       }
     }
   }

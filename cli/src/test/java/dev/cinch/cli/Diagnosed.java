@@ -12,7 +12,7 @@ final class Diagnosed {
   private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
   /** Where they are printed to. */
-  final Diagnosis diagnosis = new Diagnosis(new Output(out));
+  final Diagnosis diagnosis = new Diagnosis(new Output(out), new JsonOption());
 
   List<String> lines() {
     return out.toString(StandardCharsets.UTF_8).lines().toList();

@@ -28,7 +28,7 @@ class DiagnosisTest {
   void whatIsFoundWhenNobodyReadsCountsAllTheSame() throws Exception {
     for (int before = 0; before <= 1; before++) {
       var out = new Output(closed());
-      var diagnosis = new Diagnosis(out);
+      var diagnosis = new Diagnosis(out, new JsonOption());
       for (int i = 0; i < before; i++) {
         diagnosis.ok("first", "good");
       }
