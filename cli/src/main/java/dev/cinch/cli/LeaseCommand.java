@@ -1,6 +1,5 @@
 package dev.cinch.cli;
 
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
@@ -59,8 +58,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
   /** A grant, and what is told of it when it is renewed or released. */
   @SuppressWarnings("NullAway.Init")
   static final class Held {
-    @Parameters(paramLabel = "ID", description = "The grant's secret id.")
-    Id id;
+    @Mixin GrantOption grant;
 
     @Option(
         names = "--watermark",
@@ -83,7 +81,14 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       name = "renew",
       mixinStandardHelpOptions = true,
       description = "Prolong the leases of a grant.",
-      footer = {"", "Example:", "  cinch lease renew --for 30s 0123456789abcdef0123456789abcdef"})
+      footer = {
+        "",
+        "Examples:",
+        "  CINCH_GRANT=$(cinch lease acquire jobs/42 | jq -r .id)",
+        "  export CINCH_GRANT",
+        "  cinch lease renew --for 30s",
+        "  cinch lease renew --grant-file grant.json"
+      })
   @SuppressWarnings("NullAway.Init")
   static final class Renew extends LeaseRequest {
     @Mixin Held held;
@@ -96,7 +101,8 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     @Override
     void ask(HttpLeaseClient client, Printer printer) throws Exception {
       printer.print(
-          LeaseDocuments.grant(client.renew(held.id, length.millis(), LogSet.NONE, held.report())));
+          LeaseDocuments.grant(
+              client.renew(held.grant.id(io), length.millis(), LogSet.NONE, held.report())));
     }
   }
 
@@ -104,7 +110,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       name = "release",
       mixinStandardHelpOptions = true,
       description = "Give the leases of a grant back. Repeating it is no error.",
-      footer = {"", "Example:", "  cinch lease release 0123456789abcdef0123456789abcdef"})
+      footer = {"", "Example:", "  cinch lease release --grant-file - < grant.json"})
   @SuppressWarnings("NullAway.Init")
   static final class Release extends LeaseRequest {
     @Mixin Held held;
@@ -115,7 +121,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
 
     @Override
     void ask(HttpLeaseClient client, Printer printer) throws Exception {
-      client.release(held.id, held.report());
+      client.release(held.grant.id(io), held.report());
     }
   }
 

@@ -70,17 +70,38 @@ class LeaseCommandsTest {
     assertEquals(2, cinch.run("lease", "list").ended(0).out().lines().count()); // jobs/3 was not
     assertEquals("HELD", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
 
-    JsonNode renewed = json(cinch.run("lease", "renew", id, "--for=20s"));
+    cinch.with("CINCH_GRANT", id);
+    JsonNode renewed = json(cinch.run("lease", "renew", "--for=20s"));
     JsonNode prolonged = renewed.get("witnesses").get(0).get("witness");
     String expiry = prolonged.get("expiry").textValue();
     assertTrue(expiry.compareTo(witness.get("expiry").textValue()) > 0, expiry);
     assertEquals(IsoTime.nanos(expiry), Long.parseLong(prolonged.get("expiryNanos").textValue()));
-    assertEquals("", cinch.run("lease", "release", id).ended(0).out());
-    cinch.run("lease", "release", id).ended(0);
+    assertEquals("", cinch.run("lease", "release").ended(0).out());
+    cinch.run("lease", "release").ended(0);
     assertEquals("RELEASED", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
-    cinch.run("lease", "renew", id).failed(3, "");
+    cinch.run("lease", "renew").failed(3, "");
     cinch.run("lease", "show", "other").failed(3, "knows nothing of other");
     cinch.run("lease", "acquire", "--for=90s", "x").failed(3, "60000 ms");
+  }
+
+  /** Everybody on a machine sees the arguments of its processes. */
+  @Test
+  void theSecretOfAGrantComesFromAFileOrStandardInputAndIsNoArgument() throws Exception {
+    String printed = cinch.run("lease", "acquire", "--for=10s", "a").ended(0).out();
+    String id = JSON.readTree(printed).get("id").textValue();
+    for (String operation : List.of("renew", "release")) {
+      cinch.run("lease", operation, id).failed(2, "a grant's id is a secret");
+      assertFalse(cinch.run("lease", operation, id).err().contains(id));
+      cinch.run("lease", operation).failed(2, "which grant? set CINCH_GRANT, or name a file");
+      cinch.feed("nothing", "lease", operation, "--grant-file=-").failed(2, "- has no grant: 32");
+      cinch.run("lease", operation, "--grant-file=" + temp.resolve("none")).failed(4, "none");
+    }
+    Path file = Files.writeString(temp.resolve("grant"), printed);
+    assertEquals(id, json(cinch.run("lease", "renew", "--grant-file=" + file)).get("id").asText());
+    assertEquals(
+        id, json(cinch.feed(id + "\n", "lease", "renew", "--grant-file=-")).get("id").asText());
+    cinch.feed(printed, "lease", "release", "--grant-file=-").ended(0);
+    assertEquals("RELEASED", json(cinch.run("lease", "show", "a")).get("state").textValue());
   }
 
   @Test
@@ -193,7 +214,7 @@ class LeaseCommandsTest {
   void durationsAndNumbersOfNamesOutOfRange() {
     for (String none : List.of("--for=0s", "--for=-1s", "--for=999us")) {
       cinch.run("lease", "acquire", none, "x").failed(2, "--for is at least 1ms");
-      cinch.run("lease", "renew", none, "0".repeat(32)).failed(2, "--for is at least 1ms");
+      cinch.feed("0".repeat(32), "lease", "renew", none, "--grant-file=-").failed(2, "--for is at");
     }
     cinch.run("lease", "acquire", "--for=365d", "x").failed(3, "60000 ms");
     cinch.run("append", "--log=jobs", "--lease=x", "--lease-for=365d").failed(3, "60000 ms");

@@ -1,0 +1,97 @@
+package dev.cinch.cli;
+
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/**
+ * Which grant is meant: its id is a secret, whoever knows it may renew and release. Everybody on a
+ * machine sees the arguments of a command, so it comes from the environment, from a file or from
+ * standard input.
+ */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class GrantOption {
+  static final String VARIABLE = "CINCH_GRANT";
+
+  /** Above what a grant of as many leases as there may be prints, bytes. */
+  private static final int MAX_BYTES = 16 << 20;
+
+  private static final Pattern ALONE = Pattern.compile("[0-9a-f]{32}");
+
+  /** The first field of what {@code cinch lease acquire} prints. */
+  private static final Pattern PRINTED =
+      Pattern.compile("\\A\\s*\\{\\s*\"id\"\\s*:\\s*\"([0-9a-f]{32})\"");
+
+  @Option(
+      names = "--grant-file",
+      paramLabel = "FILE",
+      description = {
+        "Where the grant's id stands, or all that acquire printed; - for standard input. The",
+        "variable CINCH_GRANT unless set."
+      })
+  @Nullable String file;
+
+  @Parameters(hidden = true, arity = "0..*")
+  List<String> arguments = List.of();
+
+  @Spec(Spec.Target.MIXEE)
+  CommandSpec command;
+
+  /**
+   * Finds it.
+   *
+   * @throws ParameterException if it is not given, or given so that others see it
+   */
+  Id id(Io io) throws IOException {
+    if (!arguments.isEmpty()) {
+      throw misuse(
+          "a grant's id is a secret, and everybody on this machine sees arguments: set CINCH_GRANT,"
+              + " or name a file with --grant-file (- for standard input)");
+    }
+    if (file != null) {
+      return parsed(file, file.equals("-") ? text(io.in()) : text(Path.of(file)));
+    }
+    String variable = io.env().apply(VARIABLE);
+    if (variable == null || variable.isEmpty()) {
+      throw misuse(
+          "which grant? set CINCH_GRANT, or name a file with --grant-file (- for standard input)");
+    }
+    return parsed(VARIABLE, variable);
+  }
+
+  private Id parsed(String from, String text) {
+    Matcher printed = PRINTED.matcher(text);
+    String id = printed.find() ? printed.group(1) : text.strip();
+    if (!ALONE.matcher(id).matches()) { // it may be a secret of another kind: don't repeat it
+      throw misuse(
+          from + " has no grant: 32 hexadecimal digits, or what cinch lease acquire printed");
+    }
+    return Id.parse(id);
+  }
+
+  private static String text(Path from) throws IOException {
+    try (InputStream in = Files.newInputStream(from)) {
+      return text(in);
+    }
+  }
+
+  private static String text(InputStream in) throws IOException {
+    return new String(in.readNBytes(MAX_BYTES), StandardCharsets.UTF_8);
+  }
+
+  private ParameterException misuse(String message) {
+    return new ParameterException(command.commandLine(), message);
+  }
+}
