@@ -10,6 +10,8 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -66,6 +68,14 @@ final class ServeCommand implements Callable<Integer> {
       defaultValue = "127.0.0.1",
       description = "Where to listen.")
   String host;
+
+  @Option(
+      names = "--insecure",
+      description = {
+        "Listen also where other machines reach it, though there is no authentication: whoever",
+        "reaches it may take leases."
+      })
+  boolean insecure;
 
   @Option(
       names = "--advertise",
@@ -148,6 +158,7 @@ final class ServeCommand implements Callable<Integer> {
       }
     }
     atLeastOne("--connections-per-address", connectionsPerAddress);
+    requireTrustedNetwork();
     var time = new SystemTime(clockOffset.toNanos());
     Store opened =
         store == null
@@ -222,6 +233,23 @@ final class ServeCommand implements Callable<Integer> {
       server.connectionsPerAddress(connectionsPerAddress);
     }
     return server;
+  }
+
+  private void requireTrustedNetwork() {
+    try {
+      if (InetAddress.getByName(host).isLoopbackAddress()) {
+        return;
+      }
+    } catch (UnknownHostException e) {
+      return; // listening there fails, and says so
+    }
+    String open =
+        "there is no authentication: whoever reaches " + host + ":" + port + " may take leases";
+    if (!insecure) {
+      throw new ParameterException(
+          spec.commandLine(), open + "; if that network is trusted, say --insecure");
+    }
+    Commands.say(io, "cinch serve", open);
   }
 
   private void atLeastOne(String option, @Nullable Integer value) {

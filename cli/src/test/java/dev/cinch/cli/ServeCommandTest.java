@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -42,6 +43,26 @@ class ServeCommandTest {
     changesNothing(
         4, "can't serve on no-such-host.invalid:0", "--port=0", "--host=no-such-host.invalid");
     changesNothing(2, "the longest lease is ", "--port=0", "--longest-lease=0s");
+  }
+
+  /** There is no authentication, and whoever takes the address from a manual may not know. */
+  @Test
+  void otherMachinesReachItOnlyIfThatIsSaid() throws Exception {
+    Path store = Cinch.store(temp);
+    for (String open : List.of("0.0.0.0", "::")) {
+      changesNothing(2, "there is no authentication: whoever", "--host=" + open, "--port=0");
+    }
+    try (Forked server = Forked.serve(temp, store, "--host=0.0.0.0", "--insecure")) {
+      assertEquals(
+          "cinch serve: there is no authentication: whoever reaches 0.0.0.0:0 may take leases",
+          server.errLine());
+      assertEquals("http://0.0.0.0:", server.listening().replaceFirst("\\d+$", ""));
+    }
+    for (String own : List.of("localhost", "127.0.0.2")) {
+      try (Forked server = Forked.serve(temp, store, "--host=" + own)) {
+        assertTrue(server.listening().startsWith("http://" + own + ":"));
+      }
+    }
   }
 
   @Test
