@@ -26,9 +26,17 @@ public record SealName(long number, String digest) {
         : Optional.empty();
   }
 
-  /** Whether a text is one. */
+  /** Whether a text is one. Written out because listings of records are full of them. */
   static boolean isDigest(String text) {
-    return text.length() == DIGITS && text.chars().allMatch(SealName::isHexadecimal);
+    if (text.length() != DIGITS) {
+      return false;
+    }
+    for (int i = 0; i < DIGITS; i++) {
+      if (!isHexadecimal(text.charAt(i))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static boolean isHexadecimal(int c) {
