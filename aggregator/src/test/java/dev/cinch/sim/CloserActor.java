@@ -3,10 +3,14 @@ package dev.cinch.sim;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.layout.LogName;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.OptionalLong;
 
 /**
@@ -18,13 +22,29 @@ final class CloserActor extends Actor {
 
   private final boolean punctual;
 
+  /** Whether it settles idle time at once, too. */
+  private final boolean impatient;
+
+  /** Whether it goes on for ever, or is started anew each time. */
+  private final boolean remembers;
+
+  private final Map<LogName, IdleLog> idle = new HashMap<>();
+
   /** How long it rests in the end; 0: not at all. */
   private long oversleeps;
 
   CloserActor(World world, Rng rng, Rng rests) {
     super(world, rng);
     this.punctual = rng.oneIn(2);
+    this.impatient = rests.oneIn(4);
+    this.remembers = rests.oneIn(2);
     this.oversleeps = rests.oneIn(3) ? LONG + rests.nextLong(1_000 * MS) : 0;
+  }
+
+  private IdleLog idle(Log log) {
+    return remembers
+        ? idle.computeIfAbsent(log.name(), name -> new IdleLog(log.context()))
+        : new IdleLog(log.context());
   }
 
   @Override
@@ -35,6 +55,7 @@ final class CloserActor extends Actor {
   @Override
   public void run(SimProcess me) throws Exception {
     Store store = me.openStore();
+    idle.clear(); // of the process before
     left = Math.min(left, 12);
     while (left > 0) {
       left--;
@@ -42,7 +63,10 @@ final class CloserActor extends Actor {
       Log log = anyLog(store);
       try {
         HorizonAdvance horizon = log.horizon();
-        horizon.advance(horizon.reachable(), OptionalLong.empty());
+        long to = horizon.reachable();
+        if (impatient || idle(log).isDue(to)) {
+          horizon.advance(to, OptionalLong.empty());
+        }
       } catch (TooEarlyException e) {
         me.note("too early");
       } catch (IOException e) {
@@ -65,10 +89,13 @@ final class CloserActor extends Actor {
     }
   }
 
-  /** All that was written, and hardly more (section 5). */
+  /** All that was written, and hardly more (section 5); and it finds that by itself (H8). */
   private void settleUnasked(SimProcess me, Log log) throws IOException, InterruptedException {
     HorizonAdvance horizon = log.horizon();
     long to = horizon.reachable();
+    if (!idle(log).isDue(to)) {
+      return; // another one was here before, within half an hour
+    }
     try {
       horizon.advance(to, OptionalLong.empty());
     } catch (OpinionNeededException e) {

@@ -43,6 +43,11 @@ final class LogsOption {
   @FunctionalInterface
   interface Work {
     void on(Log log) throws Exception;
+
+    /** Whether there is anything to do; asked before the log is opened. */
+    default boolean wants(LogName log) throws Exception {
+      return true;
+    }
   }
 
   /**
@@ -62,6 +67,9 @@ final class LogsOption {
     out.ifClosed(ExitCode.UNAVAILABLE);
     for (LogName name : log != null ? List.of(log) : store.freshLogs()) {
       try {
+        if (!work.wants(name)) {
+          continue;
+        }
         for (Log opened : log != null ? List.of(store.log(name)) : store.whole(List.of(name))) {
           work.on(opened);
           out.flush(); // the next one may take hours

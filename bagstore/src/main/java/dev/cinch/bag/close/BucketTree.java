@@ -48,6 +48,35 @@ final class BucketTree {
     }
   }
 
+  /**
+   * Whether a bucket may exist in {@code [from, to)}, for who looks again soon: past caches where
+   * there are any, and nothing is forced.
+   */
+  boolean holdsAny(long from, long to) throws IOException {
+    long width = log.bucketWidth();
+    Path buckets = log.layout().buckets();
+    try {
+      for (long era : starts(looked(buckets), from, to, LogLayout.eraWidth(width))) {
+        Path eraDirectory = buckets.resolve(TimeName.of(era));
+        for (long group : starts(looked(eraDirectory), from, to, LogLayout.groupWidth(width))) {
+          Path groupDirectory = eraDirectory.resolve(TimeName.of(group));
+          if (!starts(looked(groupDirectory), from, to, width).isEmpty()) {
+            return true;
+          }
+        }
+      }
+      return false;
+    } catch (NoSuchFileException e) {
+      return true; // retired since its parent was listed, or lost: whoever settles tells
+    }
+  }
+
+  private List<String> looked(Path directory) throws IOException {
+    return log.store().fs().isLocal(directory)
+        ? log.store().fs().list(directory)
+        : log.store().fresh().list(directory);
+  }
+
   /** The buckets that exist in {@code [from, to)}, ascending. */
   List<Bucket> find(long from, long to) throws IOException {
     long width = log.bucketWidth();
