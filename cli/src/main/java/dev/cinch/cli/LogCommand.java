@@ -12,7 +12,7 @@ import picocli.CommandLine.Spec;
     name = "log",
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND",
-    description = "Make a log.",
+    description = "Make and manage logs.",
     footer = {"", "Example:", "  cinch log create --store /mnt/shared/store jobs"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LogCommand implements Callable<Integer>, Commands.Group {

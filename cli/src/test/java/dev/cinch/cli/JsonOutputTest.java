@@ -69,11 +69,12 @@ final class JsonOutputTest {
     Cinch.Ran grant = cinch.run("lease", "acquire", "--json", "jobs/1", "x").ended(0);
     lines("cinch lease acquire", grant);
     String id = JSON.readTree(grant.out()).get("id").textValue();
-    lines("cinch lease renew", cinch.run("lease", "renew", "--json", id).ended(0));
+    cinch.with("CINCH_GRANT", id);
+    lines("cinch lease renew", cinch.run("lease", "renew", "--json").ended(0));
     lines("cinch lease show", cinch.run("lease", "show", "--json", "jobs/1").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--json").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--prefix=none", "--json").ended(0));
-    assertFalse(cinch.run("lease", "release", "--json", id).ended(0).out().contains("{"));
+    assertFalse(cinch.run("lease", "release", "--json").ended(0).out().contains("{"));
   }
 
   /** The kinds of lines that tell of damage. */

@@ -320,14 +320,14 @@ class RefusalsTest {
   void aLeaseServiceThatIsNotThere() {
     Path store = Cinch.store(temp);
     String nowhere = "http://127.0.0.1:1";
-    Cinch cinch = Cinch.on(store).with("CINCH_SERVER", nowhere);
+    Cinch cinch = Cinch.on(store).with("CINCH_SERVER", nowhere).with("CINCH_GRANT", "0".repeat(32));
     for (String[] args :
         List.of(
             new String[] {"lease", "acquire", "a"},
             new String[] {"lease", "list"},
             new String[] {"lease", "show", "a"},
-            new String[] {"lease", "release", "0".repeat(32)},
-            new String[] {"lease", "renew", "0".repeat(32)})) {
+            new String[] {"lease", "release"},
+            new String[] {"lease", "renew"})) {
       cinch.run(args).failed(4, nowhere);
     }
     cinch.feed("a\n", "append", "--log", "jobs", "--lease", "x").failed(4, nowhere);
@@ -358,7 +358,11 @@ class RefusalsTest {
     cinch.run("lease").failed(2, "name one of");
     cinch.run("lease", "list").failed(2, "--server");
     cinch.run("lease", "list", "--server=ftp://x").failed(2, "not the address");
-    cinch.run("lease", "release", "xyz", "--server=http://x").failed(2, "32 hexadecimal digits");
+    cinch.run("lease", "release", "xyz", "--server=http://x").failed(2, "CINCH_GRANT");
+    new Cinch()
+        .with("CINCH_GRANT", "xyz")
+        .run("lease", "release", "--server=http://x")
+        .failed(2, "32 hexadecimal digits");
     cinch.run("serve", "--port=70000").failed(2, "a port is 0 to 65535");
     cinch.run("append", "--log=jobs", temp.resolve("missing").toString()).failed(4, "no such file");
     cinch.run("append", "--log=jobs", temp.toString()).failed(4, "irectory");
