@@ -16,7 +16,8 @@ import picocli.CommandLine.Parameters;
     name = "create",
     mixinStandardHelpOptions = true,
     description = {
-      "Make logs. One that is there stays as it is, which is no error: a script may run it each",
+      "Make logs for messages to come. One that is there stays as it is, which is no error: a"
+          + " script may run it each",
       "time. So appends may say --no-create, and a name that is mistyped makes no log."
     },
     footer = {"", "Example:", "  cinch log create --store /mnt/shared/store jobs results"})
