@@ -5,6 +5,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentEncoder;
@@ -37,6 +38,12 @@ import org.slf4j.LoggerFactory;
 @CheckReturnValue
 public final class Aggregator {
   private static final Logger LOG = LoggerFactory.getLogger(Aggregator.class);
+
+  /**
+   * Records without buckets wait until there are so many, or one with a bucket: else an idle log
+   * would get a segment a day. At half an hour each that is two days and a half.
+   */
+  static final int EMPTY_RECORDS = 128;
 
   private final LogContext log;
   private final Limits limits;
@@ -110,7 +117,8 @@ public final class Aggregator {
    * day publishes a segment a day, or full ones. What no segment covers is read from its buckets.
    *
    * @param wait a segment is due once its first record's end is so long past, by the filesystem's
-   *     clock; not negative. It then covers all that is settled, up to the limits.
+   *     clock, and there is a bucket to cover, or more than a hundred records without; not
+   *     negative. It then covers all that is settled, up to the limits.
    * @throws SegmentsDifferException if a published segment differs from what its records give here
    * @throws DamagedException if records, locks, data files or the last segment are damaged
    */
@@ -191,7 +199,8 @@ public final class Aggregator {
         break;
       }
       Link link = next.get();
-      if (records.isEmpty() && link.record().to() > due) {
+      if (records.isEmpty()
+          && (link.record().to() > due || (due < Long.MAX_VALUE && isIdle(link, tip.get())))) {
         break;
       }
       bytes += feed.bytes(link.record());
@@ -202,6 +211,12 @@ public final class Aggregator {
       records.add(link);
     }
     return records;
+  }
+
+  /** Asks the tree, since that takes a few listings, and the records would all have to be read. */
+  private boolean isIdle(Link first, Link last) throws IOException {
+    return last.record().number() - first.record().number() + 1 < EMPTY_RECORDS
+        && new IdleLog(log).isEmpty(first.record().from(), last.record().to());
   }
 
   private SegmentHeader header(long number, List<Link> records) {

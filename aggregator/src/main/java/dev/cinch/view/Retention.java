@@ -15,6 +15,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -39,7 +40,7 @@ import org.slf4j.LoggerFactory;
  * Retires buckets and records that a segment covers and whose retention time is over (rules R1 to
  * R3). Any number may run at once; what a crash leaves, the next run finishes. Thread-safe.
  *
- * <p>Whole segments are retired. Time is the filesystem's.
+ * <p>Whole segments are retired; those without a bucket at once. Time is the filesystem's.
  */
 @CheckReturnValue
 public final class Retention {
@@ -172,12 +173,21 @@ public final class Retention {
         high = middle - 1;
       }
     }
+    while (low < last.orElse(0) && isEmpty(low + 1)) { // it holds nothing that anybody keeps
+      low++;
+    }
     if (low <= behind) {
       return Optional.empty();
     }
     SegmentHeader h = segments.header(low);
     return Optional.of(
         new Checkpoint(log.id(), h.lastRecord(), h.to(), h.lastDigest(), low, List.of()));
+  }
+
+  private boolean isEmpty(long segment) throws IOException {
+    try (SegmentReader reader = SegmentReader.open(log, segment)) {
+      return reader.trailer().buckets() == 0;
+    }
   }
 
   /** Rule R1, then R2: looks whether everything is kept, then draws the line. */
