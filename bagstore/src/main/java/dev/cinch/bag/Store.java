@@ -9,12 +9,14 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.FirstKey;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.store.StoreSettings;
@@ -51,10 +53,15 @@ public final class Store {
   private static final String IDENTITY = "log";
 
   private static final String LOST_SETTINGS =
-      " holds logs and has lost its store.json: restore that from a backup, or get the messages out with salvage";
+      " holds logs and has lost its store.json: restore that from a backup, or get the messages out"
+          + " with salvage";
+
+  private static final String LOST_LOG =
+      " is gone, and log-names lists it: restore it from a backup";
 
   private static final String LOST_IDENTITY =
-      " holds records and has lost its identity: restore that from a backup, or get the messages out with salvage";
+      " holds records and has lost its identity: restore that from a backup, or get the messages"
+          + " out with salvage";
 
   private final StoreContext context;
   private final Timestamps timestamps;
@@ -339,7 +346,11 @@ public final class Store {
     } catch (NotAStoreException e) {
       LogLayout layout = context.layout().log(name);
       if (holdsRecords(layout)) {
-        return madeMeanwhile(name);
+        return madeMeanwhile(name, LOST_IDENTITY);
+      }
+      var list = new LogList(context);
+      if (!list.named(name).isEmpty()) {
+        return madeMeanwhile(name, LOST_LOG);
       }
       int mode = context.directoryMode();
       // init may have stopped before it did; a store that has logs has lost its settings.
@@ -369,7 +380,9 @@ public final class Store {
       context.fs().forceDirectory(layout.root());
       context.fs().forceDirectory(context.layout().logs());
       context.fresh().publish(layout.identity(), identity, context.fileMode());
-      return log(name);
+      Log made = log(name);
+      list.add(new ListedLog(name, made.id()));
+      return made;
     }
   }
 
@@ -383,12 +396,12 @@ public final class Store {
     }
   }
 
-  private Log madeMeanwhile(LogName name) throws IOException {
+  private Log madeMeanwhile(LogName name, String lost) throws IOException {
     try {
       return log(name);
     } catch (NotAStoreException e) {
       // A new identity would make all that it holds another log's.
-      throw new NotAStoreException(context.layout().log(name).root() + LOST_IDENTITY, true);
+      throw new NotAStoreException(context.layout().log(name).root() + lost, true);
     }
   }
 

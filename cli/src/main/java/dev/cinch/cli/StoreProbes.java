@@ -57,7 +57,7 @@ final class StoreProbes {
     long device = MountTable.number(layout.root());
     var elsewhere = new ArrayList<Path>();
     for (Path directory : layout.directories()) {
-      if (MountTable.number(directory) != device) {
+      if (Files.exists(directory) && MountTable.number(directory) != device) {
         elsewhere.add(directory);
       }
     }

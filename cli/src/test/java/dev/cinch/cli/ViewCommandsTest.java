@@ -71,7 +71,8 @@ class ViewCommandsTest {
     assertTrue(files("buckets").isEmpty());
     assertEquals(INPUT, cinch.run("cat", "--log=jobs").ended(0).out());
     assertEquals(INPUT, cinch.run("view", "cat", "--log=jobs").ended(0).out());
-    cinch.run("verify").ended(0);
+    String verified = cinch.run("verify").ended(0).out();
+    assertTrue(verified.contains(" 10000 messages; 0 damaged"), verified);
   }
 
   @Test

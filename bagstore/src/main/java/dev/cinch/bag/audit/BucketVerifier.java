@@ -220,15 +220,31 @@ final class BucketVerifier {
   }
 
   private void openFile(Bucket bucket, Path path, DataFileName name, WitnessVerifier keys) {
-    try (StoreFile in = fs.read(path)) {
+    try {
+      Opened opened = openFile(bucket, path, name, keys, false);
+      if (opened.findings().stream().anyMatch(f -> f.severity() == Finding.Severity.DAMAGE)) {
+        opened = openFile(bucket, path, name, keys, true); // rule N5
+      }
+      tally.messages += opened.messages();
+      opened.findings().forEach(tally::found);
+    } catch (IOException e) {
+      tally.found(Finding.of(e, path, "a readable file"));
+    }
+  }
+
+  private record Opened(long messages, List<Finding> findings) {}
+
+  private Opened openFile(
+      Bucket bucket, Path path, DataFileName name, WitnessVerifier keys, boolean uncached)
+      throws IOException {
+    try (StoreFile in = uncached ? fs.readUncached(path) : fs.read(path)) {
       long size = fs.status(path).size();
       var verifier = new FileVerifier(path, header(bucket, name), in, keys);
       List<Finding> findings = verifier.open(size);
-      tally.read(path, size);
-      tally.messages += verifier.messages();
-      findings.forEach(tally::found);
-    } catch (IOException e) {
-      tally.found(Finding.of(e, path, "a readable file"));
+      if (!uncached) {
+        tally.read(path, size);
+      }
+      return new Opened(verifier.messages(), findings);
     }
   }
 }

@@ -83,10 +83,32 @@ final class FileVerifier {
   /** Reads a file of a bucket that is not closed: what is not whole at its end is a torn tail. */
   List<Finding> open(long size) throws IOException {
     var window = new Window(in, size, new byte[0]);
-    if (header(window, Severity.NOTE)) {
+    if (header(window, destroyed(size) ? Severity.DAMAGE : Severity.NOTE)) {
       boolean unused = walk(window, size, Severity.NOTE);
     }
     return findings;
+  }
+
+  /**
+   * Whether a header was there and no longer is, so that committed messages may be lost. A writer
+   * that stops, or a client that loses what it had not sent, leaves a beginning of the header and
+   * nothing behind it, or zeros for all of it; and the head of the first batch, which was written
+   * with the header and stands in the same sector, is missing with it.
+   */
+  private boolean destroyed(long size) throws IOException {
+    int length = expected.length();
+    var window = new Window(in, size, new byte[0]);
+    if (!window.load(0, length + 1)) {
+      return false;
+    }
+    ByteBuffer there = ByteBuffer.wrap(Arrays.copyOf(window.bytes(), length));
+    if (FileHeader.decode(there.order(ByteOrder.LITTLE_ENDIAN)).isPresent()) {
+      return false; // whole, and this file's or put here from elsewhere
+    }
+    boolean zeros = Arrays.equals(there.array(), new byte[length]);
+    return !zeros
+        || window.load(0, length + Frame.HEAD)
+            && codec.head(window.view(), window.at(length), length) != null;
   }
 
   /** The last bytes stand in the lock too; where they differ, the lock's count (rule C3). */

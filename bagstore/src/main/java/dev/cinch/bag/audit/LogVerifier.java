@@ -77,6 +77,7 @@ final class LogVerifier {
     names(log.layout().horizon(), LogLayout.HORIZON_NAMES);
     intents();
     segments.verify();
+    tally.messages += segments.retiredMessages();
     long next = 1;
     var seals = new TreeMap<Long, SortedSet<String>>();
     for (long group : groups()) {
@@ -140,7 +141,8 @@ final class LogVerifier {
                 path,
                 0,
                 "a time before the one at which it was left",
-                "a later one: no closer left it, and it counts for nothing; the first to close a day after it was left removes it"));
+                "a later one: no closer left it, and it counts for nothing; the first to close a"
+                    + " day after it was left removes it"));
       }
     }
   }

@@ -59,6 +59,9 @@ final class SegmentsVerifier {
   /** Of those that are whole. */
   private final Map<Long, SegmentDigests> digests = new HashMap<>();
 
+  /** Messages in those that are whole. */
+  private final SortedMap<Long, Long> messages = new TreeMap<>();
+
   /** What the checkpoints say of the first ones. */
   private List<SegmentDigests> pins = List.of();
 
@@ -137,6 +140,15 @@ final class SegmentsVerifier {
     return checkpoint;
   }
 
+  /** Messages of which only segments are read: those behind the last checkpoint. */
+  long retiredMessages() {
+    long all = 0;
+    for (long n : messages.headMap(checkpoint.map(Checkpoint::segment).orElse(0L) + 1).values()) {
+      all += n;
+    }
+    return all;
+  }
+
   /** The number of the record that it names, which stays; 0 if there is none. */
   long line() {
     return checkpoint.map(Checkpoint::number).orElse(0L);
@@ -213,6 +225,7 @@ final class SegmentsVerifier {
         found = again(number); // rule N5
       }
       sealed.check(found, path);
+      messages.put(number, reader.trailer().messages());
       digests.put(number, found); // what its seal denies needs no second finding
       tally.read(path, reader.size());
     } catch (DamagedException e) {

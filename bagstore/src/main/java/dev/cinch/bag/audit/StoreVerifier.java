@@ -4,10 +4,12 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.CeilingName;
+import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
@@ -15,13 +17,17 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -44,6 +50,9 @@ public final class StoreVerifier {
   private final StoreContext context;
   private final Tally tally;
   private final KeysVerifier keys;
+
+  /** Logs that have lost their identity. */
+  private final Set<LogName> told = new HashSet<>();
 
   private StoreVerifier(Store store, Tally tally) {
     this.store = store;
@@ -81,6 +90,7 @@ public final class StoreVerifier {
     unlessForeign(() -> numbered(layout.limits()));
     unlessForeign(() -> ceilings(layout.ceilings()));
     unlessForeign(() -> empty(layout.clock()));
+    List<ListedLog> listed = listed(); // before the logs, which were there first
     List<LogName> logs = store.logs();
     names(layout.logs(), Set.copyOf(logs.stream().map(LogName::value).toList()));
     var last = new HashMap<LogName, Long>();
@@ -91,7 +101,60 @@ public final class StoreVerifier {
     for (LogName name : logs) {
       log(name, new LogVerifier.Seen(last.getOrDefault(name, 0L), now));
     }
+    lost(listed);
     keys.end();
+  }
+
+  private List<ListedLog> listed() throws IOException {
+    var listed = new ArrayList<ListedLog>();
+    unlessForeign(
+        () -> {
+          Path directory = context.layout().logNames();
+          for (String name : list(directory)) {
+            Optional<ListedLog> log = ListedLog.parse(name);
+            if (log.isEmpty()) {
+              foreign(directory.resolve(name));
+            } else {
+              file(directory.resolve(name));
+              tally.read(directory.resolve(name), 0);
+              listed.add(log.get());
+            }
+          }
+        });
+    return listed;
+  }
+
+  /** An entry is made once the log's identity is durable, so a log that is not there was lost. */
+  private void lost(List<ListedLog> listed) throws IOException {
+    CacheWait wait = null;
+    for (ListedLog log : listed) {
+      String actual = told.contains(log.name()) ? "" : otherThan(log);
+      while (!actual.isEmpty()) {
+        wait = wait == null ? new CacheWait(context, context.layout().logs()) : wait;
+        if (!wait.again()) {
+          tally.found(
+              Finding.damage(
+                  context.layout().log(log.name()).root(),
+                  0,
+                  "log " + log.id() + ", which log-names lists",
+                  actual));
+          break;
+        }
+        actual = otherThan(log);
+      }
+    }
+  }
+
+  /** What is there in the place of a log; empty if it is the log, or told already. */
+  private String otherThan(ListedLog log) throws IOException {
+    try {
+      Id id = store.log(log.name()).id();
+      return id.equals(log.id()) ? "" : "log " + id;
+    } catch (dev.cinch.bag.NotAStoreException e) {
+      return "none";
+    } catch (IOException e) {
+      return "";
+    }
   }
 
   private interface Step {
@@ -215,6 +278,7 @@ public final class StoreVerifier {
       tally.found(Finding.of(e));
     } catch (dev.cinch.bag.NotAStoreException e) {
       tally.found(Finding.damage(identity, 0, "the identity of a log", "no file"));
+      told.add(name);
     } catch (IOException e) {
       tally.found(Finding.of(e, context.layout().log(name).root(), "a log"));
     }

@@ -8,7 +8,8 @@ package dev.cinch.bag.audit;
  * @param logs in the store
  * @param records of all horizons
  * @param buckets that records list
- * @param messages that the locks cover; in buckets not settled yet, those of whole batches
+ * @param messages that the locks cover; of what is retired, those in segments; in buckets not
+ *     settled yet, those of whole batches
  * @param damage findings of severity {@link Finding.Severity#DAMAGE}
  * @param covered findings of severity {@link Finding.Severity#COVERED}
  * @param notes findings of severity {@link Finding.Severity#NOTE}

@@ -2,6 +2,7 @@ package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -17,7 +18,7 @@ import org.slf4j.LoggerFactory;
 public final class CacheWait {
   private static final Logger LOG = LoggerFactory.getLogger(CacheWait.class);
 
-  private final LogContext log;
+  private final StoreContext store;
   private final Path directory;
   private final long deadline;
   private boolean expired;
@@ -26,9 +27,14 @@ public final class CacheWait {
    * @param directory the one in which it is looked for
    */
   public CacheWait(LogContext log, Path directory) {
-    this.log = log;
+    this(log.store(), directory);
+  }
+
+  /** As {@link #CacheWait(LogContext, Path)}, for what is no log's. */
+  public CacheWait(StoreContext store, Path directory) {
+    this.store = store;
     this.directory = directory;
-    this.deadline = log.store().time().monotonicNanos() + BucketCloser.CACHE_EXPIRY_NANOS;
+    this.deadline = store.time().monotonicNanos() + BucketCloser.CACHE_EXPIRY_NANOS;
   }
 
   /** For one who looks again anyhow, at whatever there is of a log. */
@@ -39,8 +45,7 @@ public final class CacheWait {
   /** Whether every cache has expired since this was made, or there is none. */
   public boolean isOver() {
     try {
-      return log.store().fs().isLocal(directory)
-          || log.store().time().monotonicNanos() - deadline >= 0;
+      return store.fs().isLocal(directory) || store.time().monotonicNanos() - deadline >= 0;
     } catch (IOException e) {
       return false;
     }
@@ -56,16 +61,15 @@ public final class CacheWait {
       return false;
     }
     LOG.info("{}: something is missing; looking again until caches have expired", directory);
-    log.store().awaitCaches(directory);
+    store.awaitCaches(directory);
     // Of the wait, so that one more look comes after.
-    expired = log.store().time().monotonicNanos() - deadline >= 0;
+    expired = store.time().monotonicNanos() - deadline >= 0;
     return true;
   }
 
   private boolean seesPastCaches() throws IOException {
     try {
-      return log.store().fs().isLocal(directory)
-          || log.store().fresh().listIfPermitted(directory).isPresent();
+      return store.fs().isLocal(directory) || store.fresh().listIfPermitted(directory).isPresent();
     } catch (NoSuchFileException e) {
       return false; // then another look must tell
     }

@@ -7,9 +7,11 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.KeyCount;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.LogList;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
@@ -43,6 +45,7 @@ public final class HorizonAdvance {
   private final BucketCloser closer;
   private final Intents intents;
   private final LongConsumer progress;
+  private volatile boolean listed;
 
   public HorizonAdvance(LogContext log) {
     this(log, buckets -> {});
@@ -293,6 +296,7 @@ public final class HorizonAdvance {
     }
     if (winner.get().record().equals(record)) {
       chain.seal(winner.get());
+      list();
     } else {
       LOG.debug(
           "record {} of {} was linked by {}",
@@ -301,6 +305,14 @@ public final class HorizonAdvance {
           winner.get().record().closer());
     }
     return winner.get();
+  }
+
+  /** A store of an earlier version has no list, and who made the log may have stopped before. */
+  private void list() {
+    if (!listed) {
+      listed = true;
+      new LogList(log.store()).add(new ListedLog(log.layout().name(), log.id()));
+    }
   }
 
   /**

@@ -16,7 +16,7 @@ public record StoreLayout(Path root) {
 
   /** All that stands in a store's directory. */
   public static final Set<String> NAMES =
-      Set.of(SETTINGS, "keys", "limits", "service", "clock", "logs");
+      Set.of(SETTINGS, "keys", "limits", "service", "clock", "log-names", "logs");
 
   /** Settings that never change. */
   public Path settings() {
@@ -53,6 +53,15 @@ public record StoreLayout(Path root) {
     return root.resolve("clock");
   }
 
+  /** Which logs were made: an empty file for each, so that one that is gone is missed. */
+  public Path logNames() {
+    return root.resolve("log-names");
+  }
+
+  public Path logName(ListedLog log) {
+    return logNames().resolve(log.toString());
+  }
+
   public Path logs() {
     return root.resolve("logs");
   }
@@ -63,6 +72,7 @@ public record StoreLayout(Path root) {
 
   /** The directories that a new store has, parents first. */
   public List<Path> directories() {
-    return List.of(keys(), limits(), service(), instances(), ceilings(), clock(), logs());
+    return List.of(
+        keys(), limits(), service(), instances(), ceilings(), clock(), logNames(), logs());
   }
 }

@@ -1,0 +1,71 @@
+package dev.cinch.bag.store;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.layout.ListedLog;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.StoreLayout;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The list of a store's logs (section 1). An entry is made once a log's identity is durable: so one
+ * whose log is not there proves that the log was lost. No entry says nothing: its maker may have
+ * stopped before, or is of an earlier version. Thread-safe.
+ */
+@CheckReturnValue
+public final class LogList {
+  private static final Logger LOG = LoggerFactory.getLogger(LogList.class);
+
+  private final StoreContext store;
+
+  public LogList(StoreContext store) {
+    this.store = store;
+  }
+
+  /**
+   * Lists a log whose identity is durable. A failure is none: whoever closes does it later.
+   *
+   * @param log one that was opened
+   */
+  public void add(ListedLog log) {
+    StoreLayout layout = store.layout();
+    try {
+      try {
+        create(log);
+      } catch (NoSuchFileException e) { // a store of an earlier version
+        boolean unused = store.fresh().ensureDirectory(layout.logNames(), store.directoryMode());
+        store.fs().forceDirectory(layout.root());
+        create(log);
+      }
+    } catch (FileAlreadyExistsException e) {
+      return;
+    } catch (IOException e) {
+      LOG.debug("{}: not listed: {}", layout.logName(log), e.toString());
+    }
+  }
+
+  private void create(ListedLog log) throws IOException {
+    store.fs().create(store.layout().logName(log), store.fileMode()).close();
+    store.fs().forceDirectory(store.layout().logNames());
+  }
+
+  /** What is listed under a name, as fresh as this user may look. */
+  public List<ListedLog> named(LogName name) throws IOException {
+    var found = new ArrayList<ListedLog>();
+    try {
+      for (String entry : store.fresh().listAsPermitted(store.layout().logNames())) {
+        Optional<ListedLog> listed = ListedLog.parse(entry).filter(l -> l.name().equals(name));
+        listed.ifPresent(found::add);
+      }
+    } catch (NoSuchFileException e) {
+      return List.of(); // a store of an earlier version, or a copy
+    }
+    return found;
+  }
+}
