@@ -530,7 +530,7 @@ class Witness:
 
     def __init__(self, signed):
         self.payload_length = struct.unpack_from("<I", signed)[0]
-        well_formed = signed[4:8] == b"CLW\1" and self.payload_length + 72 == len(signed)
+        well_formed = signed[4:8] in (b"CLW\1", b"CLW\2") and self.payload_length + 72 == len(signed)
         well_formed = well_formed and 115 <= self.payload_length <= 32_624
         if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1 or signed[11]:
             raise ValueError("not a witness")

@@ -134,7 +134,6 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
             .longestLeaseMs(12_000)
             .ceilingAheadMs(world.plan.ceilingAheadMs())
             .limits(LIMITS)
-            .random(random)
             .start();
     instances++;
     return started;

@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.sim.LeaseHost.Request;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
@@ -104,6 +105,12 @@ final class SimNetwork implements LeaseService {
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     return call(s -> noted(s, s.renew(id, durationMs, addLogs, report)));
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return call(s -> noted(s, s.resume(request)));
   }
 
   @Override

@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -81,6 +82,12 @@ final class LateService implements LeaseService {
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     return service().renew(id, durationMs, addLogs, report);
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().resume(request);
   }
 
   @Override

@@ -1,13 +1,16 @@
 package dev.cinch.lease;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
+import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
- * Where instances of a lease service leave the little that must outlive them: their numbers and
- * their ceilings (rules L3, L9); and what its users' clocks may be. The store implements it; a
- * service without a store has none and relies on quarantine alone.
+ * Where instances of a lease service leave the little that must outlive them: their numbers, their
+ * ceilings, and which leases they ended (rules L3, L9, L11); and what its users' clocks may be. The
+ * store implements it; a service without a store has none and relies on quarantine alone.
  *
  * <p>Not thread-safe: one service calls it, from one thread at a time.
  */
@@ -47,6 +50,24 @@ public interface InstanceRegistry {
    * @return whether this instance is still the latest; if not it must never sign again
    */
   boolean publishCeiling(long ceiling) throws IOException;
+
+  /**
+   * Number of the last earlier instance that had published a ceiling when {@link
+   * #highestEarlierCeiling} listed them, after which this is called; empty if none had.
+   */
+  OptionalLong lastEarlierInstance();
+
+  /**
+   * Brings about the ends of leases, each unless another instance has: what was brought about
+   * outlives a power cut before this returns (rule L11). Repeating it is no error.
+   *
+   * @return those that are this instance's, now or from before; the others are another's for good
+   * @throws IOException if the outcome is unknown: none may be acted on
+   */
+  Set<LeaseEnd> end(List<LeaseEnd> ends) throws IOException;
+
+  /** The keys whose witnesses of earlier instances count (rule F3). */
+  TrustedKeys trustedKeys() throws IOException;
 
   /** Looks for a later instance, past every cache. */
   boolean isLatest() throws IOException;

@@ -8,6 +8,11 @@ public class LeaseRefusedException extends Exception {
     HELD,
     /** The grant is unknown, expired, broken or released. Acquire anew. */
     NOT_HELD,
+    /**
+     * Another instance answers than the one that the holder goes by. Resume the leases there (rule
+     * L10).
+     */
+    OTHER_INSTANCE,
     /** The request itself is wrong: a duration, a name, a count out of range. */
     INVALID,
     /**

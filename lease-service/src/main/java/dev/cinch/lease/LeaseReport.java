@@ -11,10 +11,23 @@ import java.util.OptionalLong;
  * @param fenced whether the horizon of the logs concerned has passed the fence of the last
  *     witnesses (rule L8)
  * @param metadata where recent messages stand (rule L7)
+ * @param instance the number of the instance whose witnesses the holder goes by; another one
+ *     refuses (rule L12). Empty: whichever it reaches, which serves leases that are never resumed
  */
-public record LeaseReport(OptionalLong watermark, boolean fenced, List<Metadata> metadata) {
+public record LeaseReport(
+    OptionalLong watermark, boolean fenced, List<Metadata> metadata, OptionalLong instance) {
   /** Nothing was written and nothing fenced. */
   public static final LeaseReport NOTHING = new LeaseReport(OptionalLong.empty(), false, List.of());
+
+  /** Names no instance. */
+  public LeaseReport(OptionalLong watermark, boolean fenced, List<Metadata> metadata) {
+    this(watermark, fenced, metadata, OptionalLong.empty());
+  }
+
+  /** The same, told to the instance with this number. */
+  public LeaseReport to(long number) {
+    return new LeaseReport(watermark, fenced, metadata, OptionalLong.of(number));
+  }
 
   /**
    * @throws IllegalArgumentException if the name of a data file has one of {@link OneLine#isHidden}

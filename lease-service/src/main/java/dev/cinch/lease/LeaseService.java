@@ -33,6 +33,18 @@ public interface LeaseService {
   Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException;
 
+  /**
+   * Goes on with leases that an earlier instance signed: they keep their correlations and bounds,
+   * and nothing has to be fenced (rule L10). Renewals and releases name this instance from then on.
+   * Not to be sent once a release was.
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if they can't be resumed, now or later; {@code
+   *     NOT_YET} if it may be asked again, or if they may be renewed where they are
+   * @throws LeaseUnavailableException when no answer came; it may be asked again, or the leases may
+   *     be renewed where they are
+   */
+  Grant resume(ResumeRequest request) throws LeaseRefusedException, LeaseUnavailableException;
+
   /** Makes the tentative leases of a grant full; refused if one was broken meanwhile. */
   Grant upgrade(Id id, long durationMs) throws LeaseRefusedException, LeaseUnavailableException;
 

@@ -13,13 +13,13 @@ import java.util.Optional;
  * @param holder who holds it, in its own words; at most 255 bytes of UTF-8; {@link OneLine#of}
  *     makes it fit to be shown, since witnesses of older services may have anything
  * @param instance the number of the service instance, from 1 (rule L9)
- * @param generation counts the grants of this name by this instance, from 1; renewals and upgrades
- *     keep it
+ * @param generation counts the grants of this name by this instance, from 1, a resumed lease among
+ *     them; renewals and upgrades keep it
  * @param tentative whether the lease permits no writes and may be broken at any time
  * @param logs the logs that the holder may write to
  * @param expiry no message under it may have a timestamp at or above this
  * @param issuedAt signed time of issue; never decreases within an instance (rule L6)
- * @param correlation of this grant, partly random; renewals and upgrades keep it
+ * @param correlation of this grant ({@link Correlation}); renewals, upgrades and resumes keep it
  * @param previous the correlation of the lease of this name before this one, if the service knows
  *     it
  * @param previousEnding how that one ended
@@ -28,6 +28,7 @@ import java.util.Optional;
  * @param watermark inherited: every message under an earlier lease of this name that was released
  *     lies at or below it
  * @param fence what must be fenced before the holder reads or writes
+ * @param resumed whether an earlier instance granted it, and this one goes on with it (rule L10)
  */
 public record Witness(
     LeaseName name,
@@ -43,7 +44,42 @@ public record Witness(
     Ending previousEnding,
     long previousEndedAt,
     Watermark watermark,
-    Fence fence) {
+    Fence fence,
+    boolean resumed) {
+
+  /** Of a lease at the instance that granted it. */
+  public Witness(
+      LeaseName name,
+      String holder,
+      long instance,
+      long generation,
+      boolean tentative,
+      LogSet logs,
+      long expiry,
+      long issuedAt,
+      Id correlation,
+      Optional<Id> previous,
+      Ending previousEnding,
+      long previousEndedAt,
+      Watermark watermark,
+      Fence fence) {
+    this(
+        name,
+        holder,
+        instance,
+        generation,
+        tentative,
+        logs,
+        expiry,
+        issuedAt,
+        correlation,
+        previous,
+        previousEnding,
+        previousEndedAt,
+        watermark,
+        fence,
+        false);
+  }
 
   /**
    * Every timestamp under this lease is above this: the higher of the watermark and the fence

@@ -48,9 +48,17 @@ final class AuditedLease {
     }
   }
 
+  /**
+   * The lease at one instance.
+   *
+   * @param resumed whether an earlier instance granted it
+   */
+  private record Tenure(long generation, boolean resumed) {}
+
+  /** By instance; the first is the one that granted it, unless nothing was written under that. */
+  private final TreeMap<Long, Tenure> tenures = new TreeMap<>();
+
   final LeaseName name;
-  final long instance;
-  final long generation;
   final Id correlation;
   final Optional<Id> previous;
   final Ending previousEnding;
@@ -64,8 +72,7 @@ final class AuditedLease {
 
   AuditedLease(Witness w) {
     name = w.name();
-    instance = w.instance();
-    generation = w.generation();
+    tenures.put(w.instance(), new Tenure(w.generation(), w.resumed()));
     correlation = w.correlation();
     previous = w.previous();
     previousEnding = w.previousEnding();
@@ -83,26 +90,61 @@ final class AuditedLease {
    * @return what it contradicts; null if nothing
    */
   @Nullable String add(Witness w) {
-    issuedFirst = Math.min(issuedFirst, w.issuedAt());
+    // Clocks of instances may differ: the time of the first one orders its leases.
+    if (w.instance() < instance()) {
+      issuedFirst = w.issuedAt();
+    } else if (w.instance() == instance()) {
+      issuedFirst = Math.min(issuedFirst, w.issuedAt());
+    }
     expiry = Math.max(expiry, w.expiry());
     watermark = Math.min(watermark, w.watermark().timestamp());
     logs = logs.union(w.logs());
     fence = fence.and(w.fence());
     boolean same =
         name.equals(w.name())
-            && instance == w.instance()
-            && generation == w.generation()
+            && agrees(w)
             && previous.equals(w.previous())
             && previousEnding == w.previousEnding();
     if (!same) {
       return "two witnesses of correlation %s differ: %s generation %d of instance %d, and %s generation %d of instance %d"
           .formatted(
-              correlation, name, generation, instance, w.name(), w.generation(), w.instance());
+              correlation, name, generation(), instance(), w.name(), w.generation(), w.instance());
     }
+    tenures.put(w.instance(), new Tenure(w.generation(), w.resumed()));
     return lowerBound == w.lowerBound()
         ? null
         : "two witnesses of lease %s have lower bounds %d and %d"
             .formatted(this, lowerBound, w.lowerBound());
+  }
+
+  /** Whether one instance says one thing, and every one but the first that it resumed the lease. */
+  private boolean agrees(Witness w) {
+    var tenure = new Tenure(w.generation(), w.resumed());
+    Tenure known = tenures.get(w.instance());
+    if (known != null) {
+      return known.equals(tenure);
+    }
+    return w.instance() > instance() ? w.resumed() : tenures.firstEntry().getValue().resumed();
+  }
+
+  /** The first instance that messages name. */
+  long instance() {
+    return tenures.firstKey();
+  }
+
+  /** The last one, which it was resumed at, unless that is the first. */
+  long lastInstance() {
+    return tenures.lastKey();
+  }
+
+  /** At the first instance. */
+  long generation() {
+    return tenures.firstEntry().getValue().generation();
+  }
+
+  /** Whether nothing was written under it at the instance that granted it. */
+  boolean grantedEarlier() {
+    return tenures.firstEntry().getValue().resumed();
   }
 
   void message(Id log, Path path, long offset, long timestamp, long recordFrom) {
@@ -132,6 +174,6 @@ final class AuditedLease {
 
   @Override
   public String toString() {
-    return name + " generation " + generation + " of instance " + instance;
+    return name + " generation " + generation() + " of instance " + instance();
   }
 }

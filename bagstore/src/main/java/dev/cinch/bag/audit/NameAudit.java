@@ -54,12 +54,13 @@ final class NameAudit {
       }
     }
     // The order of grants: instances are numbered, and within one the time of issue never
-    // decreases (rules L6, L9).
+    // decreases (rules L6, L9). A lease that was resumed keeps its place: after it the instance
+    // before grants the name to nobody, and the one that resumed it has granted it to nobody yet.
     for (List<AuditedLease> same : byName.values()) {
       same.sort(
-          Comparator.comparingLong((AuditedLease l) -> l.instance)
+          Comparator.comparingLong(AuditedLease::instance)
               .thenComparingLong(l -> l.issuedFirst)
-              .thenComparingLong(l -> l.generation));
+              .thenComparingLong(AuditedLease::generation));
     }
   }
 
@@ -85,7 +86,7 @@ final class NameAudit {
       for (AuditedLease lease : same) {
         if (before != null) {
           handovers++;
-          if (before.instance != lease.instance) {
+          if (knowsNoneBefore(lease, before)) {
             earlierInstances = Math.max(earlierInstances, thisInstance);
           }
         }
@@ -98,6 +99,15 @@ final class NameAudit {
         latest = latest == null || last.timestamp() > latest.timestamp() ? last : latest;
       }
     }
+  }
+
+  /**
+   * Whether an instance granted a lease that knew nothing of the one before, which was of an
+   * earlier instance. One that resumed leases of that knows how they ended (rule L10).
+   */
+  private static boolean knowsNoneBefore(AuditedLease lease, AuditedLease before) {
+    boolean released = lease.previous.isPresent() && lease.previousEnding == Ending.RELEASED;
+    return before.lastInstance() < lease.instance() && !lease.grantedEarlier() && !released;
   }
 
   private void violated(Rule rule, Place at, String problem) {
@@ -123,21 +133,32 @@ final class NameAudit {
       return;
     }
     Id previous = lease.previous.get();
-    AuditedLease other = followers.putIfAbsent(previous, lease);
-    if (other != null) {
+    AuditedLease other = followers.put(previous, lease);
+    // An instance that resumed a lease in vain goes by that, whoever follows at the one before.
+    if (other != null && !isInVain(lease, other)) {
       violated(
           Rule.CHAIN,
           at,
           "leases %s and %s both follow correlation %s".formatted(other, lease, previous));
     }
     AuditedLease named = byCorrelation.get(previous);
-    if (named != null && named != before) {
+    if (named != null && named != before && !(isInVain(lease, before) && isInVain(lease, named))) {
       violated(
           Rule.CHAIN,
           at,
           "lease %s names %s as the one before, which is not the last before it"
               .formatted(lease, named));
     }
+  }
+
+  /**
+   * Whether another lease is of an earlier instance, and this one may follow what its own instance
+   * resumed in vain: then it says that this was broken, whoever followed at the earlier one.
+   */
+  private static boolean isInVain(AuditedLease lease, @Nullable AuditedLease other) {
+    return other != null
+        && other.lastInstance() < lease.instance()
+        && lease.previousEnding != Ending.RELEASED;
   }
 
   /** The lease before, if this one names it and it wrote something. */

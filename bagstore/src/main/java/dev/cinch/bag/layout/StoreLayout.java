@@ -1,5 +1,6 @@
 package dev.cinch.bag.layout;
 
+import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -46,6 +47,23 @@ public record StoreLayout(Path root) {
   /** Ceilings published by instances of the lease service (rule L3). */
   public Path ceilings() {
     return service().resolve("ceilings");
+  }
+
+  /**
+   * Ends of leases, each brought about by one instance of the lease service (rule L11). Made by the
+   * first instance that knows of them.
+   */
+  public Path ends() {
+    return service().resolve("ends");
+  }
+
+  /**
+   * The end of a lease at the instance with this number.
+   *
+   * @throws IllegalArgumentException if no instance has that number
+   */
+  public Path end(Id correlation, long instance) {
+    return ends().resolve(correlation + "@" + Numbered.name(instance));
   }
 
   /** Where the filesystem's clock is read. */

@@ -29,6 +29,7 @@ final class Holding {
   private volatile boolean fenced;
   private volatile @Nullable Metadata recent;
   private volatile @Nullable HeldLease lease;
+  private volatile long instance;
 
   /**
    * What the witnesses said when the leases were taken: later ones may carry less, once the fence
@@ -52,6 +53,7 @@ final class Holding {
     }
     this.fence = all;
     this.lowerBound = bound;
+    this.instance = witnesses.get(0).witness().instance();
   }
 
   void holds(HeldLease held) {
@@ -76,6 +78,15 @@ final class Holding {
 
   long lowerBound() {
     return lowerBound;
+  }
+
+  /** The instance of the lease service whose witnesses count. */
+  long instance() {
+    return instance;
+  }
+
+  void goesBy(long number) {
+    instance = number;
   }
 
   void fenceDone() {

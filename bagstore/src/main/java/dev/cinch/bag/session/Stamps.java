@@ -7,6 +7,7 @@ import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -76,7 +77,9 @@ final class Stamps {
         if (!stamped.grants().contains(grant)) {
           // An old renewal is no fault: its signed time need only not be ahead of the
           // filesystem's.
-          check.check(grant, Math.min(clock, grant.witnesses().get(0).witness().issuedAt()));
+          Witness first = grant.witnesses().get(0).witness();
+          check.check(grant, Math.min(clock, first.issuedAt()), held.get(i).instance());
+          held.get(i).goesBy(first.instance());
         }
         for (SignedWitness w : grant.witnesses()) {
           witnesses.add(w);

@@ -32,6 +32,16 @@ final class WitnessCheck {
    * @throws SessionRefusedException if it may not
    */
   synchronized void check(Grant grant, long before) throws IOException {
+    check(grant, before, highestInstance);
+  }
+
+  /**
+   * As {@link #check(Grant, long)}, of a renewal.
+   *
+   * @param least the instance that the holder of these leases goes by: another lease of the session
+   *     may go on at a later one already, and this one not yet (rule L10)
+   */
+  synchronized void check(Grant grant, long before, long least) throws IOException {
     TrustedKeys counting = keys.signed();
     if (!store.identity().keysAreSigned() && !verifies(counting, grant)) {
       counting = keys.everywhere();
@@ -55,13 +65,13 @@ final class WitnessCheck {
                 .formatted(e.getMessage()),
             e);
       }
-      if (w.instance() < highestInstance) {
+      if (w.instance() < least) {
         throw new SessionRefusedException(
             "the lease server is instance %d, and instance %d exists: stop the old one"
-                .formatted(w.instance(), highestInstance),
+                .formatted(w.instance(), least),
             null);
       }
-      highestInstance = w.instance();
+      highestInstance = Math.max(highestInstance, w.instance());
       checkTime(w, before, after);
     }
   }

@@ -6,13 +6,17 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * Numbers and ceilings of lease service instances, as files in the store (rules L3, L9): {@code
@@ -34,7 +38,10 @@ public final class StoreInstances implements InstanceRegistry {
   private final StoreContext store;
   private final Optional<InstanceFile> where;
   private final ArrayDeque<Path> published = new ArrayDeque<>();
+  private final StoreEnds ends;
+  private final CountingKeys keys;
   private long number;
+  private OptionalLong lastEarlier = OptionalLong.empty();
 
   /** For an instance that nobody has to find. */
   public StoreInstances(StoreContext store) {
@@ -48,6 +55,8 @@ public final class StoreInstances implements InstanceRegistry {
 
   private StoreInstances(StoreContext store, Optional<InstanceFile> where) {
     this.store = store;
+    this.ends = new StoreEnds(store);
+    this.keys = CountingKeys.ofStore(store).strict();
     this.where = where;
   }
 
@@ -110,6 +119,7 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public long takeNumber() throws IOException {
+    ends.prepare(); // before what can't be undone: a number stops the instance before
     long next = highestNumber(store) + 1;
     while (true) {
       if (next > Numbered.MAX) {
@@ -150,12 +160,29 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public OptionalLong highestEarlierCeiling() throws IOException {
-    return store.fresh().list(store.layout().ceilings()).stream()
-        .map(CeilingName::parse)
-        .flatMap(Optional::stream)
-        .filter(c -> c.instance() < number)
-        .mapToLong(CeilingName::ceiling)
-        .max();
+    List<CeilingName> earlier =
+        store.fresh().list(store.layout().ceilings()).stream()
+            .map(CeilingName::parse)
+            .flatMap(Optional::stream)
+            .filter(c -> c.instance() < number)
+            .toList();
+    lastEarlier = earlier.stream().mapToLong(CeilingName::instance).max();
+    return earlier.stream().mapToLong(CeilingName::ceiling).max();
+  }
+
+  @Override
+  public OptionalLong lastEarlierInstance() {
+    return lastEarlier;
+  }
+
+  @Override
+  public Set<LeaseEnd> end(List<LeaseEnd> toEnd) throws IOException {
+    return ends.end(toEnd, number);
+  }
+
+  @Override
+  public TrustedKeys trustedKeys() throws IOException {
+    return keys.now();
   }
 
   @Override

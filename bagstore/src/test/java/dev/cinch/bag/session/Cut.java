@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -80,6 +81,12 @@ final class Cut implements LeaseService {
       run(afterRenewal);
     }
     return grant;
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return reach().resume(request);
   }
 
   @Override

@@ -53,7 +53,6 @@ abstract class SessionRig {
   static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store) throws IOException {
     return MemoryLeaseService.builder(new WitnessSigner(key), time)
         .registry(new StoreInstances(store.context()))
-        .random(new Random(3))
         .start();
   }
 

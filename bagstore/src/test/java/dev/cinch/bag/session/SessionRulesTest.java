@@ -37,7 +37,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -322,7 +321,6 @@ class SessionRulesTest extends SessionRig {
     var wrong =
         MemoryLeaseService.builder(new WitnessSigner(key), rig.time.skewed(600_000 * MS))
             .fresh(true)
-            .random(new Random(3))
             .start();
     try (Session session = Session.open(store("a"), wrong, "a")) {
       assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
@@ -334,10 +332,7 @@ class SessionRulesTest extends SessionRig {
     // With a registry instances count from 1; without one they are numbered by their start time,
     // which is higher.
     var unregistered =
-        MemoryLeaseService.builder(new WitnessSigner(key), rig.time)
-            .fresh(true)
-            .random(new Random(3))
-            .start();
+        MemoryLeaseService.builder(new WitnessSigner(key), rig.time).fresh(true).start();
     var either = new Cut(unregistered);
     try (Session session = Session.open(store("a"), either, "a")) {
       session.acquire(List.of(new LeaseName("one")), LEASE);
@@ -492,9 +487,7 @@ class SessionRulesTest extends SessionRig {
   void f3_aKeyThatASessionReliesOnIsDurable() throws Exception {
     SigningKey other = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
     MemoryLeaseService outside =
-        MemoryLeaseService.builder(new WitnessSigner(other), rig.time)
-            .random(new Random(3))
-            .start();
+        MemoryLeaseService.builder(new WitnessSigner(other), rig.time).start();
     rig.time.advanceMs(300_000);
     Store a = store("a");
     rig.settle(a.log(Rig.JOBS)); // so that nothing is left to fence

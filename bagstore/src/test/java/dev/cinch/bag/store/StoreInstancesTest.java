@@ -2,10 +2,12 @@ package dev.cinch.bag.store;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
@@ -13,6 +15,7 @@ import dev.cinch.bag.fs.TestTime;
 import dev.cinch.bag.store.StoreInstances.Instance;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -23,10 +26,13 @@ import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -244,5 +250,64 @@ final class StoreInstancesTest {
     var later = new StoreInstances(store());
     assertEquals(2, later.takeNumber());
     assertEquals(OptionalLong.of(ceiling), later.highestEarlierCeiling());
+  }
+
+  private static LeaseEnd end(long number) {
+    return new LeaseEnd(new Id(1, number), 1);
+  }
+
+  private StoreInstances instance(StoreContext at) throws IOException {
+    var instance = new StoreInstances(at);
+    long unused = instance.takeNumber();
+    return instance;
+  }
+
+  @Test
+  void l11_anEndIsOfTheInstanceThatMadeItFirst() throws Exception {
+    StoreInstances first = instance(store());
+    StoreInstances later = instance(store());
+    assertEquals(Set.of(end(1), end(2)), first.end(List.of(end(1), end(2))));
+    assertEquals(Set.of(end(3)), later.end(List.of(end(2), end(3))));
+    assertEquals(Set.of(end(2)), first.end(List.of(end(2), end(3)))); // again: its answer was lost
+    assertEquals(
+        List.of(
+            "00000000000000010000000000000001@0000000001",
+            "00000000000000010000000000000002@0000000001",
+            "00000000000000010000000000000003@0000000001"),
+        store().fs().list(store().layout().ends()).stream().sorted().toList());
+  }
+
+  @Test
+  void l11_anEndIsForcedWithItsDirectoryBeforeItIsActedOn() throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    StoreInstances first = instance(store(fs, rig.time));
+    var done = new ArrayList<FaultyFs.Kind>();
+    fs.before(op -> done.add(op.kind()));
+    assertEquals(Set.of(end(1)), first.end(List.of(end(1))));
+    int link = done.indexOf(FaultyFs.Kind.LINK);
+    assertTrue(done.indexOf(FaultyFs.Kind.FORCE) < link, done::toString);
+    assertTrue(done.indexOf(FaultyFs.Kind.FORCE) >= 0, done::toString);
+    assertTrue(done.lastIndexOf(FaultyFs.Kind.FORCE_DIRECTORY) > link, done::toString);
+    done.clear();
+    assertEquals(Set.of(end(1)), first.end(List.of(end(1)))); // the first force may have failed
+    assertTrue(done.contains(FaultyFs.Kind.FORCE_DIRECTORY), done::toString);
+  }
+
+  @Test
+  void l11_aStoreOfAnOlderVersionGetsTheDirectory() throws Exception {
+    StoreContext store = store();
+    assertFalse(store.fs().list(store.layout().service()).contains("ends"));
+    assertEquals(Set.of(end(1)), instance(store).end(List.of(end(1))));
+  }
+
+  @Test
+  void l11_aDamagedEndIsNobodysToActOn() throws Exception {
+    StoreContext store = store();
+    StoreInstances first = instance(store);
+    assertEquals(Set.of(end(1)), first.end(List.of(end(1))));
+    Path file = store.layout().end(end(1).correlation(), 1);
+    store.fs().unlink(file);
+    store.fs().create(file, 0640).close();
+    assertThrows(DamagedException.class, () -> first.end(List.of(end(1))));
   }
 }

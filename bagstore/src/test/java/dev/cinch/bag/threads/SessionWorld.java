@@ -101,7 +101,6 @@ final class SessionWorld extends World {
     service =
         MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time)
             .registry(new StoreInstances(elsewhere.context()))
-            .random(new Random(3))
             .start();
     keeper = LeaseKeeper.stepped(rig.time);
   }

@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.util.List;
@@ -64,6 +65,12 @@ final class WatchedLeases implements LeaseService {
     Grant grant = service.renew(id, durationMs, addLogs, report);
     meet("renew", true);
     return grant;
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service.resume(request);
   }
 
   @Override

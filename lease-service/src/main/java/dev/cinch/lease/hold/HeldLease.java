@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The leases of one grant, renewed about every third of their duration by whoever calls {@link
@@ -49,11 +51,11 @@ public final class HeldLease {
   }
 
   private static final long NANOS_PER_MS = 1_000_000;
+  private static final Logger LOG = LoggerFactory.getLogger(HeldLease.class);
 
-  private final LeaseService service;
+  private final GrantCalls calls;
   private final TimeSource time;
   private final HoldSettings settings;
-  private final Supplier<LeaseReport> reports;
   private final Listener listener;
   private final RandomGenerator random;
   private final Object network = new Object();
@@ -63,6 +65,9 @@ public final class HeldLease {
 
   private volatile Snapshot now;
   private volatile long renewAt;
+
+  /** Whether the last call was not answered. */
+  private volatile boolean unsure;
 
   /** What readers see at once. */
   private record Snapshot(State state, Grant grant, long deadline, @Nullable String lostWhy) {}
@@ -85,10 +90,9 @@ public final class HeldLease {
       Supplier<LeaseReport> reports,
       Listener listener,
       RandomGenerator random) {
-    this.service = service;
+    this.calls = new GrantCalls(service, settings.durationMs(), reports);
     this.time = time;
     this.settings = settings;
-    this.reports = reports;
     this.listener = listener;
     this.random = random;
     this.now = new Snapshot(State.HELD, grant, askedAt + settings.safeNanos(), null);
@@ -190,7 +194,7 @@ public final class HeldLease {
   private Grant askToRenew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
     synchronized (network) {
       try {
-        return call(() -> service.renew(id(), settings.durationMs(), addLogs, reports.get()));
+        return renewOrResume(addLogs);
       } catch (LeaseRefusedException e) {
         putOff(addLogs, e.retryAfterMs());
         throw e;
@@ -198,6 +202,21 @@ public final class HeldLease {
         putOff(addLogs, 0);
         throw e;
       }
+    }
+  }
+
+  /** Renews, after resuming at the instance that answers if that is another one (rule L10). */
+  private Grant renewOrResume(LogSet addLogs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    try {
+      return call(() -> calls.renew(grant(), addLogs), false);
+    } catch (LeaseRefusedException e) {
+      if (e.reason() != LeaseRefusedException.Reason.OTHER_INSTANCE) {
+        throw e;
+      }
+      Grant unused = call(() -> calls.resume(grant()), true);
+      // It does not know yet what was written, and fenced.
+      return call(() -> calls.renew(grant(), addLogs), false);
     }
   }
 
@@ -221,7 +240,7 @@ public final class HeldLease {
   public Grant upgrade() throws LeaseRefusedException, LeaseUnavailableException {
     try {
       synchronized (network) {
-        return call(() -> service.upgrade(id(), settings.durationMs()));
+        return call(() -> calls.upgrade(grant()), false);
       }
     } finally {
       tell();
@@ -235,9 +254,21 @@ public final class HeldLease {
    * @param last what to report; every append under the leases has its verdict
    */
   public void release(LeaseReport last) throws LeaseRefusedException, LeaseUnavailableException {
+    if (unsure) {
+      resumeFirst();
+    }
     close();
     synchronized (network) {
-      service.release(id(), last);
+      calls.release(grant(), last);
+    }
+  }
+
+  /** A service that did not answer may have been restarted: only there can they be released. */
+  private void resumeFirst() {
+    try {
+      Grant unused = renew(LogSet.NONE);
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
+      LOG.debug("before they are released: {}", e.toString());
     }
   }
 
@@ -252,7 +283,11 @@ public final class HeldLease {
     Grant send() throws LeaseRefusedException, LeaseUnavailableException;
   }
 
-  private Grant call(Call call) throws LeaseRefusedException, LeaseUnavailableException {
+  /**
+   * @param elsewhere whether another instance answers, by which alone the holder goes from then on
+   */
+  private Grant call(Call call, boolean elsewhere)
+      throws LeaseRefusedException, LeaseUnavailableException {
     if (now.state() != State.HELD) {
       throw new LeaseRefusedException(
           LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here", 0);
@@ -260,8 +295,12 @@ public final class HeldLease {
     long askedAt = time.monotonicNanos();
     try {
       Grant grant = call.send();
-      renewed(grant, askedAt);
+      renewed(grant, askedAt, elsewhere);
+      unsure = false;
       return grant;
+    } catch (LeaseUnavailableException e) {
+      unsure = true;
+      throw e;
     } catch (LeaseRefusedException e) {
       switch (e.reason()) {
         case NOT_HELD, SUPERSEDED, HELD -> lose(now.deadline(), String.valueOf(e.getMessage()));
@@ -271,7 +310,7 @@ public final class HeldLease {
     }
   }
 
-  private synchronized void renewed(Grant grant, long askedAt) {
+  private synchronized void renewed(Grant grant, long askedAt, boolean elsewhere) {
     Snapshot before = now;
     if (before.state() != State.HELD) {
       return; // Lost or closed while the answer was on its way: that stays so.
@@ -281,7 +320,7 @@ public final class HeldLease {
         new Snapshot(
             State.HELD,
             grant,
-            deadline - before.deadline() > 0 ? deadline : before.deadline(),
+            elsewhere || deadline - before.deadline() > 0 ? deadline : before.deadline(),
             null);
     renewAt = askedAt + third();
   }

@@ -47,7 +47,7 @@ record Answer(int status, ObjectNode body) {
     int status =
         switch (e.reason()) {
           case INVALID -> 400;
-          case HELD -> 409;
+          case HELD, OTHER_INSTANCE -> 409;
           case NOT_HELD -> 410;
           case SUPERSEDED -> 421;
           case WATERMARK -> 422;

@@ -16,6 +16,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -162,6 +163,13 @@ public final class HttpLeaseClient implements LeaseService {
     var renew = new WireReader.Renew(id, durationMs, addLogs, report);
     String path = "/v1/leases/renew";
     return grant(id, path, send("POST", path, WireWriter.renew(renew)).answer());
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    String path = "/v1/leases/resume";
+    return grant(request.id(), path, send("POST", path, WireWriter.resume(request)).answer());
   }
 
   @Override

@@ -96,7 +96,8 @@ final class Routes {
     }
     boolean keeps =
         switch (path) {
-          case LEASES + "/renew", LEASES + "/upgrade", LEASES + "/release" -> true;
+          case LEASES + "/renew", LEASES + "/resume", LEASES + "/upgrade", LEASES + "/release" ->
+              true;
           default -> false;
         };
     return keeps && method.equals("POST") ? Workers.Lane.HOLDERS : Workers.Lane.OTHERS;
@@ -116,6 +117,9 @@ final class Routes {
           return Answer.ok(
               WireWriter.grant(
                   service.renew(renew.id(), renew.durationMs(), renew.addLogs(), renew.report())));
+        case LEASES + "/resume":
+          noQuery(query);
+          return Answer.ok(WireWriter.grant(service.resume(WireReader.resume(Fields.parse(body)))));
         case LEASES + "/upgrade":
           noQuery(query);
           WireReader.Upgrade upgrade = WireReader.upgrade(Fields.parse(body));
@@ -225,7 +229,11 @@ final class Routes {
   private static Answer elsewhere(String method, String path) {
     String allowed =
         switch (path) {
-          case LEASES + "/acquire", LEASES + "/renew", LEASES + "/upgrade", LEASES + "/release" ->
+          case LEASES + "/acquire",
+              LEASES + "/renew",
+              LEASES + "/resume",
+              LEASES + "/upgrade",
+              LEASES + "/release" ->
               "POST";
           case "/v1/time", "/v1/service", LEASES, HEALTHZ, READYZ -> "GET";
           default -> path.startsWith(LEASES + "/") ? "GET" : "";

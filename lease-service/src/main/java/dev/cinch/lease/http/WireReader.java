@@ -12,6 +12,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
@@ -65,6 +66,17 @@ final class WireReader {
             in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
     in.noOthers();
     return renew;
+  }
+
+  static ResumeRequest resume(Fields in) throws WireException {
+    Id id = id(in, "id");
+    var witnesses = new ArrayList<SignedWitness>();
+    for (String each : in.texts("witnesses")) {
+      witnesses.add(signed(each));
+    }
+    var request = new ResumeRequest(id, witnesses, in.integer("durationMs"));
+    in.noOthers();
+    return request;
   }
 
   static Upgrade upgrade(Fields in) throws WireException {
@@ -216,7 +228,8 @@ final class WireReader {
             parsed(in, "previousEnding", Ending::valueOf, "an ending"),
             in.hasTime("previousEndedAt") ? in.time("previousEndedAt") : Long.MIN_VALUE,
             watermark,
-            fence);
+            fence,
+            in.has("resumed") && in.flag("resumed"));
     in.noOthers();
     return witness;
   }
@@ -226,9 +239,11 @@ final class WireReader {
         in.hasTime("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
     boolean fenced = in.has("fenced") && in.flag("fenced");
     List<Metadata> metadata = in.has("metadata") ? metadata(in, "metadata") : List.of();
+    OptionalLong instance =
+        in.has("instance") ? OptionalLong.of(in.integer("instance")) : OptionalLong.empty();
     in.noOthers();
     try {
-      return new LeaseReport(watermark, fenced, metadata);
+      return new LeaseReport(watermark, fenced, metadata, instance);
     } catch (IllegalArgumentException e) {
       throw invalid(e);
     }

@@ -11,6 +11,7 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -46,6 +47,17 @@ final class WireWriter {
     return out;
   }
 
+  static ObjectNode resume(ResumeRequest request) {
+    ObjectNode out = object().put("id", request.id().toString());
+    ArrayNode witnesses = out.putArray("witnesses");
+    request.witnesses().forEach(w -> witnesses.add(signed(w)));
+    return out.put("durationMs", request.durationMs());
+  }
+
+  private static String signed(SignedWitness witness) {
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(witness.bytes());
+  }
+
   static ObjectNode upgrade(WireReader.Upgrade upgrade) {
     return object().put("id", upgrade.id().toString()).put("durationMs", upgrade.durationMs());
   }
@@ -61,7 +73,7 @@ final class WireWriter {
     ArrayNode witnesses = out.putArray("witnesses");
     for (SignedWitness each : grant.witnesses()) {
       ObjectNode entry = witnesses.addObject();
-      entry.put("signed", Base64.getUrlEncoder().withoutPadding().encodeToString(each.bytes()));
+      entry.put("signed", signed(each));
       entry.set("witness", witness(each.witness()));
     }
     return out;
@@ -137,7 +149,7 @@ final class WireWriter {
     if (!w.fence().isNone()) {
       time(out.putObject("fence"), "upTo", w.fence().upTo()).set("logs", logs(w.fence().logs()));
     }
-    return out;
+    return w.resumed() ? out.put("resumed", true) : out;
   }
 
   private static ObjectNode report(LeaseReport report) {
@@ -145,6 +157,7 @@ final class WireWriter {
     report.watermark().ifPresent(w -> time(out, "watermark", w));
     out.put("fenced", report.fenced());
     out.set("metadata", metadata(report.metadata()));
+    report.instance().ifPresent(i -> out.put("instance", i));
     return out;
   }
 

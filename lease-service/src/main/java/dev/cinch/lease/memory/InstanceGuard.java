@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.time.SignedClock;
@@ -11,6 +12,7 @@ import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +32,7 @@ final class InstanceGuard {
   static final long LOOK_EVERY = 5_000_000_000L;
 
   /** How long after a failure an early renewal of the ceiling is put off, nanoseconds. */
-  private static final long RETRY_AFTER = 1_000_000_000L;
+  static final long RETRY_AFTER = 1_000_000_000L;
 
   private static final Logger log = LoggerFactory.getLogger(InstanceGuard.class);
 
@@ -39,6 +41,7 @@ final class InstanceGuard {
   private final CeilingReach reach;
   private final long number;
   private final OptionalLong earlierCeiling;
+  private final LeaseEnds ends;
   private final long startedAt;
   private final long startedMonotonic;
   private final boolean quarantined;
@@ -96,12 +99,14 @@ final class InstanceGuard {
       // In this order: whoever publishes after the second step sees the number of the first.
       number = registry.takeNumber();
       earlierCeiling = registry.highestEarlierCeiling();
+      ends = new LeaseEnds(registry, turn, number, registry.lastEarlierInstance());
       quarantined = earlierCeiling.isPresent();
       clock.trust(start);
     } else {
       number = Math.max(1, start.now() / 1_000_000);
       // All that can be known: what an instance with a clock like ours had signed when we started.
       earlierCeiling = fresh ? OptionalLong.empty() : OptionalLong.of(start.now() + longestNanos);
+      ends = new LeaseEnds(null, turn, number, OptionalLong.empty());
       quarantined = !fresh;
     }
   }
@@ -266,6 +271,33 @@ final class InstanceGuard {
     reach.published(at.now(), longest);
     lookFirst = false;
     succeeded();
+  }
+
+  /**
+   * Ends leases of this instance that have expired, so that their names may be granted on or
+   * forgotten (rule L11).
+   *
+   * @throws LeaseRefusedException {@code SUPERSEDED} if one goes on elsewhere; {@code NOT_YET} if
+   *     the store did not answer
+   */
+  void end(List<Tenure> tenures) throws LeaseRefusedException {
+    if (!ends.isMine(tenures.stream().map(t -> new LeaseEnd(t.correlation(), number)).toList())) {
+      supersededBy = "a later instance"; // nobody else resumes them
+      InstanceRegistry in = registry;
+      if (in != null && turn.takeSoon()) {
+        try {
+          stop(in);
+        } finally {
+          turn.end();
+        }
+      }
+    }
+    requireLatest();
+  }
+
+  /** What this instance may end, and resume. */
+  LeaseEnds ends() {
+    return ends;
   }
 
   /**

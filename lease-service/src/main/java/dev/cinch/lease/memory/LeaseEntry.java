@@ -8,6 +8,7 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import java.util.ArrayList;
@@ -26,7 +27,9 @@ final class LeaseEntry {
     /** Permits no writes, anyone may break it. */
     TENTATIVE,
     /** Excludes everyone else until its expiry. */
-    FULL
+    FULL,
+    /** Was full and expired, and no later instance can resume it any more (rule L11). */
+    ENDED
   }
 
   final String name;
@@ -65,6 +68,9 @@ final class LeaseEntry {
   long statedAt = Long.MIN_VALUE;
   long endedAt = Long.MIN_VALUE;
 
+  /** Granted by an earlier instance (rule L10). */
+  boolean resumed;
+
   /** The holder said on release that the fence is done with. */
   boolean fencedOnRelease;
 
@@ -100,7 +106,46 @@ final class LeaseEntry {
     statedAt = Long.MIN_VALUE;
     fencedOnRelease = false;
     endedAt = Long.MIN_VALUE;
+    resumed = false;
     setFence(from.fence());
+  }
+
+  /** Goes on with a lease of an earlier instance, as its witness says (rule L10). */
+  void resume(ResumeRequest by, Witness from, long now, long newExpiry) {
+    id = by.id();
+    durationMs = by.durationMs();
+    askedLogs = from.logs();
+    generation = 1;
+    holder = from.holder();
+    logs = from.logs();
+    state = State.FULL;
+    expiry = newExpiry;
+    issuedAt = now;
+    hasPrevious = from.previous().isPresent();
+    previousHigh = from.previous().map(Id::high).orElse(0L);
+    previousLow = from.previous().map(Id::low).orElse(0L);
+    previousEnding = from.previousEnding();
+    previousEndedAt = from.previousEndedAt();
+    correlationHigh = from.correlation().high();
+    correlationLow = from.correlation().low();
+    inheritedWatermark = from.watermark().timestamp();
+    inheritedAt = from.watermark().signedTime();
+    resumed = true;
+    setFence(from.fence());
+  }
+
+  Id correlation() {
+    return new Id(correlationHigh, correlationLow);
+  }
+
+  /** Whether it is this request's, and goes on with that lease of an earlier instance. */
+  boolean resumes(Id request, Id lease) {
+    return resumed && belongsTo(request) && correlation().equals(lease);
+  }
+
+  /** Whether a later instance might resume it, or have resumed it, unless that is prevented. */
+  boolean isUnended() {
+    return state == State.FULL;
   }
 
   /** Whether it is this request's, and was not released. */
@@ -176,14 +221,18 @@ final class LeaseEntry {
     recent = List.copyOf(all.subList(0, Math.min(keep, all.size())));
   }
 
-  /** What the next holder of the name inherits if this lease ends now at the latest. */
-  Inheritance inheritance(long now) {
+  /**
+   * What the next holder of the name inherits if this lease ends now at the latest.
+   *
+   * @param earlier what may have been signed by earlier instances
+   */
+  Inheritance inheritance(long now, Fence earlier) {
     var watermark = new Watermark(inheritedWatermark, inheritedAt);
     var fence = new Fence(fenceUpTo, fenceLogs);
     if (stated > watermark.timestamp()) {
       watermark = new Watermark(stated, statedAt);
     }
-    Id correlation = new Id(correlationHigh, correlationLow);
+    Id correlation = correlation();
     if (state == State.RELEASED) {
       if (fencedOnRelease) {
         watermark = folded(watermark, fence.upTo(), endedAt);
@@ -191,8 +240,13 @@ final class LeaseEntry {
       }
       return new Inheritance(generation, correlation, Ending.RELEASED, endedAt, watermark, fence);
     }
-    if (state == State.FULL) {
+    if (state == State.FULL || state == State.ENDED) {
       fence = fence.and(new Fence(expiry, logs));
+      if (resumed) {
+        // Its holder may not know of this instance, and use the one that signed before; or its
+        // successor there (rule L12). So it is for all logs.
+        fence = fence.and(earlier).and(new Fence(expiry, LogSet.ALL));
+      }
     }
     // Nothing was written under a tentative lease: broken, but its own expiry needs no fence.
     return new Inheritance(generation, correlation, Ending.BROKEN, now, watermark, fence);
@@ -214,12 +268,13 @@ final class LeaseEntry {
         logs,
         expiry,
         issuedAt,
-        new Id(correlationHigh, correlationLow),
+        correlation(),
         hasPrevious ? Optional.of(new Id(previousHigh, previousLow)) : Optional.empty(),
         previousEnding,
         previousEndedAt,
         new Watermark(inheritedWatermark, inheritedAt),
-        new Fence(fenceUpTo, fenceLogs));
+        new Fence(fenceUpTo, fenceLogs),
+        resumed);
   }
 
   LeaseInfo info(long instance, long now) {

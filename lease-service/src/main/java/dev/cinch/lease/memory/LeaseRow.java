@@ -47,6 +47,7 @@ final class LeaseRow {
   private static final int HAS_FENCE = 0x1000;
   private static final int HAS_RECENT = 0x2000;
   private static final int STUB = 0x4000;
+  private static final int RESUMED = 0x8000;
 
   /** In a stub: the request was given back before it was granted. */
   private static final int GIVEN_UP = 0x1;
@@ -136,6 +137,7 @@ final class LeaseRow {
             | e.previousEnding.code() << ENDING_SHIFT
             | flag(e.askedTentative, ASKED_TENTATIVE)
             | flag(e.fencedOnRelease, FENCED_ON_RELEASE)
+            | flag(e.resumed, RESUMED)
             | flag(e.endedAt != Long.MIN_VALUE, HAS_ENDED)
             | flag(widened, HAS_ASKED_LOGS)
             | flag(e.hasPrevious, HAS_PREVIOUS)
@@ -227,6 +229,7 @@ final class LeaseRow {
     e.state = STATES[flags & STATE];
     e.previousEnding = Ending.ofCode(flags >> ENDING_SHIFT & 0x3);
     e.askedTentative = (flags & ASKED_TENTATIVE) != 0;
+    e.resumed = (flags & RESUMED) != 0;
     e.fencedOnRelease = (flags & FENCED_ON_RELEASE) != 0;
     e.holder = getShort(in);
     e.correlationLow = in.getLong();

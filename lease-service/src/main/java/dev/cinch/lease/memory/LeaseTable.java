@@ -4,22 +4,22 @@ import static dev.cinch.lease.memory.Refusals.held;
 import static dev.cinch.lease.memory.Refusals.invalid;
 import static dev.cinch.lease.memory.Refusals.notHeld;
 import static dev.cinch.lease.memory.Refusals.notYet;
+import static dev.cinch.lease.memory.Refusals.otherInstance;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
+import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.witness.WitnessCodec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.random.RandomGenerator;
 
 /**
  * Who has which lease: all rules of section 6 that need neither a clock nor a store. It does no I/O
@@ -38,30 +38,23 @@ final class LeaseTable {
 
   private final TableLimits limits;
   private final long instance;
-  private final RandomGenerator random;
+  private final boolean resumable;
   private final Shards shards;
-  private final Grants[] stripes;
+  private final Stripes stripes;
   private final LogSets logSets = new LogSets();
-  private int nextStripe;
 
   /**
    * @param instance number of the service instance, from 1
    * @param origin what names never seen inherit
-   * @param random for correlations; thread-safe
+   * @param resumable whether a later instance might resume leases: then they are to be ended before
+   *     their names are granted on, or they are forgotten (rule L11)
    */
-  LeaseTable(TableLimits limits, long instance, Inheritance origin, RandomGenerator random) {
+  LeaseTable(TableLimits limits, long instance, Inheritance origin, boolean resumable) {
     this.limits = limits;
     this.instance = instance;
-    this.random = random;
-    this.shards = new Shards(limits, origin, logSets);
-    this.stripes = new Grants[limits.shards()];
-    // As many as can be held, in stripes that are never filled quite alike, and some that ended.
-    int soft = limits.maxEntriesPerShard() + limits.maxEntriesPerShard() / 4 + 64;
-    long bytes = limits.maxBytesPerShard();
-    long softBytes = bytes > Long.MAX_VALUE / 2 ? bytes : bytes + bytes / 4;
-    for (int i = 0; i < stripes.length; i++) {
-      stripes[i] = new Grants(soft, softBytes, limits.retentionNanos(), logSets);
-    }
+    this.resumable = resumable;
+    this.shards = new Shards(limits, origin, resumable, logSets);
+    this.stripes = new Stripes(limits, logSets);
   }
 
   /**
@@ -69,11 +62,12 @@ final class LeaseTable {
    *
    * @param request within the service's ranges
    * @param ceiling no expiry is above it (rule L3)
+   * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
   List<Witness> acquire(AcquireRequest request, long now, long ceiling)
-      throws LeaseRefusedException {
+      throws LeaseRefusedException, UnendedException {
     List<LeaseName> names = request.names().stream().sorted().toList();
-    Grants stripe = stripe(request.id());
+    Grants stripe = stripes.of(request.id());
     synchronized (stripe) {
       if (stripe.wasReleased(request.id())) {
         throw notHeld("this request was granted and released; acquire with a new id");
@@ -90,13 +84,16 @@ final class LeaseTable {
         long time = locked.advance(now);
         long expiry = expiry(time, request.durationMs(), ceiling);
         if (!shards.makeRoom(names)) {
+          requireEnded(shards.unended(names));
           throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
         }
         var leases = new ArrayList<LeaseEntry>(names.size());
+        var unended = new ArrayList<Tenure>();
         for (LeaseName name : names) {
-          leases.add(grantOne(name, request, time, expiry));
+          leases.add(grantOne(name, request, time, expiry, unended));
         }
-        boundFences(leases);
+        requireEnded(unended);
+        LogBounds.boundFences(leases);
         return keep(stripe, request.id(), leases, time);
       } finally {
         locked.close();
@@ -109,7 +106,7 @@ final class LeaseTable {
    * published for it that a later instance would have to wait for.
    */
   void requireFree(AcquireRequest request, long now) throws LeaseRefusedException {
-    Grants stripe = stripe(request.id());
+    Grants stripe = stripes.of(request.id());
     synchronized (stripe) {
       if (stripe.get(request.id()) != null) {
         return; // it may be the holder
@@ -124,9 +121,71 @@ final class LeaseTable {
     }
   }
 
+  private static void requireEnded(List<Tenure> unended) throws UnendedException {
+    if (!unended.isEmpty()) {
+      throw new UnendedException(unended);
+    }
+  }
+
+  /** Takes note that no other instance will ever resume these, all of which have expired. */
+  void ended(List<Tenure> tenures) {
+    Shards.Locked locked = shards.lock(tenures.stream().map(Tenure::name).toList());
+    try {
+      for (Tenure tenure : tenures) {
+        LeaseEntry entry = shards.of(tenure.name()).get(tenure.name());
+        if (entry != null
+            && entry.isUnended()
+            && entry.correlation().equals(tenure.correlation())) {
+          entry.state = LeaseEntry.State.ENDED;
+          byte[] unused = keep(entry);
+        }
+      }
+    } finally {
+      locked.close();
+    }
+  }
+
+  /**
+   * Goes on with leases of an earlier instance, or repeats that (rule L10).
+   *
+   * @param request whose witnesses are true, full, and of its id
+   * @param ended whether their ends are this instance's by now
+   * @return empty if their ends have to be brought about first
+   */
+  Optional<List<Witness>> resume(ResumeRequest request, boolean ended, long now, long ceiling)
+      throws LeaseRefusedException {
+    List<String> names = Resumption.names(request);
+    Grants stripe = stripes.of(request.id());
+    synchronized (stripe) {
+      if (stripe.wasReleased(request.id()) || stripe.wasGivenUp(request.id())) {
+        throw notHeld("the grant was released; acquire anew");
+      }
+      Shards.Locked locked = shards.lock(names);
+      try {
+        long time = locked.advance(now);
+        var resumption = new Resumption(shards, request, time);
+        boolean again = resumption.wasDone();
+        if (!again && !ended) {
+          return Optional.empty();
+        }
+        long expiry = expiry(time, request.durationMs(), ceiling);
+        List<LeaseEntry> leases = again ? resumption.prolonged(expiry) : resumption.begun(expiry);
+        return Optional.of(keep(stripe, request.id(), leases, time));
+      } finally {
+        locked.close();
+      }
+    }
+  }
+
+  /** Whether this instance has granted or resumed them all. */
+  boolean knows(List<LeaseName> names) {
+    return names.stream().allMatch(n -> shards.knows(n.value()));
+  }
+
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
-  void requireKnown(Id id) throws LeaseRefusedException {
-    Grants stripe = stripe(id);
+  void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
+    requireThis(report, List.of());
+    Grants stripe = stripes.of(id);
     synchronized (stripe) {
       GrantEntry unused = known(stripe, id);
     }
@@ -140,14 +199,15 @@ final class LeaseTable {
     }
     Shards.Locked locked = shards.lock(grant.names());
     try {
-      return witnesses(requireHeld(grant, locked.advance(now)));
+      return witnesses(shards.requireHeld(grant, locked.advance(now)));
     } finally {
       locked.close();
     }
   }
 
   /** A lease as it would be granted; nothing is kept yet. */
-  private LeaseEntry grantOne(LeaseName name, AcquireRequest request, long time, long expiry)
+  private LeaseEntry grantOne(
+      LeaseName name, AcquireRequest request, long time, long expiry, List<Tenure> unended)
       throws LeaseRefusedException {
     Shard shard = shards.of(name.value());
     LeaseEntry entry = shard.get(name.value());
@@ -159,27 +219,13 @@ final class LeaseTable {
       if (entry.state == LeaseEntry.State.FULL && entry.isHeld(time)) {
         throw held(name, entry.holder, entry.expiry - time);
       }
-      from = entry.inheritance(time);
-    }
-    // The first half is the time of the grant, the second keeps correlations apart.
-    entry.grant(request, from, time, expiry, new Id(time, random.nextLong()));
-    return entry;
-  }
-
-  /**
-   * Keeps short what the fences of one grant say: those that name too many logs together are for
-   * all logs, as one of them is that names too many (rule L4).
-   */
-  private static void boundFences(List<LeaseEntry> leases) {
-    int together = 0;
-    for (LeaseEntry lease : leases) {
-      int named = lease.fenceLogs.ids().size();
-      if (together + named > Grant.MAX_LOGS) {
-        lease.fenceLogs = LogSet.ALL;
-      } else {
-        together += named;
+      if (resumable && entry.isUnended()) {
+        unended.add(new Tenure(entry.name, entry.correlation()));
       }
+      from = entry.inheritance(time, shard.earlier());
     }
+    entry.grant(request, from, time, expiry, Correlation.of(request.id(), name, time));
+    return entry;
   }
 
   /** Puts changed leases of a grant in the place of what was there. */
@@ -220,25 +266,20 @@ final class LeaseTable {
       long now,
       long ceiling)
       throws LeaseRefusedException {
-    Grants stripe = stripe(id);
+    requireThis(report, List.of());
+    Grants stripe = stripes.of(id);
     synchronized (stripe) {
       GrantEntry grant = known(stripe, id);
       Shards.Locked locked = shards.lock(grant.names());
       try {
         long time = locked.advance(now);
-        List<LeaseEntry> leases = requireHeld(grant, time);
+        List<LeaseEntry> leases = shards.requireHeld(grant, time);
+        requireThis(report, leases);
         long expiry = expiry(time, durationMs, ceiling);
-        int together = 0;
+        var bounds = new LogBounds(leases.size());
         for (LeaseEntry lease : leases) {
           WatermarkRule.check(lease, report, time, limits);
-          LogSet widened = widened(lease.logs, addLogs);
-          together += widened.ids().size();
-          // At once: all unions could take more memory than there is. Who adds none has no more.
-          if (together > Grant.MAX_LOGS) {
-            throw invalid(
-                "%d leases would name more than %d logs together; add all logs instead"
-                    .formatted(leases.size(), Grant.MAX_LOGS));
-          }
+          LogSet widened = bounds.widened(lease.logs, addLogs);
           apply(lease, report, time);
           if (report.fenced()) {
             lease.fenced(time);
@@ -261,7 +302,8 @@ final class LeaseTable {
    * granted when it comes, since nobody would ever give it back.
    */
   void release(Id id, LeaseReport report, long now) throws LeaseRefusedException {
-    Grants stripe = stripe(id);
+    requireThis(report, List.of());
+    Grants stripe = stripes.of(id);
     synchronized (stripe) {
       if (stripe.wasReleased(id)) {
         return;
@@ -273,7 +315,8 @@ final class LeaseTable {
       Shards.Locked locked = shards.lock(grant.names());
       try {
         long time = locked.advance(now);
-        List<LeaseEntry> leases = grant.full ? requireHeld(grant, time) : own(grant);
+        List<LeaseEntry> leases = grant.full ? shards.requireHeld(grant, time) : shards.own(grant);
+        requireThis(report, leases);
         for (LeaseEntry lease : leases) {
           WatermarkRule.check(lease, report, time, limits);
           apply(lease, report, time);
@@ -298,29 +341,27 @@ final class LeaseTable {
     return shards.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
   }
 
-  /**
-   * Forgets the ids of grants that ended long ago, in an eighth of the stripes: a walk over all at
-   * every call is a lot with ten million. From one thread at a time.
-   */
+  /** As {@link Stripes#sweep}. */
   void sweep(long now) {
-    for (int i = 0; i < (stripes.length + 7) / 8; i++) {
-      Grants stripe = stripes[nextStripe++ % stripes.length];
-      synchronized (stripe) {
-        stripe.sweep(now);
-      }
-    }
-    nextStripe %= stripes.length;
+    stripes.sweep(now);
   }
 
   /** How many ids of grants are remembered, ended ones included. */
   int grantsRemembered() {
-    int sum = 0;
-    for (Grants stripe : stripes) {
-      synchronized (stripe) {
-        sum += stripe.size();
-      }
+    return stripes.size();
+  }
+
+  /**
+   * Rule L12: a holder that does not go by this instance may use the leases elsewhere, and its
+   * request may come twice.
+   */
+  private void requireThis(LeaseReport report, List<LeaseEntry> leases)
+      throws LeaseRefusedException {
+    if (report.instance().isPresent()
+        ? report.instance().getAsLong() != instance
+        : leases.stream().anyMatch(l -> l.resumed)) {
+      throw otherInstance(instance);
     }
-    return sum;
   }
 
   private GrantEntry known(Grants stripe, Id id) throws LeaseRefusedException {
@@ -335,43 +376,6 @@ final class LeaseTable {
     return grant;
   }
 
-  /** All leases of a grant, to work on. */
-  private List<LeaseEntry> requireHeld(GrantEntry grant, long time) throws LeaseRefusedException {
-    var leases = new ArrayList<LeaseEntry>();
-    for (String name : grant.names()) {
-      LeaseEntry lease = shards.of(name).get(name);
-      if (lease == null || !lease.belongsTo(grant.id)) {
-        boolean taken = lease != null && lease.state != LeaseEntry.State.RELEASED;
-        throw notHeld(
-            !grant.full && taken
-                ? "the tentative lease on " + name + " was broken; acquire anew"
-                : "the lease on " + name + " expired; acquire anew");
-      }
-      if (!lease.isHeld(time)) {
-        throw notHeld(
-            "the lease on "
-                + name
-                + " expired "
-                + (time - lease.expiry) / NANOS_PER_MS
-                + " ms ago; acquire anew");
-      }
-      leases.add(lease);
-    }
-    return leases;
-  }
-
-  /** The leases of a grant that nobody else has taken, to work on. */
-  private List<LeaseEntry> own(GrantEntry grant) {
-    var leases = new ArrayList<LeaseEntry>();
-    for (String name : grant.names()) {
-      LeaseEntry lease = shards.of(name).get(name);
-      if (lease != null && lease.belongsTo(grant.id)) {
-        leases.add(lease);
-      }
-    }
-    return leases;
-  }
-
   private void apply(LeaseEntry entry, LeaseReport report, long time) {
     if (report.watermark().isPresent()) {
       entry.state(report.watermark().getAsLong(), time);
@@ -379,19 +383,6 @@ final class LeaseTable {
     // It is but a hint, and all that a renewal can let grow.
     boolean full = shards.of(entry.name).isFull();
     entry.addMetadata(report.metadata(), full ? 0 : limits.metadataKept());
-  }
-
-  private LogSet widened(LogSet logs, LogSet add) throws LeaseRefusedException {
-    if (logs.all() || add.isEmpty()) {
-      return logs;
-    }
-    LogSet both = logs.union(add);
-    if (both.ids().size() > WitnessCodec.MAX_LOGS) {
-      throw invalid(
-          "%d logs, more than %d; add all instead"
-              .formatted(both.ids().size(), WitnessCodec.MAX_LOGS));
-    }
-    return both;
   }
 
   private static long expiry(long time, long durationMs, long ceiling)
@@ -405,9 +396,5 @@ final class LeaseTable {
 
   private List<Witness> witnesses(List<LeaseEntry> leases) {
     return leases.stream().map(e -> e.witness(instance)).toList();
-  }
-
-  private Grants stripe(Id id) {
-    return stripes[Math.floorMod(id.low() ^ id.high(), stripes.length)];
   }
 }

@@ -6,12 +6,14 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.SignedClock;
@@ -19,10 +21,8 @@ import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
 import java.io.IOException;
-import java.security.SecureRandom;
 import java.util.List;
 import java.util.Optional;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +51,9 @@ public final class MemoryLeaseService implements LeaseService {
    */
   private static final long HEARD_FOR = 60_000_000_000L;
 
+  /** How often leases are ended for one request: others may expire meanwhile. */
+  private static final int ATTEMPTS_TO_END = 4;
+
   private static final int MAX_LIST = 10_000;
   private static final long NANOS_PER_MS = 1_000_000;
   private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
@@ -76,7 +79,7 @@ public final class MemoryLeaseService implements LeaseService {
             start);
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
-    table = new LeaseTable(limits, guard.number(), guard.origin(), b.random);
+    table = new LeaseTable(limits, guard.number(), guard.origin(), b.registry != null);
     log.info(
         "lease service instance {} with {} {}",
         guard.number(),
@@ -107,7 +110,6 @@ public final class MemoryLeaseService implements LeaseService {
     private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
     private long ceilingAheadMs = DEFAULT_CEILING_AHEAD_MS;
     private TableLimits limits = TableLimits.forHeap(Runtime.getRuntime().maxMemory());
-    private RandomGenerator random = new SecureRandom();
 
     private Builder(GrantSigner signer, TimeSource time) {
       this.signer = signer;
@@ -176,13 +178,6 @@ public final class MemoryLeaseService implements LeaseService {
       return this;
     }
 
-    /** For correlations; thread-safe. A secure one unless told otherwise. */
-    @CanIgnoreReturnValue
-    public Builder random(RandomGenerator random) {
-      this.random = random;
-      return this;
-    }
-
     /**
      * Takes the instance's number and starts.
      *
@@ -198,18 +193,57 @@ public final class MemoryLeaseService implements LeaseService {
   public Grant acquire(AcquireRequest request) throws LeaseRefusedException {
     Requests.check(request, longestLeaseMs);
     Reading at = read();
-    requireGranting(at);
+    requireClock(at);
+    if (!table.knows(request.names())) {
+      requireWaited(at); // what was resumed waits for no earlier instance's leases
+    }
     long duration = request.durationMs() * NANOS_PER_MS;
     if (!guard.isCovered(at, duration)) {
       table.requireFree(request, at.now());
     }
     long ceiling = guard.permit(at, duration);
-    if (clock.read().monotonic() - at.monotonic() > HEARD_FOR) {
-      throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
-    }
-    List<Witness> witnesses = table.acquire(request, at.now(), ceiling);
+    List<Witness> witnesses = granted(request, at, ceiling);
     guard.noteGranted(at, duration);
     return signed(request.id(), witnesses);
+  }
+
+  private List<Witness> granted(AcquireRequest request, Reading at, long ceiling)
+      throws LeaseRefusedException {
+    for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
+      requireHeard(at);
+      try {
+        return table.acquire(request, at.now(), ceiling);
+      } catch (UnendedException e) {
+        guard.end(e.tenures());
+        table.ended(e.tenures());
+      }
+    }
+    throw Refusals.notYet("others expire as fast as these leases are ended", NANOS_PER_MS);
+  }
+
+  private void requireHeard(Reading asked) throws LeaseRefusedException {
+    if (clock.read().monotonic() - asked.monotonic() > HEARD_FOR) {
+      throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
+    }
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request) throws LeaseRefusedException {
+    Requests.check(request, longestLeaseMs);
+    guard.requireLatest();
+    List<LeaseEnd> ends = guard.ends().resumable(request);
+    // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
+    Reading at = read();
+    long duration = request.durationMs() * NANOS_PER_MS;
+    long ceiling = guard.permit(at, duration);
+    Optional<List<Witness>> witnesses = table.resume(request, false, at.now(), ceiling);
+    if (witnesses.isEmpty()) {
+      guard.ends().takeOver(ends);
+      requireHeard(at);
+      witnesses = table.resume(request, true, at.now(), ceiling);
+    }
+    guard.noteGranted(at, duration);
+    return signed(request.id(), witnesses.orElseThrow());
   }
 
   @Override
@@ -221,7 +255,7 @@ public final class MemoryLeaseService implements LeaseService {
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = read();
-    long ceiling = permitKnown(id, at, durationMs);
+    long ceiling = permitKnown(id, report, at, durationMs);
     List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, at.now(), ceiling);
     guard.noteGranted(at, durationMs * NANOS_PER_MS);
     return signed(id, witnesses);
@@ -231,18 +265,19 @@ public final class MemoryLeaseService implements LeaseService {
   public Grant upgrade(Id id, long durationMs) throws LeaseRefusedException {
     Requests.duration(durationMs, longestLeaseMs);
     Reading at = read();
-    requireGranting(at);
-    long ceiling = permitKnown(id, at, durationMs);
+    requireClock(at);
+    long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs);
     List<Witness> witnesses = table.upgrade(id, durationMs, at.now(), ceiling);
     guard.noteGranted(at, durationMs * NANOS_PER_MS);
     return signed(id, witnesses);
   }
 
-  private long permitKnown(Id id, Reading at, long durationMs) throws LeaseRefusedException {
+  private long permitKnown(Id id, LeaseReport report, Reading at, long durationMs)
+      throws LeaseRefusedException {
     long duration = durationMs * NANOS_PER_MS;
     if (!guard.isCovered(at, duration)) {
       guard.requireLatest();
-      table.requireKnown(id);
+      table.requireKnown(id, report);
     }
     return guard.permit(at, duration);
   }
@@ -305,7 +340,9 @@ public final class MemoryLeaseService implements LeaseService {
   /** Why no leases are granted at the moment; empty if they are. Never waits. */
   public Optional<LeaseRefusedException> obstacle() {
     try {
-      requireGranting(clock.read());
+      Reading at = clock.read();
+      requireClock(at);
+      requireWaited(at);
     } catch (LeaseRefusedException e) {
       return Optional.of(e);
     }
@@ -338,7 +375,7 @@ public final class MemoryLeaseService implements LeaseService {
     return at.jumped() ? guard.afterJump(at) : at;
   }
 
-  private void requireGranting(Reading at) throws LeaseRefusedException {
+  private void requireClock(Reading at) throws LeaseRefusedException {
     guard.requireLatest();
     if (at.behindNanos() > 0) {
       throw Refusals.notYet(
@@ -347,6 +384,9 @@ public final class MemoryLeaseService implements LeaseService {
               + " ms; nothing is granted until it has caught up",
           at.behindNanos());
     }
+  }
+
+  private void requireWaited(Reading at) throws LeaseRefusedException {
     long left = guard.quarantineLeft(at);
     if (left > 0) {
       throw Refusals.notYet("the service was started anew and " + guard.untilGranting(at), left);

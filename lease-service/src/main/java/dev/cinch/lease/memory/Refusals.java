@@ -25,6 +25,15 @@ final class Refusals {
     return new LeaseRefusedException(Reason.NOT_HELD, message, 0);
   }
 
+  static LeaseRefusedException otherInstance(long instance) {
+    return new LeaseRefusedException(
+        Reason.OTHER_INSTANCE,
+        "the lease service was restarted: this is instance "
+            + instance
+            + ", and the leases are another's; resume them",
+        0);
+  }
+
   static LeaseRefusedException watermark(String message) {
     return new LeaseRefusedException(Reason.WATERMARK, message, 0);
   }

@@ -1,15 +1,20 @@
 package dev.cinch.lease.memory;
 
 import static dev.cinch.lease.memory.Refusals.invalid;
+import static dev.cinch.lease.memory.Refusals.notHeld;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessCodec;
 import java.util.HashSet;
 
@@ -47,6 +52,28 @@ final class Requests {
           "%d names times %d logs are more than %d; ask for all logs, or for fewer names at once"
               .formatted(names, logs, Grant.MAX_LOGS));
     }
+  }
+
+  static void check(ResumeRequest request, long longestLeaseMs) throws LeaseRefusedException {
+    int names = request.witnesses().size();
+    if (names < 1 || names > AcquireRequest.MAX_NAMES) {
+      throw invalid("1 to " + AcquireRequest.MAX_NAMES + " leases are resumed, not " + names);
+    }
+    var seen = new HashSet<LeaseName>();
+    for (SignedWitness signed : request.witnesses()) {
+      Witness w = signed.witness();
+      if (!seen.add(w.name())) {
+        throw invalid("the request has two witnesses of " + w.name());
+      }
+      if (w.tentative()) {
+        throw notHeld("the lease on " + w.name() + " was tentative; acquire anew");
+      }
+      if (!Correlation.isOf(request.id(), w)) {
+        throw notHeld(
+            "the lease on " + w.name() + " was not granted to this id, or by an older version");
+      }
+    }
+    duration(request.durationMs(), longestLeaseMs);
   }
 
   static void duration(long durationMs, long longestLeaseMs) throws LeaseRefusedException {

@@ -1,5 +1,8 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.Fence;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -10,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 final class Shard {
   /** How long a full shard waits before it looks for room again, nanoseconds. */
   private static final long SWEEP_EVERY = 1_000_000_000L;
+
+  /** How many leases may be ended at once beyond those that room is needed for. */
+  private static final int MOST_UNENDED = 64;
 
   final ReentrantLock lock = new ReentrantLock();
 
@@ -25,15 +31,23 @@ final class Shard {
   private final long maxBytes;
   private final long retentionNanos;
   private final Inheritance origin;
+
+  /** Whether a later instance might resume leases that were not ended. */
+  private final boolean resumable;
+
+  /** What the last attempt to make room could not forget because it was not ended (rule L11). */
+  private List<Tenure> unended = List.of();
+
   private @Nullable Inheritance forgotten;
   private long now = Long.MIN_VALUE;
   private long nextSweep = Long.MIN_VALUE;
 
-  Shard(TableLimits limits, Inheritance origin, LogSets logSets) {
+  Shard(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
     this.maxEntries = limits.maxEntriesPerShard();
     this.maxBytes = limits.maxBytesPerShard();
     this.retentionNanos = limits.retentionNanos();
     this.origin = origin;
+    this.resumable = resumable;
     this.logSets = logSets;
   }
 
@@ -49,6 +63,20 @@ final class Shard {
     return row == null ? null : LeaseRow.unpack(row, logSets);
   }
 
+  /** Whether it may have had an entry for a name that it has none for. */
+  boolean hasForgotten() {
+    return forgotten != null;
+  }
+
+  /** What earlier instances may have signed. */
+  Fence earlier() {
+    return origin.fence();
+  }
+
+  List<Tenure> unended() {
+    return unended;
+  }
+
   /** What the first lease of a name that has no entry inherits. */
   Inheritance unknown() {
     return forgotten == null ? origin : origin.orForgotten(forgotten);
@@ -59,12 +87,14 @@ final class Shard {
     return rows.bytes() > maxBytes;
   }
 
-  private boolean hasRoom(int needed) {
+  /** Whether there is room for so many new entries as it is. */
+  boolean hasRoom(int needed) {
     return rows.size() + needed <= maxEntries && rows.bytes() + needed * NEW_ROW <= maxBytes;
   }
 
   /** Makes room for so many new entries by forgetting ended ones; false if there is none. */
   boolean makeRoom(int needed) {
+    unended = List.of();
     if (hasRoom(needed)) {
       return true;
     }
@@ -77,12 +107,13 @@ final class Shard {
       forget(needed, Integer.MAX_VALUE, false);
     }
     boolean enough = hasRoom(needed);
-    nextSweep = enough ? now : now + SWEEP_EVERY;
+    nextSweep = enough || !unended.isEmpty() ? now : now + SWEEP_EVERY;
     return enough;
   }
 
   /** Down to what leaves room for so many, and a part of what there may be. */
   private void forget(int needed, int part, boolean longEndedOnly) {
+    var first = new ArrayList<Tenure>();
     rows.removeUntil(
         Math.max(0, maxEntries - maxEntries / part - needed),
         Math.max(0, maxBytes - maxBytes / part - needed * NEW_ROW),
@@ -97,11 +128,21 @@ final class Shard {
           // a recent expiry handed out for unknown names makes everyone wait.
           boolean may =
               longEndedOnly ? now - ended >= retentionNanos : released && !entry.carriesFence();
+          if (may && resumable && entry.isUnended()) {
+            // Later it would not be known whom a later instance may have resumed.
+            if (first.size() < needed + MOST_UNENDED) {
+              first.add(new Tenure(entry.name, entry.correlation()));
+            }
+            return false;
+          }
           if (may) {
-            Inheritance left = entry.inheritance(now);
+            Inheritance left = entry.inheritance(now, origin.fence());
             forgotten = forgotten == null ? left : forgotten.orForgotten(left);
           }
           return may;
         });
+    if (longEndedOnly) {
+      unended = first;
+    }
   }
 }

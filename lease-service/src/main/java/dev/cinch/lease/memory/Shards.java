@@ -1,7 +1,10 @@
 package dev.cinch.lease.memory;
 
+import static dev.cinch.lease.memory.Refusals.notHeld;
+
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
@@ -15,14 +18,16 @@ final class Shards {
   /** What a page may take as JSON, about; one lease may take some 90 KB. */
   static final long MAX_PAGE_BYTES = 1 << 20;
 
+  private static final long NANOS_PER_MS = 1_000_000;
+
   private final Shard[] shards;
   private final LogSets logSets;
 
-  Shards(TableLimits limits, Inheritance origin, LogSets logSets) {
+  Shards(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
     this.logSets = logSets;
     shards = new Shard[limits.shards()];
     for (int i = 0; i < shards.length; i++) {
-      shards[i] = new Shard(limits, origin, logSets);
+      shards[i] = new Shard(limits, origin, resumable, logSets);
     }
   }
 
@@ -61,6 +66,60 @@ final class Shards {
       }
     }
     return true;
+  }
+
+  /** All leases of a grant, to work on; their shards are locked. */
+  List<LeaseEntry> requireHeld(GrantEntry grant, long time) throws LeaseRefusedException {
+    var leases = new ArrayList<LeaseEntry>();
+    for (String name : grant.names()) {
+      LeaseEntry lease = of(name).get(name);
+      if (lease == null || !lease.belongsTo(grant.id)) {
+        boolean taken = lease != null && lease.state != LeaseEntry.State.RELEASED;
+        throw notHeld(
+            !grant.full && taken
+                ? "the tentative lease on " + name + " was broken; acquire anew"
+                : "the lease on " + name + " expired; acquire anew");
+      }
+      if (!lease.isHeld(time)) {
+        throw notHeld(
+            "the lease on "
+                + name
+                + " expired "
+                + (time - lease.expiry) / NANOS_PER_MS
+                + " ms ago; acquire anew");
+      }
+      leases.add(lease);
+    }
+    return leases;
+  }
+
+  /** The leases of a grant that nobody else has taken, to work on; likewise. */
+  List<LeaseEntry> own(GrantEntry grant) {
+    var leases = new ArrayList<LeaseEntry>();
+    for (String name : grant.names()) {
+      LeaseEntry lease = of(name).get(name);
+      if (lease != null && lease.belongsTo(grant.id)) {
+        leases.add(lease);
+      }
+    }
+    return leases;
+  }
+
+  /** What else could be forgotten to make room for these names if it were ended. */
+  List<Tenure> unended(List<LeaseName> names) {
+    var all = new ArrayList<Tenure>();
+    names.stream().map(n -> of(n.value())).distinct().forEach(s -> all.addAll(s.unended()));
+    return all;
+  }
+
+  boolean knows(String name) {
+    Shard shard = of(name);
+    shard.lock.lock();
+    try {
+      return shard.rows.get(name) != null;
+    } finally {
+      shard.lock.unlock();
+    }
   }
 
   Optional<LeaseInfo> show(String name, long instance, long now) {

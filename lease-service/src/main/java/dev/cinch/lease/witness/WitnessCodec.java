@@ -39,6 +39,7 @@ public final class WitnessCodec {
       FIXED_BYTES + 2 + 2 * MAX_LOGS * Id.BYTES + 2 + 255 + MAX_HOLDER_BYTES;
 
   private static final int MAGIC = 'C' | 'L' << 8 | 'W' << 16 | 1 << 24;
+  private static final int MAGIC_RESUMED = 'C' | 'L' << 8 | 'W' << 16 | 2 << 24;
   private static final int ALL_LOGS = 0xFFFF;
 
   private WitnessCodec() {}
@@ -65,7 +66,7 @@ public final class WitnessCodec {
             + 2
             + holder.length;
     ByteBuffer out = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
-    out.putInt(length).putInt(MAGIC);
+    out.putInt(length).putInt(w.resumed() ? MAGIC_RESUMED : MAGIC);
     out.put((byte) (w.tentative() ? 1 : 0));
     out.put((byte) w.previousEnding().code());
     out.put((byte) (w.previous().isPresent() ? 1 : 0));
@@ -115,6 +116,7 @@ public final class WitnessCodec {
       throw malformed("says " + length + " bytes, has " + payload.length);
     }
     ByteBuffer in = ByteBuffer.wrap(payload).order(ByteOrder.LITTLE_ENDIAN);
+    boolean resumed = in.getInt(4) == MAGIC_RESUMED;
     in.position(8);
     boolean tentative = flag(in, "tentative");
     Ending ending = ending(in.get());
@@ -161,7 +163,8 @@ public final class WitnessCodec {
         ending,
         endedAt,
         watermark,
-        fence);
+        fence,
+        resumed);
   }
 
   /**
@@ -176,10 +179,10 @@ public final class WitnessCodec {
     ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     int length = in.getInt();
     int magic = in.getInt();
-    if (magic != MAGIC) {
+    if (magic != MAGIC && magic != MAGIC_RESUMED) {
       throw malformed(
           (magic & 0xFFFFFF) == (MAGIC & 0xFFFFFF)
-              ? "version " + (magic >>> 24) + ", this software knows 1"
+              ? "version " + (magic >>> 24) + ", this software knows 1 and 2"
               : "does not start as one");
     }
     if (length < MIN_PAYLOAD_BYTES || length > MAX_PAYLOAD_BYTES || length > bytes.length) {

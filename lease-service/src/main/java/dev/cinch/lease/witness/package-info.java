@@ -8,7 +8,7 @@
  * offset bytes  content
  *      0     4  length of the payload, these bytes included: 115 to 32,624
  *      4     3  "CLW"
- *      7     1  version: 1
+ *      7     1  version: 1; 2 for a lease that was resumed (protocol, rule L10)
  *      8     1  1 if the lease is tentative, else 0
  *      9     1  how the lease before ended: 0 none, 1 released, 2 broken, 3 unknown
  *     10     1  1 if the correlation of the lease before is known, else 0

@@ -87,11 +87,7 @@ public class LeaseMicro {
     SigningKey key = SigningKey.ofSeed(seed);
     signer = new WitnessSigner(key);
     keys = TrustedKeys.of(key.publicKey());
-    table =
-        MemoryLeaseService.builder(new NoSigner(), SystemTime.INSTANCE)
-            .fresh(true)
-            .random(new Random(2))
-            .start();
+    table = MemoryLeaseService.builder(new NoSigner(), SystemTime.INSTANCE).fresh(true).start();
     for (int i = 0; i < NAMES; i++) {
       held = table.acquire(request("held/" + i)).id();
     }

@@ -16,6 +16,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
 import java.util.List;
@@ -360,6 +361,13 @@ final class HeldLeaseTest {
       Grant grant = rig.service.renew(id, durationMs, addLogs, told);
       renewed.countDown();
       return grant;
+    }
+
+    @Override
+    public Grant resume(ResumeRequest request)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      network();
+      return rig.service.resume(request);
     }
 
     @Override

@@ -35,7 +35,7 @@ final class ConcurrencyTest {
             new TableLimits(4, 1_000, 1_000, 1_000, 1_000, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
-            new Random(1));
+            false);
     var holders = new AtomicIntegerArray(NAMES);
     var tasks = new ArrayList<Callable<Integer>>();
     for (int t = 0; t < 4; t++) {
@@ -56,7 +56,7 @@ final class ConcurrencyTest {
   }
 
   private static int run(LeaseTable table, AtomicIntegerArray holders, Random random)
-      throws LeaseRefusedException {
+      throws Exception {
     int granted = 0;
     for (int i = 0; i < 10_000; i++) {
       var numbers = new TreeSet<Integer>();

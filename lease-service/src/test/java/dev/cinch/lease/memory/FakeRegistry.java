@@ -1,13 +1,18 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The files of a store that matter to instances, shared by the registries of several. */
@@ -16,6 +21,9 @@ final class FakeRegistry implements InstanceRegistry {
   static final class Store {
     final Map<Long, Long> ceilings = new TreeMap<>();
     long numbers;
+
+    /** Whose the ends are. */
+    final Map<LeaseEnd, Long> ends = new LinkedHashMap<>();
   }
 
   private static final long BOUND = 500_000_000L;
@@ -26,6 +34,11 @@ final class FakeRegistry implements InstanceRegistry {
 
   /** Run by each comparison of clocks, before its answer. */
   volatile Runnable whileChecking = () -> {};
+
+  /** Run before ends are brought about. */
+  Runnable beforeEnding = () -> {};
+
+  TrustedKeys keys = TrustedKeys.of(Rig.KEY.publicKey());
 
   long aheadNanos;
 
@@ -76,6 +89,27 @@ final class FakeRegistry implements InstanceRegistry {
     called("publish");
     store.ceilings.merge(number, ceiling, Math::max);
     return number == store.numbers;
+  }
+
+  @Override
+  public OptionalLong lastEarlierInstance() {
+    return store.ceilings.keySet().stream().filter(n -> n < number).mapToLong(n -> n).max();
+  }
+
+  @Override
+  public Set<LeaseEnd> end(List<LeaseEnd> ends) throws IOException {
+    called("end");
+    beforeEnding.run();
+    ends.forEach(e -> store.ends.putIfAbsent(e, number));
+    return ends.stream()
+        .filter(e -> Long.valueOf(number).equals(store.ends.get(e)))
+        .collect(Collectors.toSet());
+  }
+
+  @Override
+  public TrustedKeys trustedKeys() throws IOException {
+    called("keys");
+    return keys;
   }
 
   @Override

@@ -67,11 +67,7 @@ final class InstanceRulesTest {
   @Test
   void l3_theTableRefusesAnExpiryAboveTheCeilingByItself() {
     var table =
-        new LeaseTable(
-            TableLimits.DEFAULT,
-            1,
-            Inheritance.origin(Ending.NONE, Fence.NONE),
-            new java.util.Random(1));
+        new LeaseTable(TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), false);
     var rig = new Rig();
     long ceiling = START + LEASE_MS * MS - 1;
     refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), START, ceiling));
@@ -364,7 +360,7 @@ final class InstanceRulesTest {
             new TableLimits(1, 10, 0, 0, 0, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
-            new java.util.Random(1));
+            false);
     var rig = new Rig();
     var a = rig.request("a");
     long expiry = table.acquire(a, START, Long.MAX_VALUE).get(0).expiry();

@@ -34,7 +34,7 @@ final class LeaseRowTest {
       LeaseEntry back = LeaseRow.unpack(row, logSets);
       assertEquals(e.witness(3), back.witness(3));
       assertEquals(e.info(3, NOW), back.info(3, NOW));
-      assertEquals(e.inheritance(NOW), back.inheritance(NOW));
+      assertEquals(e.inheritance(NOW, Fence.NONE), back.inheritance(NOW, Fence.NONE));
       assertEquals(e.lowerBound(), back.lowerBound());
       assertEquals(e.carriesFence(), back.carriesFence());
       assertEquals(e.endedAt, back.endedAt);

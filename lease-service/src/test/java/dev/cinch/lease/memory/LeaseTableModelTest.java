@@ -80,7 +80,7 @@ final class LeaseTableModelTest {
             new TableLimits(2, 100_000, 1_000_000_000_000L, Long.MAX_VALUE, 1_000_000_000L, 2),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
-            random);
+            false);
     NAMES.forEach(n -> truths.put(n, new Truth()));
     for (int step = 0; step < STEPS; step++) {
       now += random.nextInt(4) == 0 ? random.nextInt(40) * 1_000_000L : random.nextInt(3);
@@ -139,7 +139,7 @@ final class LeaseTableModelTest {
             .allMatch(h -> h == null || !h.full || !holds(h));
     List<Witness> witnesses;
     try {
-      witnesses = table.acquire(request, now, Long.MAX_VALUE);
+      witnesses = acquired(table, request);
     } catch (LeaseRefusedException e) {
       assertEquals(Reason.HELD, e.reason());
       assertTrue(!free, "refused though free");
@@ -178,11 +178,20 @@ final class LeaseTableModelTest {
     return held.witnesses.stream().filter(w -> w.name().equals(name)).findFirst().orElseThrow();
   }
 
+  private List<Witness> acquired(LeaseTable table, AcquireRequest request)
+      throws LeaseRefusedException {
+    try {
+      return table.acquire(request, now, Long.MAX_VALUE);
+    } catch (UnendedException e) {
+      throw new AssertionError("nothing can be resumed from this table", e);
+    }
+  }
+
   private void repeat(LeaseTable table, Held held) throws LeaseRefusedException {
     boolean holds = holds(held);
     List<Witness> again;
     try {
-      again = table.acquire(held.request, now, Long.MAX_VALUE);
+      again = acquired(table, held.request);
     } catch (LeaseRefusedException e) {
       assertTrue(!holds, e.getMessage());
       throw e;

@@ -53,10 +53,7 @@ public final class Rig {
   Rig(ManualTime time, @Nullable InstanceRegistry registry, boolean fresh, TableLimits limits) {
     this.time = time;
     var builder =
-        MemoryLeaseService.builder(new WitnessSigner(KEY), time)
-            .fresh(fresh)
-            .limits(limits)
-            .random(new Random(1));
+        MemoryLeaseService.builder(new WitnessSigner(KEY), time).fresh(fresh).limits(limits);
     if (registry != null) {
       builder.registry(registry);
     }

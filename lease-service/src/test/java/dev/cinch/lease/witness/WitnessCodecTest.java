@@ -151,8 +151,8 @@ final class WitnessCodecTest {
       refused(bytes);
     }
     byte[] version = WitnessCodec.encode(example());
-    version[7] = 2;
-    assertTrue(refused(version).contains("version 2, this software knows 1"));
+    version[7] = 3;
+    assertTrue(refused(version).contains("version 3, this software knows 1 and 2"));
     byte[] many = WitnessCodec.encode(example());
     many[109] = (byte) 0xF0;
     refused(many);

@@ -1,0 +1,96 @@
+package dev.cinch.bag.store;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.lease.LeaseEnd;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * Ends of leases as files in the store (rule L11): {@code service/ends/<correlation>@<instance>}
+ * says by its name which lease was ended at which instance, and holds the number of the instance
+ * that ended it. Not thread-safe.
+ */
+@CheckReturnValue
+final class StoreEnds {
+  /** Ten digits and the end of the line. */
+  private static final int BYTES = 11;
+
+  private final StoreContext store;
+
+  StoreEnds(StoreContext store) {
+    this.store = store;
+  }
+
+  /** Makes their directory unless it is there: stores of older versions have none. */
+  void prepare() throws IOException {
+    Path directory = store.layout().ends();
+    boolean made = store.fresh().ensureDirectory(directory, store.directoryMode());
+    if (made) {
+      store.fs().forceDirectory(store.layout().service());
+    }
+    List<String> unused = store.fresh().list(directory); // or it may be believed to be missing
+  }
+
+  /**
+   * Brings ends about, unless another instance has.
+   *
+   * @param number of this instance
+   * @return those that are this instance's
+   */
+  Set<LeaseEnd> end(List<LeaseEnd> ends, long number) throws IOException {
+    Path directory = store.layout().ends();
+    Path temporary = store.fresh().temporary(directory);
+    var mine = new HashSet<LeaseEnd>();
+    try {
+      try (StoreFile out = store.fs().create(temporary, store.fileMode())) {
+        String content = Numbered.name(number) + "\n";
+        out.write(ByteBuffer.wrap(content.getBytes(StandardCharsets.US_ASCII)));
+        out.force();
+      }
+      for (LeaseEnd end : ends) {
+        if (make(temporary, end, number)) {
+          mine.add(end);
+        }
+      }
+      // Also what was there: an earlier force may have failed. Whoever acts on a name that a power
+      // cut takes away acts on nothing, and another one may act on the contrary.
+      store.fs().forceDirectory(directory);
+    } finally {
+      store.fresh().removeQuietly(temporary);
+    }
+    return mine;
+  }
+
+  private boolean make(Path temporary, LeaseEnd end, long number) throws IOException {
+    Path file = store.layout().end(end.correlation(), end.instance());
+    try {
+      store.fs().link(temporary, file);
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      // Another's; or ours, from a request that was sent twice or whose answer was lost.
+      return store.fresh().decode(file, BYTES, bytes -> maker(bytes, file)) == number;
+    }
+  }
+
+  private static long maker(byte[] bytes, Path file) throws DamagedException {
+    var text = new String(bytes, StandardCharsets.US_ASCII);
+    OptionalLong maker =
+        text.endsWith("\n")
+            ? Numbered.parse(text.substring(0, text.length() - 1))
+            : OptionalLong.empty();
+    if (maker.isEmpty()) {
+      throw new DamagedException(file, 0, "the number of an instance", bytes.length + " bytes");
+    }
+    return maker.getAsLong();
+  }
+}

@@ -1,0 +1,51 @@
+package dev.cinch.lease;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+
+/**
+ * The correlation of a grant: what its witnesses and those of its renewals have in common, and what
+ * the next lease names as the one before.
+ *
+ * <p>The first half is the signed time of the grant. The second half is the beginning of SHA-256
+ * over {@code "cinch-correlation"}, the request's secret id, the first half (both with the most
+ * significant byte first) and the lease's name in ASCII. So a witness shows, to a service that
+ * never saw the grant, whether somebody has its secret (rule L10), and nobody finds the secret by
+ * it.
+ */
+public final class Correlation {
+  private static final byte[] DOMAIN = "cinch-correlation".getBytes(StandardCharsets.US_ASCII);
+
+  private Correlation() {}
+
+  /**
+   * Of a grant.
+   *
+   * @param secret the request's id
+   * @param grantedAt signed time, nanoseconds since the Unix epoch
+   */
+  public static Id of(Id secret, LeaseName name, long grantedAt) {
+    byte[] ascii = name.value().getBytes(StandardCharsets.US_ASCII);
+    ByteBuffer in = ByteBuffer.allocate(DOMAIN.length + Id.BYTES + Long.BYTES + ascii.length);
+    in.put(DOMAIN);
+    secret.write(in);
+    in.putLong(grantedAt).put(ascii);
+    return new Id(grantedAt, ByteBuffer.wrap(sha256(in.array())).getLong());
+  }
+
+  /** Whether the request with this secret was granted the lease. */
+  public static boolean isOf(Id secret, Witness witness) {
+    Id correlation = witness.correlation();
+    return of(secret, witness.name(), correlation.high()).equals(correlation);
+  }
+
+  private static byte[] sha256(byte[] bytes) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(bytes);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
+  }
+}

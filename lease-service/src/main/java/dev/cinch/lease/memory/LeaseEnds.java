@@ -1,0 +1,133 @@
+package dev.cinch.lease.memory;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.WitnessException;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Which instance ends a lease: the one that signed it, or the one that resumes it (rules L10, L11).
+ * Thread-safe; calls the registry in turn with {@link InstanceGuard}.
+ */
+@CheckReturnValue
+final class LeaseEnds {
+  private static final Logger log = LoggerFactory.getLogger(LeaseEnds.class);
+
+  private final @Nullable InstanceRegistry registry;
+  private final RegistryTurn turn;
+  private final long number;
+  private final OptionalLong lastEarlier;
+
+  /**
+   * @param registry null without a store: then every end is this instance's, and nothing is resumed
+   * @param lastEarlier the last earlier instance that may have signed anything
+   */
+  LeaseEnds(
+      @Nullable InstanceRegistry registry,
+      RegistryTurn turn,
+      long number,
+      OptionalLong lastEarlier) {
+    this.registry = registry;
+    this.turn = turn;
+    this.number = number;
+    this.lastEarlier = lastEarlier;
+  }
+
+  /**
+   * The leases that a request wants to resume, as far as that is known without looking at their
+   * names (rule L10).
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if they can't be resumed; {@code NOT_YET} if the
+   *     store did not answer
+   */
+  List<LeaseEnd> resumable(ResumeRequest request) throws LeaseRefusedException {
+    if (registry == null) {
+      throw Refusals.notHeld("a lease service without a store resumes no leases; acquire anew");
+    }
+    var ends = new ArrayList<LeaseEnd>();
+    for (SignedWitness signed : request.witnesses()) {
+      Witness w = signed.witness();
+      if (w.instance() >= number || w.instance() < lastEarlier.orElse(Long.MAX_VALUE)) {
+        // One in between may have granted the name, and would have known nothing of this lease.
+        throw Refusals.notHeld(
+            "%s is a lease of instance %d, and instance %d resumes only those of %s; acquire anew"
+                .formatted(
+                    w.name(),
+                    w.instance(),
+                    number,
+                    lastEarlier.isEmpty() ? "none" : "instance " + lastEarlier.getAsLong()));
+      }
+      ends.add(new LeaseEnd(w.correlation(), w.instance()));
+    }
+    var verifier = new WitnessVerifier(atStore(registry::trustedKeys));
+    for (SignedWitness signed : request.witnesses()) {
+      try {
+        if (!verifier.verify(signed.bytes()).equals(signed)) {
+          throw Refusals.notHeld("a witness was altered");
+        }
+      } catch (WitnessException e) {
+        throw Refusals.notHeld(String.valueOf(e.getMessage()));
+      }
+    }
+    return ends;
+  }
+
+  /**
+   * Ends leases of an earlier instance, so that they go on here.
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if another instance ended one; {@code NOT_YET}
+   *     if the store did not answer
+   */
+  void takeOver(List<LeaseEnd> ends) throws LeaseRefusedException {
+    if (!isMine(ends)) {
+      throw Refusals.notHeld("another instance of the lease service ended it; acquire anew");
+    }
+  }
+
+  /**
+   * Brings ends about.
+   *
+   * @return whether all are this instance's
+   * @throws LeaseRefusedException {@code NOT_YET} if the store did not answer
+   */
+  boolean isMine(List<LeaseEnd> ends) throws LeaseRefusedException {
+    InstanceRegistry at = registry;
+    return at == null || atStore(() -> at.end(ends)).containsAll(ends);
+  }
+
+  private interface StoreCall<T> {
+    T get() throws IOException;
+  }
+
+  private <T> T atStore(StoreCall<T> call) throws LeaseRefusedException {
+    if (!turn.takeSoon()) {
+      throw Refusals.notYet(
+          "the lease service waits for the store, which does not answer",
+          InstanceGuard.RETRY_AFTER);
+    }
+    try {
+      return call.get();
+    } catch (IOException | UncheckedIOException e) {
+      log.warn("the store does not tell whose leases are: {}", e.toString());
+      throw Refusals.notYet(
+          "the lease service can't tell in the store whose leases these are; it says: "
+              + e.getMessage(),
+          InstanceGuard.RETRY_AFTER);
+    } finally {
+      turn.end();
+    }
+  }
+}
