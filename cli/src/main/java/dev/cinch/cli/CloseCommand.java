@@ -115,8 +115,7 @@ final class CloseCommand implements Callable<Integer> {
     } catch (Output.ClosedException | InterruptedException e) {
       throw e;
     } catch (IOException | LeaseUnavailableException | RuntimeException e) {
-      int found = complaints.tell("", e);
-      return code == ExitCode.GOOD ? found : code;
+      return ExitCode.worse(code, complaints.tell("", e));
     }
   }
 }

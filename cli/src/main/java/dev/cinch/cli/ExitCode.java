@@ -1,5 +1,7 @@
 package dev.cinch.cli;
 
+import java.util.List;
+
 /** What {@code cinch} tells its caller when it ends; stable, and listed in {@code cinch --help}. */
 final class ExitCode {
   /** All is well. */
@@ -16,6 +18,12 @@ final class ExitCode {
 
   /** Something needed can't be had: no store, no server, no permission, an I/O error. */
   static final int UNAVAILABLE = 4;
+
+  /** Of several things that were found: damage, else what can't be had, else a refusal. */
+  static int worse(int one, int other) {
+    List<Integer> order = List.of(GOOD, REFUSED, UNAVAILABLE, USAGE, DAMAGE);
+    return order.indexOf(one) >= order.indexOf(other) ? one : other;
+  }
 
   private ExitCode() {}
 }

@@ -54,7 +54,7 @@ final class LogsOption {
    * Works on it, or on them in the order of names, each opened when it is its turn: one that is
    * damaged or can't be read is told of, and keeps no other from its turn.
    *
-   * @return the exit code: {@link ExitCode#DAMAGE} if there was any, else what came first
+   * @return the exit code, the worst if there are several
    */
   int each(Store store, Io io, Output out, Work work) throws IOException, InterruptedException {
     return each(store, out, (name, e) -> Commands.told(io, command, e), work);
@@ -77,8 +77,7 @@ final class LogsOption {
       } catch (Output.ClosedException | InterruptedException e) {
         throw e;
       } catch (Exception e) {
-        int found = teller.tell(name, e);
-        code = code == ExitCode.GOOD || found == ExitCode.DAMAGE ? found : code;
+        code = ExitCode.worse(code, teller.tell(name, e));
         out.ifClosed(code);
       }
     }

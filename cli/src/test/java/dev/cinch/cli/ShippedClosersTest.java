@@ -1,6 +1,5 @@
 package dev.cinch.cli;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -23,9 +22,11 @@ class ShippedClosersTest {
   @Test
   void theyNameTheServerThatIsAskedForTheTime() throws IOException {
     assertTrue(lines("crontab").stream().anyMatch(line -> line.startsWith("CINCH_SERVER=http://")));
-    assertTrue(
-        lines("cinch-close.service").stream()
-            .anyMatch(line -> line.startsWith("Environment=CINCH_SERVER=http://")));
+    for (String unit : List.of("cinch-close.service", "cinch-closer.service")) {
+      assertTrue(
+          lines(unit).stream()
+              .anyMatch(line -> line.startsWith("Environment=CINCH_SERVER=http://")));
+    }
   }
 
   /** Or a clock that is off, or a log that nobody may settle, would be shown by nothing. */
@@ -41,10 +42,9 @@ class ShippedClosersTest {
     List<String> crontab = lines("crontab");
     String command = crontab.get(crontab.size() - 1);
     assertTrue(command.startsWith("* * * * * ") && command.endsWith("/cinch close >/dev/null"));
-    assertEquals(
-        1,
-        lines("cinch-close.service").stream()
-            .filter(line -> line.startsWith("ExecStart=") && line.endsWith("/cinch close"))
-            .count());
+    assertTrue(lines("cinch-close.service").contains("ExecStart=/opt/cinch/cli/bin/cinch close"));
+    assertTrue(
+        lines("cinch-closer.service")
+            .contains("ExecStart=/opt/cinch/cli/bin/cinch close --every 1s"));
   }
 }

@@ -64,6 +64,21 @@ public final class HorizonChain {
     return tip(this::listAsPermitted);
   }
 
+  /**
+   * The last record that listings of this machine show, whether retired or not: for who decides
+   * nothing but to wait by it. Empty if there is none, or it can't be read now.
+   */
+  Optional<Link> glimpse() {
+    try {
+      RecordListing listing = RecordListing.of(log.layout(), log.store().fresh()::listKnown);
+      long last = listing.last();
+      return last == 0 ? Optional.empty() : Optional.of(sealed(read(last), listing));
+    } catch (IOException e) {
+      LOG.debug("{}: no glimpse of its last record: {}", log.layout().name(), e.toString());
+      return Optional.empty();
+    }
+  }
+
   private List<String> listAsPermitted(Path directory) throws IOException {
     return log.store().fresh().listAsPermitted(directory);
   }

@@ -40,7 +40,7 @@ public final class IdleLog {
    */
   public boolean isDue(long to) throws IOException {
     if (known.isEmpty()) {
-      known = chain.knownTip();
+      known = chain.glimpse();
     }
     if (known.isPresent() && rests(known.get().record(), to)) {
       return false;
