@@ -90,25 +90,46 @@ final class FileVerifier {
   }
 
   /**
-   * Whether a header was there and no longer is, so that committed messages may be lost. A writer
-   * that stops, or a client that loses what it had not sent, leaves a beginning of the header and
-   * nothing behind it, or zeros for all of it; and the head of the first batch, which was written
-   * with the header and stands in the same sector, is missing with it.
+   * Whether a header was there and no longer is, so that committed messages may be lost. What did
+   * not arrive of a write, whose pieces may arrive in any order, are zeros or the end of the file.
+   * So a byte that is neither right nor zero was changed; and zeros were, where something behind
+   * was written after the header had been forced.
    */
   private boolean destroyed(long size) throws IOException {
-    int length = expected.length();
+    byte[] right = expected.encode().array();
     var window = new Window(in, size, new byte[0]);
-    if (!window.load(0, length + 1)) {
+    if (!window.load(0, right.length)) {
       return false;
     }
-    ByteBuffer there = ByteBuffer.wrap(Arrays.copyOf(window.bytes(), length));
-    if (FileHeader.decode(there.order(ByteOrder.LITTLE_ENDIAN)).isPresent()) {
+    byte[] there = Arrays.copyOf(window.bytes(), right.length);
+    if (FileHeader.decode(ByteBuffer.wrap(there).order(ByteOrder.LITTLE_ENDIAN)).isPresent()) {
       return false; // whole, and this file's or put here from elsewhere
     }
-    boolean zeros = Arrays.equals(there.array(), new byte[length]);
-    return !zeros
-        || window.load(0, length + Frame.HEAD)
-            && codec.head(window.view(), window.at(length), length) != null;
+    for (int i = 0; i < right.length; i++) {
+      if (there[i] != right[i] && there[i] != 0) {
+        return true;
+      }
+    }
+    return forcedBefore(window);
+  }
+
+  /** Whether a second step of the first batch, or a second batch, was begun. */
+  private boolean forcedBefore(Window window) throws IOException {
+    long offset = expected.length();
+    FrameHead first =
+        window.load(offset, Frame.HEAD)
+            ? codec.head(window.view(), window.at(offset), offset)
+            : null;
+    if (first == null || !window.load(offset, (int) first.frameLength())) {
+      return false;
+    }
+    long next = offset + first.frameLength();
+    long end = next - Frame.TRAILER;
+    Trailer trailer = codec.trailer(window.view(), window.at(end), end);
+    return trailer != null
+        && (trailer.twoStep()
+            || (window.load(next, Frame.HEAD)
+                && codec.head(window.view(), window.at(next), next) != null));
   }
 
   /** The last bytes stand in the lock too; where they differ, the lock's count (rule C3). */

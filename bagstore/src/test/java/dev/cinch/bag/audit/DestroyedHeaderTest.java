@@ -32,6 +32,7 @@ class DestroyedHeaderTest {
   private AuditStore s;
   private Path file;
   private byte[] good;
+  private byte[] twoBatches;
   private int length;
 
   @BeforeEach
@@ -40,11 +41,13 @@ class DestroyedHeaderTest {
     Log log = s.store.createLog(new LogName("jobs"));
     try (LogWriter writer = s.writer(log)) {
       long unused = append(writer, LeaseStamp.NONE, "one");
+      try (Stream<Path> all = Files.walk(temp)) {
+        file = all.filter(f -> f.toString().endsWith(".log")).findFirst().orElseThrow();
+      }
+      good = Files.readAllBytes(file);
+      unused = append(writer, LeaseStamp.NONE, "two");
     }
-    try (Stream<Path> all = Files.walk(temp)) {
-      file = all.filter(f -> f.toString().endsWith(".log")).findFirst().orElseThrow();
-    }
-    good = Files.readAllBytes(file);
+    twoBatches = Files.readAllBytes(file);
     length = FileHeader.length(DataFileName.parse(file.getFileName() + "").orElseThrow());
   }
 
@@ -56,20 +59,37 @@ class DestroyedHeaderTest {
     return found;
   }
 
+  /** A byte of a write arrives as it was written, or it is zero. */
   @Test
-  void everyByteOfIt() throws Exception {
+  void aByteThatNobodyWrote() throws Exception {
+    for (int i = 0; i < length; i++) {
+      byte[] bad = good.clone();
+      bad[i] = (byte) (good[i] == 7 ? 8 : 7);
+      assertEquals(List.of(Severity.DAMAGE), found(bad), "byte " + i);
+    }
+  }
+
+  /** Another one is written once the first was forced, with the header. */
+  @Test
+  void zerosBeforeASecondBatch() throws Exception {
+    good = twoBatches;
     for (int i = 0; i < length; i++) {
       byte[] bad = good.clone();
       bad[i] ^= 1;
       assertEquals(List.of(Severity.DAMAGE), found(bad), "byte " + i);
     }
+    Arrays.fill(good, 0, length, (byte) 0);
+    assertEquals(List.of(Severity.DAMAGE), found(good));
   }
 
+  /** A client that was cut off may have sent the second page and not the first, or part of one. */
   @Test
-  void zerosBeforeABatch() throws Exception {
-    byte[] bad = good.clone();
-    Arrays.fill(bad, 0, length, (byte) 0);
-    assertEquals(List.of(Severity.DAMAGE), found(bad));
+  void zerosBeforeTheOnlyBatch() throws Exception {
+    for (int i = 1; i <= length; i++) {
+      byte[] pieces = good.clone();
+      Arrays.fill(pieces, 0, i, (byte) 0);
+      assertEquals(List.of(Severity.NOTE), found(pieces), "first " + i);
+    }
   }
 
   @Test
