@@ -143,7 +143,7 @@ class Operations:
             writer.ended()
         else:
             arguments = {
-                "close": ("close", "--trust-clock", "--log", log),
+                "close": ("close", "--now", "--trust-clock", "--log", log),
                 "view": ("view", "build", "--wait", "0s", "--log", log),
                 "gc": ("gc", "--retention", "1s", "--log", log),
             }[command]

@@ -85,7 +85,8 @@ final class CloseCommand implements Callable<Integer> {
     logs.check(opened); // a wrong name is told at once, also with --every
     TimeSource time = opened.context().time();
     var complaints = new Complaints(io, spec, time::monotonicNanos);
-    var closing = new LogClosing(io, json, now || through != null);
+    var closing =
+        new LogClosing(io, json, now || through != null, new Patience(time::monotonicNanos));
     try (Output out = io.output()) {
       while (true) {
         var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);

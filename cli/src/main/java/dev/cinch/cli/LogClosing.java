@@ -21,16 +21,19 @@ final class LogClosing {
   private final Io io;
   private final JsonOption json;
   private final boolean idleToo;
+  private final Patience patience;
   private final Map<LogName, IdleLog> idle = new HashMap<>();
 
   /**
    * @param json how what was settled is printed
    * @param idleToo whether logs are settled in which nothing happens
+   * @param patience with logs that fail
    */
-  LogClosing(Io io, JsonOption json, boolean idleToo) {
+  LogClosing(Io io, JsonOption json, boolean idleToo, Patience patience) {
     this.io = io;
     this.json = json;
     this.idleToo = idleToo;
+    this.patience = patience;
   }
 
   /**
@@ -41,19 +44,19 @@ final class LogClosing {
   LogsOption.Work round(long to, ThirdOpinion opinion, Output out) {
     return new LogsOption.Work() {
       @Override
-      public boolean wants(LogName log) throws IOException {
+      public boolean wants(LogName log) throws IOException, InterruptedException {
         // An idle log is not even opened. One that was made anew under its name has younger
         // buckets.
         IdleLog known = idle.get(log);
-        return known == null || known.isDue(to);
+        return patience.isOver(log) && (known == null || patiently(log, () -> known.isDue(to)));
       }
 
       @Override
       public void on(Log log) throws IOException, InterruptedException {
         boolean isNew = idle.get(log.name()) == null;
         var look = new IdleLog(log.context());
-        if (idleToo || !isNew || look.isDue(to)) {
-          close(log, to, opinion, out);
+        if (idleToo || !isNew || patiently(log.name(), () -> look.isDue(to))) {
+          boolean unused = patiently(log.name(), () -> close(log, to, opinion, out));
         }
         if (!idleToo) {
           idle.put(log.name(), look);
@@ -62,7 +65,22 @@ final class LogClosing {
     };
   }
 
-  private void close(Log opened, long to, ThirdOpinion opinion, Output out)
+  private interface Step {
+    boolean done() throws IOException, InterruptedException;
+  }
+
+  private boolean patiently(LogName log, Step step) throws IOException, InterruptedException {
+    long began = patience.now();
+    try {
+      return step.done();
+    } catch (IOException | RuntimeException e) {
+      patience.failed(log, began);
+      throw e;
+    }
+  }
+
+  /** Whether there was anything to settle. */
+  private boolean close(Log opened, long to, ThirdOpinion opinion, Output out)
       throws IOException, InterruptedException {
     var progress = new Progress(io);
     var closed = new AtomicLong();
@@ -77,7 +95,7 @@ final class LogClosing {
             foreign::add);
     long before = settled(horizon.chain().freshTip());
     if (before >= to) {
-      return;
+      return false;
     }
     Optional<Link> last;
     try {
@@ -95,6 +113,7 @@ final class LogClosing {
       }
       throw foreign.get(0); // all else is settled, and whoever runs this must look
     }
+    return true;
   }
 
   private static long settled(Optional<Link> tip) {
