@@ -57,7 +57,9 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("append", AppendCommand::new);
     BY_NAME.put("cat", CatCommand::new);
     BY_NAME.put("close", CloseCommand::new);
+    BY_NAME.put("status", StatusCommand::new);
     BY_NAME.put("log", LogCommand::new);
+    BY_NAME.put("logs", LogsCommand::new);
     BY_NAME.put("serve", ServeCommand::new);
     BY_NAME.put("lease", LeaseCommand::new);
     BY_NAME.put("verify", VerifyCommand::new);
@@ -70,6 +72,7 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("completion", CompletionCommand::new);
     BY_NAME.put("help", HelpCommand::new);
     BY_NAME.put("version", VersionCommand::new);
+    BY_NAME.put("names", NamesCommand::new);
   }
 
   /** Variables of the environment that stand for options. */

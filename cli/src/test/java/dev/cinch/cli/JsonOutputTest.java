@@ -53,6 +53,8 @@ final class JsonOutputTest {
       String[] retired = {"gc", "--retention=0s", "--log=old", "--json", "--dry-run"};
       lines("cinch gc", cinch.run(retired).ended(0));
       lines("cinch gc", cinch.run("gc", "--retention=0s", "--log=old", "--json").ended(0));
+      lines("cinch logs", cinch.run("logs", "--json").ended(0));
+      lines("cinch status", cinch.run("status", "--json").ended(0));
       leases(cinch);
       damaged(served.store, cinch);
     }
@@ -84,6 +86,7 @@ final class JsonOutputTest {
     bytes[bytes.length / 3] ^= 1;
     assertTrue(segment.toFile().setWritable(true));
     Files.write(segment, bytes);
+    lines("cinch status", cinch.run("status", "--json", "--late=0s"));
     List<JsonNode> found = lines("cinch verify", cinch.run("verify", "--json").ended(1));
     assertEquals("finding", found.get(0).get("type").textValue());
     found = lines("cinch audit", cinch.run("audit", "--json").ended(1));

@@ -1,0 +1,51 @@
+package dev.cinch.bag.status;
+
+import dev.cinch.bag.layout.Bucket;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * How a log is doing. Immutable.
+ *
+ * @param settledThrough the time through which it is settled, nanoseconds since the Unix epoch;
+ *     {@link Long#MIN_VALUE} if nothing is
+ * @param record number of the last record; 0 if there is none
+ * @param open its buckets that are not settled, ascending
+ * @param messages settled ones, those included that no lease permits
+ * @param bytes of the segments, and of the data files behind them, that hold these messages
+ * @param newest timestamp of the newest message; {@link Long#MIN_VALUE} if there is none
+ * @param newestSettled whether that message is settled
+ * @param segments how many there are
+ * @param coveredThrough the time through which segments cover the log; {@link Long#MIN_VALUE} if
+ *     there is none
+ * @param intent the furthest time that closers have announced and not reached, if there is one
+ */
+public record LogStatus(
+    long settledThrough,
+    long record,
+    List<Bucket> open,
+    long messages,
+    long bytes,
+    long newest,
+    boolean newestSettled,
+    long segments,
+    long coveredThrough,
+    Optional<LeftIntent> intent) {
+  public LogStatus {
+    open = List.copyOf(open);
+  }
+
+  /**
+   * What a closer that is at work, has failed or was stopped has announced.
+   *
+   * @param reach the time up to which it is about to settle, nanoseconds since the Unix epoch
+   * @param since when it announced that, by the filesystem's clock; nanoseconds since the Unix
+   *     epoch
+   */
+  public record LeftIntent(long reach, long since) {}
+
+  /** Whether everything is settled that was written: then how long ago that was means nothing. */
+  public boolean isIdle() {
+    return open.isEmpty();
+  }
+}

@@ -1,0 +1,200 @@
+package dev.cinch.bag.status;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.DataFileEnd;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Intents;
+import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.BucketListing;
+import dev.cinch.bag.status.LogStatus.LeftIntent;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * Looks how a log is doing: by the ends of segments, by records and locks, and by the ends of data
+ * files. Reads no messages and judges no leases, and may be a moment old; {@code verify} is for who
+ * wants to be sure. A later look reads only what is new. Not thread-safe.
+ */
+@CheckReturnValue
+public final class LogSurvey {
+  private final LogContext log;
+  private final HorizonChain chain;
+  private final BucketCloser locks;
+  private final SegmentTotals segments;
+  private long countedSegments;
+  private long countedRecords;
+  private long messagesBehind;
+  private long bytesBehind;
+  private long newestBehind = Long.MIN_VALUE;
+
+  public LogSurvey(LogContext log) {
+    this.log = log;
+    this.chain = new HorizonChain(log);
+    this.locks = new BucketCloser(log);
+    this.segments = new SegmentTotals(log);
+  }
+
+  /** Told how many buckets were counted so far. */
+  @FunctionalInterface
+  public interface Progress {
+    void counted(long buckets);
+  }
+
+  /**
+   * Looks.
+   *
+   * @throws dev.cinch.bag.format.DamagedException if what it has to read is damaged or missing
+   */
+  public LogStatus look(Progress progress) throws IOException {
+    while (true) {
+      Optional<Link> tip = chain.permittedTip();
+      try {
+        count(tip, progress);
+      } catch (IOException e) {
+        // Of buckets that were retired meanwhile: then there is a segment that was not counted.
+        if (segments.last() > countedSegments) {
+          continue;
+        }
+        throw e;
+      }
+      return status(tip);
+    }
+  }
+
+  private LogStatus status(Optional<Link> tip) throws IOException {
+    long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    List<Bucket> open =
+        new BucketListing(log)
+            .starts(settled, Long.MAX_VALUE).stream()
+                .sorted()
+                .map(start -> new Bucket(start, log.bucketWidth()))
+                .toList();
+    long newestOpen = newestOf(open);
+    long newestSettled = Math.max(newestBehind, segments.newest());
+    return new LogStatus(
+        settled,
+        tip.map(t -> t.record().number()).orElse(0L),
+        open,
+        segments.messages() + messagesBehind,
+        segments.bytes() + bytesBehind,
+        Math.max(newestOpen, newestSettled),
+        newestOpen <= newestSettled,
+        countedSegments,
+        segments.to(),
+        intent(settled));
+  }
+
+  /** What segments have, and then what the locks behind them say. */
+  private void count(Optional<Link> tip, Progress progress) throws IOException {
+    long last = segments.last();
+    if (last != countedSegments) {
+      segments.countThrough(last);
+      countedSegments = last;
+      countedRecords = segments.lastRecord();
+      messagesBehind = 0;
+      bytesBehind = 0;
+      newestBehind = Long.MIN_VALUE;
+    }
+    long buckets = 0;
+    long end = tip.map(t -> t.record().number()).orElse(0L);
+    while (countedRecords < end) {
+      Link link = countedRecords + 1 == end ? tip.orElseThrow() : chain.read(countedRecords + 1);
+      for (ClosedBucket closed : link.record().buckets()) {
+        count(new Bucket(closed.start(), log.bucketWidth()));
+        progress.counted(++buckets);
+      }
+      countedRecords++;
+    }
+  }
+
+  private void count(Bucket bucket) throws IOException {
+    BucketLock lock =
+        locks
+            .readListed(bucket)
+            .orElseThrow(
+                () -> new NoSuchFileException(LogLayout.lock(log.layout().bucket(bucket)) + ""))
+            .lock();
+    for (LockedFile file : lock.files()) {
+      messagesBehind += file.messages();
+      bytesBehind += file.validLength();
+      if (file.messages() > 0) {
+        newestBehind = Math.max(newestBehind, file.last());
+      }
+    }
+  }
+
+  /** The newest timestamp in the last of these buckets that has a message. */
+  private long newestOf(List<Bucket> open) throws IOException {
+    var end = new DataFileEnd();
+    for (int i = open.size() - 1; i >= 0; i--) {
+      Bucket bucket = open.get(i);
+      Path directory = log.layout().bucket(bucket);
+      long newest = Long.MIN_VALUE;
+      for (String name : list(directory)) {
+        Optional<DataFileName> file = DataFileName.parse(name);
+        if (file.isPresent()) {
+          newest = Math.max(newest, last(end, bucket, directory, file.get()));
+        }
+      }
+      if (newest > Long.MIN_VALUE) {
+        return newest;
+      }
+    }
+    return Long.MIN_VALUE;
+  }
+
+  private List<String> list(Path directory) throws IOException {
+    try {
+      return log.store().fs().list(directory);
+    } catch (NoSuchFileException e) {
+      return List.of(); // retired since
+    }
+  }
+
+  private long last(DataFileEnd end, Bucket bucket, Path directory, DataFileName name)
+      throws IOException {
+    Path path = LogLayout.dataFile(directory, name);
+    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+    try (StoreFile in = log.store().fresh().readGrowing(path)) {
+      LockedFile found = end.measure(in, in.size(), header);
+      return found.messages() > 0 ? found.last() : Long.MIN_VALUE;
+    } catch (NoSuchFileException e) {
+      return Long.MIN_VALUE; // retired since
+    }
+  }
+
+  private Optional<LeftIntent> intent(long settled) throws IOException {
+    LeftIntent furthest = null;
+    Path intents = log.layout().intents();
+    for (String name : list(intents)) {
+      OptionalLong reach = LogLayout.intentReach(name);
+      if (reach.isPresent()
+          && reach.getAsLong() > settled
+          && (furthest == null || reach.getAsLong() > furthest.reach())) {
+        try {
+          long since = log.store().fs().status(intents.resolve(name)).changeTime();
+          if (Intents.canBeLeft(reach.getAsLong(), since)) {
+            furthest = new LeftIntent(reach.getAsLong(), since);
+          }
+        } catch (NoSuchFileException e) {
+          // A record has reached it meanwhile.
+        }
+      }
+    }
+    return Optional.ofNullable(furthest);
+  }
+}

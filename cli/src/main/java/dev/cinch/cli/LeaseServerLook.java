@@ -1,0 +1,104 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.OneLine;
+import dev.cinch.lease.http.Health;
+import dev.cinch.lease.http.HttpLeaseClient;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Asks a store's lease server, the one that is named or the last that left its address. */
+final class LeaseServerLook {
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  private LeaseServerLook() {}
+
+  /** How it is. */
+  enum State {
+    GRANTING,
+    NOT_GRANTING,
+    SILENT,
+    /** It serves another store. */
+    FOREIGN,
+    /** Its address leads nowhere from this machine. */
+    ELSEWHERE
+  }
+
+  /**
+   * What was found.
+   *
+   * @param address where it was asked
+   * @param instance its number; 0 if that is not known
+   * @param why in words, empty if it grants
+   */
+  record Found(State state, String address, long instance, String why) {
+    boolean needsAttention() {
+      return state != State.GRANTING && state != State.ELSEWHERE;
+    }
+  }
+
+  /**
+   * Asks it.
+   *
+   * @param named by the user; null: whatever the store says
+   * @return empty if there never was one, or none that left its address
+   */
+  static Optional<Found> ask(Store store, @Nullable URI named) {
+    if (named != null) {
+      return Optional.of(ask(store, named.toString(), 0));
+    }
+    Optional<StoreInstances.Instance> latest;
+    try {
+      latest = StoreInstances.latest(store.context());
+    } catch (IOException e) {
+      return Optional.empty();
+    }
+    if (latest.isEmpty() || latest.get().where().isEmpty()) {
+      return Optional.empty();
+    }
+    var where = latest.get().where().get();
+    long number = latest.get().number();
+    boolean here = where.machine().equals(MachineNames.ofHost().value());
+    if (!here && isLoopback(where.address())) {
+      String why = "listens on " + where.machine() + " only, and can't be asked from here";
+      return Optional.of(new Found(State.ELSEWHERE, where.address(), number, why));
+    }
+    return Optional.of(ask(store, where.address(), number));
+  }
+
+  private static boolean isLoopback(String address) {
+    return address.matches("https?://(127\\..*|localhost|localhost:.*|\\[::1\\].*)");
+  }
+
+  private static Found ask(Store store, String address, long number) {
+    try {
+      HttpLeaseClient client =
+          HttpLeaseClient.builder(URI.create(address))
+              .connectTimeout(PATIENCE)
+              .requestTimeout(PATIENCE)
+              .build();
+      Health health = client.health();
+      long instance = health.instance().orElse(number);
+      String served = health.store();
+      if (!served.isEmpty() && !served.equals(store.context().identity().id().toString())) {
+        return new Found(State.FOREIGN, address, instance, "serves another store, " + served);
+      }
+      Optional<LeaseRefusedException> obstacle = health.obstacle();
+      return obstacle.isEmpty()
+          ? new Found(State.GRANTING, address, instance, "")
+          : new Found(
+              State.NOT_GRANTING,
+              address,
+              instance,
+              OneLine.of("" + obstacle.get().getMessage(), 300));
+    } catch (LeaseUnavailableException | IllegalArgumentException e) {
+      return new Found(State.SILENT, address, number, OneLine.of("" + e.getMessage(), 300));
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.status.LogStatus;
+import dev.cinch.cli.Converters.Moment;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A {@link StoreReport} as text and as JSON. */
+final class StatusPrinter {
+  private static final List<String> HEAD =
+      List.of("LOG", "SETTLED THROUGH", "LAG", "OPEN", "MESSAGES", "SIZE", "NEWEST", "SEGMENTS");
+
+  private StatusPrinter() {}
+
+  static void text(Store store, StoreReport report, Output out) throws IOException {
+    for (StoreReport.Attention a : report.attention()) {
+      String of = a.log() == null ? "" : a.log() + ": ";
+      out.line("! " + Failure.oneLine(of + a.message()));
+    }
+    if (report.attention().isEmpty()) {
+      out.line("nothing needs attention");
+    }
+    out.line("");
+    out.line(
+        "store   " + store.context().identity().id() + " in " + store.context().layout().root());
+    if (report.server().isPresent()) {
+      LeaseServerLook.Found f = report.server().get();
+      out.line(
+          "leases  %s%s: %s"
+              .formatted(
+                  f.address(),
+                  f.instance() > 0 ? " (instance " + f.instance() + ")" : "",
+                  f.why().isEmpty() ? "grants" : f.why()));
+    }
+    if (report.clockOffset().isPresent()) {
+      long offset = report.clockOffset().getAsLong();
+      out.line(
+          "clock   "
+              + (offset == 0
+                  ? "as the filesystem's"
+                  : Words.span(offset)
+                      + (offset > 0 ? " ahead of" : " behind")
+                      + " the filesystem's"));
+    }
+    out.line("");
+    var rows = new ArrayList<List<String>>();
+    rows.add(HEAD);
+    for (StoreReport.LogLine line : report.logs()) {
+      rows.add(row(line, report.at()));
+    }
+    table(rows, out);
+  }
+
+  private static List<String> row(StoreReport.LogLine line, long at) {
+    LogStatus s = line.status();
+    if (s == null) {
+      return List.of(line.name().toString(), "?", "?", "?", "?", "?", "?", "?");
+    }
+    boolean none = s.settledThrough() == Long.MIN_VALUE;
+    return List.of(
+        line.name().toString(),
+        none ? "nothing" : Moment.text(s.settledThrough()),
+        s.isIdle() ? "idle" : none ? "-" : Words.span(Math.max(0, at - s.settledThrough())),
+        Words.count(s.open().size()),
+        Words.count(s.messages()),
+        Words.bytes(s.bytes()),
+        s.newest() == Long.MIN_VALUE
+            ? "-"
+            : Words.span(at - s.newest()) + " ago" + (s.newestSettled() ? "" : ", open"),
+        Words.count(s.segments()));
+  }
+
+  /** Columns as wide as what is in them; numbers stand to the right. */
+  private static void table(List<List<String>> rows, Output out) throws IOException {
+    var widths = new int[HEAD.size()];
+    for (List<String> row : rows) {
+      for (int i = 0; i < widths.length; i++) {
+        widths[i] = Math.max(widths[i], row.get(i).length());
+      }
+    }
+    for (List<String> row : rows) {
+      var text = new StringBuilder();
+      for (int i = 0; i < widths.length; i++) {
+        String pad = " ".repeat(widths[i] - row.get(i).length());
+        boolean left = i < 2;
+        text.append(left ? row.get(i) + pad : pad + row.get(i)).append("  ");
+      }
+      out.line(text.toString().stripTrailing());
+    }
+  }
+
+  static void json(Store store, StoreReport report, Output out) throws IOException {
+    var json = new JsonLines(out);
+    json.object()
+        .time("at", report.at())
+        .text("store", store.context().identity().id().toString())
+        .list("attention");
+    for (StoreReport.Attention a : report.attention()) {
+      json.object().text("kind", a.kind().name());
+      if (a.log() != null) {
+        json.text("log", a.log().toString());
+      }
+      json.text("message", Failure.oneLine(a.message())).end();
+    }
+    json.end();
+    if (report.clockOffset().isPresent()) {
+      json.number("clockOffsetMs", report.clockOffset().getAsLong() / 1_000_000);
+    }
+    if (report.server().isPresent()) {
+      LeaseServerLook.Found f = report.server().get();
+      json.object("server").text("state", f.state().name()).text("address", f.address());
+      if (f.instance() > 0) {
+        json.number("instance", f.instance());
+      }
+      if (!f.why().isEmpty()) {
+        json.text("message", f.why());
+      }
+      json.end();
+    }
+    json.list("logs");
+    for (StoreReport.LogLine line : report.logs()) {
+      json.object().text("log", line.name().toString()).flag("readable", line.status() != null);
+      if (line.status() != null) {
+        json(line.status(), report.at(), json);
+      }
+      json.end();
+    }
+    json.end().end();
+  }
+
+  private static void json(LogStatus s, long at, JsonLines json) throws IOException {
+    json.timeIfAny("settledThrough", s.settledThrough());
+    if (s.settledThrough() != Long.MIN_VALUE) {
+      json.number("lagMs", Math.max(0, at - s.settledThrough()) / 1_000_000);
+    }
+    json.flag("idle", s.isIdle())
+        .number("record", s.record())
+        .number("openBuckets", s.open().size())
+        .number("messages", s.messages())
+        .number("bytes", s.bytes())
+        .timeIfAny("newest", s.newest());
+    if (s.newest() != Long.MIN_VALUE) {
+      json.flag("newestSettled", s.newestSettled());
+    }
+    json.number("segments", s.segments()).timeIfAny("coveredThrough", s.coveredThrough());
+  }
+}

@@ -1,0 +1,199 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.status.LogStatus;
+import dev.cinch.bag.status.LogSurvey;
+import dev.cinch.bag.store.StoreSettings;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a store was at one moment, and what of that needs somebody.
+ *
+ * @param at the filesystem's now; this machine's where this user may not ask that
+ * @param clockOffset how far this machine's clock is ahead of the filesystem's, nanoseconds
+ * @param logs in the order of their names
+ */
+record StoreReport(
+    long at,
+    OptionalLong clockOffset,
+    Optional<LeaseServerLook.Found> server,
+    List<LogLine> logs,
+    List<Attention> attention) {
+
+  /** A log: how it is, or why nobody can tell. */
+  record LogLine(LogName name, @Nullable LogStatus status) {}
+
+  /** What somebody has to see to. */
+  record Attention(Kind kind, @Nullable LogName log, String message) {}
+
+  /** What is wrong. */
+  enum Kind {
+    DAMAGE,
+    UNREADABLE,
+    CLOSER,
+    INTENT,
+    CLOCK,
+    SERVER
+  }
+
+  /** The exit code: damage first, then what can't be had. */
+  int code() {
+    int code = ExitCode.GOOD;
+    for (Attention a : attention) {
+      if (a.kind() == Kind.DAMAGE) {
+        return ExitCode.DAMAGE;
+      }
+      code =
+          a.kind() == Kind.UNREADABLE || code == ExitCode.UNAVAILABLE
+              ? ExitCode.UNAVAILABLE
+              : ExitCode.REFUSED;
+    }
+    return code;
+  }
+
+  /** Looks again and again, each time only at what is new. Not thread-safe. */
+  static final class Looker {
+    private final Store store;
+    private final long late;
+    private final LogSurvey.Progress progress;
+    private final Map<LogName, LogSurvey> surveys = new HashMap<>();
+
+    /**
+     * @param late how long past the grace period a bucket may stay open
+     */
+    Looker(Store store, Duration late, LogSurvey.Progress progress) {
+      this.store = store;
+      this.late = late.toNanos();
+      this.progress = progress;
+    }
+
+    /**
+     * Looks.
+     *
+     * @param only these logs; all if empty
+     * @param server as the user named it
+     */
+    StoreReport look(List<LogName> only, boolean askServer, @Nullable URI server)
+        throws IOException {
+      var attention = new ArrayList<Attention>();
+      var logs = new ArrayList<LogLine>();
+      OptionalLong offset = offset();
+      long at = store.context().time().wallNanos() - offset.orElse(0);
+      offset.ifPresent(o -> judgeClock(o, attention));
+      for (LogName name : only.isEmpty() ? store.permittedLogs() : only) {
+        look(name, at, !only.isEmpty(), logs, attention);
+      }
+      Optional<LeaseServerLook.Found> found =
+          askServer ? LeaseServerLook.ask(store, server) : Optional.empty();
+      found
+          .filter(LeaseServerLook.Found::needsAttention)
+          .ifPresent(
+              f ->
+                  attention.add(
+                      new Attention(
+                          Kind.SERVER,
+                          null,
+                          "the lease server at " + f.address() + ": " + f.why())));
+      attention.sort((a, b) -> a.kind().compareTo(b.kind()));
+      return new StoreReport(at, offset, found, logs, attention);
+    }
+
+    /** Who may not make files can't ask the filesystem. */
+    private OptionalLong offset() {
+      try {
+        FsClock clock = store.context().fsClock();
+        long before = store.context().time().wallNanos();
+        long now = clock.now();
+        long after = store.context().time().wallNanos();
+        return OptionalLong.of(
+            before > now
+                ? before - now
+                : after < now ? after - now : 0); // between: as good as none
+      } catch (IOException e) {
+        return OptionalLong.empty();
+      }
+    }
+
+    private void judgeClock(long offset, List<Attention> attention) {
+      StoreSettings s = store.settings();
+      long bound = offset > 0 ? s.clockAheadMs() : s.clockBehindMs();
+      if (Math.abs(offset) > bound * 1_000_000) {
+        attention.add(
+            new Attention(
+                Kind.CLOCK,
+                null,
+                "this machine's clock is %s %s the filesystem's, and the store allows %d ms: set it (NTP)"
+                    .formatted(Words.span(offset), offset > 0 ? "ahead of" : "behind", bound)));
+      }
+    }
+
+    private void look(
+        LogName name, long at, boolean named, List<LogLine> logs, List<Attention> attention)
+        throws IOException {
+      LogStatus status;
+      try {
+        LogSurvey survey = surveys.get(name);
+        if (survey == null) {
+          List<Log> whole = named ? List.of(store.log(name)) : store.whole(List.of(name));
+          if (whole.isEmpty()) {
+            return; // being made, or its maker died: it holds nothing
+          }
+          survey = new LogSurvey(whole.get(0).context());
+          surveys.put(name, survey);
+        }
+        status = survey.look(progress);
+      } catch (NotAStoreException e) {
+        throw e;
+      } catch (IOException e) {
+        Failure failure = Failure.of(e);
+        Kind kind = failure.code() == ExitCode.DAMAGE ? Kind.DAMAGE : Kind.UNREADABLE;
+        attention.add(new Attention(kind, name, failure.line()));
+        logs.add(new LogLine(name, null));
+        return;
+      }
+      logs.add(new LogLine(name, status));
+      judge(name, status, at, attention);
+    }
+
+    private void judge(LogName name, LogStatus status, long at, List<Attention> attention) {
+      long grace = store.settings().graceNanos();
+      if (!status.isIdle()) {
+        Bucket oldest = status.open().get(0);
+        long overdue = at - oldest.end() - grace;
+        if (overdue > late) {
+          attention.add(
+              new Attention(
+                  Kind.CLOSER,
+                  name,
+                  "nobody closes: its oldest open bucket was due %s ago; run cinch close --every 10s, or see what it says"
+                      .formatted(Words.span(overdue))));
+        }
+      }
+      status
+          .intent()
+          .filter(left -> at - left.since() > late)
+          .ifPresent(
+              left ->
+                  attention.add(
+                      new Attention(
+                          Kind.INTENT,
+                          name,
+                          "a closer stopped half-way %s ago; run cinch close, or see what it says"
+                              .formatted(Words.span(at - left.since())))));
+    }
+  }
+}
