@@ -76,7 +76,7 @@ final class Commands implements Callable<Integer> {
   }
 
   /** Variables of the environment that stand for options. */
-  private static final Map<String, String> VARIABLES =
+  static final Map<String, String> VARIABLES =
       Map.of("--store", "CINCH_STORE", "--server", "CINCH_SERVER", "--machine", "CINCH_MACHINE");
 
   @Option(

@@ -125,14 +125,62 @@ class LauncherTest {
                 .formatted(temp, temp, launcher));
     assertEquals(0, ran.code(), ran.err());
     assertEquals("0007\n", new String(ran.out(), StandardCharsets.UTF_8));
-    Path target = temp.resolve("checkout/cli/target");
+    Path copies = temp.resolve("checkout/cli/.run");
+    String key = Files.readString(copies.resolve("current")).strip();
     for (var place :
-        java.util.Map.of(target, "rwxr-xr-x", target.resolve("cinch.jar"), "rw-r--r--")
+        java.util.Map.of(copies, "rwxr-xr-x", copies.resolve(key).resolve("cinch.jar"), "rw-r--r--")
             .entrySet()) {
       assertEquals(
           place.getValue(),
           PosixFilePermissions.toString(Files.getPosixFilePermissions(place.getKey())));
     }
+  }
+
+  /** A copy of this checkout's launcher and of what was built. */
+  private Path checkout() throws IOException {
+    Path bin = Files.createDirectories(temp.resolve("checkout/cli/bin"));
+    Files.copy(Path.of("target/cinch.jar"), built());
+    return Files.copy(LAUNCHER, bin.resolve("cinch"));
+  }
+
+  private Path built() throws IOException {
+    return Files.createDirectories(temp.resolve("checkout/cli/target")).resolve("cinch.jar");
+  }
+
+  /** As {@code mvn clean} and the next build do it; classes and resources are still loaded then. */
+  @Test
+  void whatRunsGoesOnWhenMavenRemovesOrReplacesWhatItBuilt() throws Exception {
+    Path launcher = checkout();
+    Path store = Cinch.store(temp);
+    Process server =
+        new ProcessBuilder(
+                launcher.toString(),
+                "serve",
+                "--port=0",
+                "--key=" + temp.resolve("key"),
+                "--store=" + store)
+            .redirectError(temp.resolve("err").toFile())
+            .start();
+    try (BufferedReader out = server.inputReader(StandardCharsets.UTF_8)) {
+      String line = String.valueOf(out.readLine());
+      Files.delete(built());
+      assertEquals(0, run(List.of(launcher.toString(), "version")).code());
+      Files.writeString(built(), "half a jar"); // of a build that is at work
+      Files.setLastModifiedTime(
+          built(), java.nio.file.attribute.FileTime.from(java.time.Instant.now().plusSeconds(9)));
+      assertEquals(0, run(List.of(launcher.toString(), "version")).code());
+      String uri = line.substring("listening on ".length());
+      new Cinch().with("CINCH_SERVER", uri).run("lease", "acquire", "jobs/1").ended(0);
+      Ran appended =
+          bash(
+              "echo a | '%s' append --store='%s' --log=jobs --lease=jobs/2 --server=%s"
+                  .formatted(launcher, store, uri));
+      assertEquals(0, appended.code(), appended.err());
+    } finally {
+      server.destroy(); // SIGTERM
+    }
+    assertEquals(0, server.waitFor());
+    assertEquals("", Files.readString(temp.resolve("err")));
   }
 
   /** It has a number by then, and the server before it has stopped for good. */
@@ -162,6 +210,7 @@ class LauncherTest {
   @Test
   void pipesKeepEveryByteAndEndQuietlyWhenTheReaderLeaves() throws Exception {
     Path store = Cinch.store(temp);
+    Cinch.on(store).run("log", "create", "jobs").ended(0);
     Path input = temp.resolve("input");
     byte[] bytes = "a\0b\n\nlast\n".repeat(100_000).getBytes(StandardCharsets.UTF_8);
     Files.write(input, bytes);
@@ -191,6 +240,7 @@ class LauncherTest {
   @Test
   void aSummaryOnATerminalAndNoneInAPipe() throws Exception {
     Path store = Cinch.store(temp);
+    Cinch.on(store).run("log", "create", "jobs").ended(0);
     String append = "echo a | %s append --log=jobs --store=%s".formatted(LAUNCHER, store);
     assertEquals("", bash(append).err());
     assumeTrue(bash("command -v script").code() == 0, "no script(1) to play a terminal");
@@ -246,7 +296,7 @@ class LauncherTest {
         if (instance == 1) {
           cinch.run("lease", "acquire", "--for=5s", "jobs/1").ended(0);
         } else {
-          cinch.run("lease", "acquire", "--for=5s", "jobs/1").failed(3, "grants again in 1");
+          cinch.run("lease", "acquire", "--for=5s", "jobs/1").failed(3, "grants again in ");
         }
         cinch.run("lease", "list").ended(0);
       } finally {
