@@ -137,6 +137,21 @@ final class StatusCommandTest {
   }
 
   @Test
+  @Timeout(60) // one that looks again for as long as it is damaged does not end
+  void aDamagedSegmentIsTold() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.settled("jobs", "a\n", Duration.ofMinutes(20));
+    cinch.run("view", "build", "--wait=0s").ended(0);
+    Path segment = store.resolve("logs/jobs/segments/0000000001");
+    byte[] bytes = Files.readAllBytes(segment);
+    bytes[bytes.length / 3] ^= 1;
+    assertTrue(segment.toFile().setWritable(true));
+    Files.write(segment, bytes);
+    assertEquals(List.of("DAMAGE jobs"), attention(status(cinch, 1)));
+  }
+
+  @Test
   void clocksAndLeaseServers() throws Exception {
     try (var served = new Served(temp)) {
       JsonNode good = status(served.cinch, 0);

@@ -62,16 +62,16 @@ public final class LogSurvey {
   public LogStatus look(Progress progress) throws IOException {
     while (true) {
       Optional<Link> tip = chain.permittedTip();
+      long last = segments.last();
       try {
-        count(tip, progress);
+        count(tip, last, progress);
+        return status(tip);
       } catch (IOException e) {
-        // Of buckets that were retired meanwhile: then there is a segment that was not counted.
-        if (segments.last() > countedSegments) {
-          continue;
+        if (segments.last() == last) {
+          throw e;
         }
-        throw e;
+        // Buckets were retired meanwhile: a new segment has what was in them.
       }
-      return status(tip);
     }
   }
 
@@ -99,8 +99,7 @@ public final class LogSurvey {
   }
 
   /** What segments have, and then what the locks behind them say. */
-  private void count(Optional<Link> tip, Progress progress) throws IOException {
-    long last = segments.last();
+  private void count(Optional<Link> tip, long last, Progress progress) throws IOException {
     if (last != countedSegments) {
       segments.countThrough(last);
       countedSegments = last;
