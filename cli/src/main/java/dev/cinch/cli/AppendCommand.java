@@ -12,6 +12,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -35,6 +36,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Append each line of the input as one message, without its newline; any bytes will do.",
+      "They are written under the leases named, or under those of the cinch lease run that it runs",
+      "in (CINCH_GRANT). With --wait, leases that are lost are taken anew: it says so, and goes on",
+      "with the lines that were not yet taken.",
       "Messages keep the input's order, but for those whose bucket was closed before they were",
       "written: they are sent again, and may come after later lines (the receipts of --json tell).",
       "Ends with 0 when all are committed, with 3 and the numbers of the lines when some are not"
@@ -111,30 +115,49 @@ final class AppendCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    GrantDirectory grant = leases.isEmpty() ? grant() : null;
+    boolean leased = !leases.isEmpty() || grant != null;
     if (!leases.isEmpty() && !server.isGiven()) {
       throw new ParameterException(
           spec.commandLine(), "--lease needs a lease service: --server URL, or CINCH_SERVER");
     }
     Duration wait = waiting.checked();
-    if (leases.isEmpty()) {
+    if (!leased) {
       refuseWithoutLease("--wait");
       refuseWithoutLease("--lease-for");
     }
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, share.apply(store.environment(time), io.env()));
-    if (leases.isEmpty()) {
+    if (!leased) {
       refuseWhereLeasesAreRequired(opened);
     }
     long unused = opened.context().checkedNow(); // before the first line is read and lost
     try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
       Log target = create.open(opened, log, io);
       io.stop().listen(); // until here nothing is lost by an end, and any of it may hang
-      if (leases.isEmpty()) {
+      if (!leased) {
         time.settle();
         return append(target, in);
       }
-      return appendUnderLeases(opened, target, in, wait, time);
+      return grant == null
+          ? appendUnderLeases(opened, target, in, wait, time)
+          : appendUnderGrant(opened, target, in, wait, time, grant);
     }
+  }
+
+  /** What cinch lease run, or lease acquire --export, left for commands like this one. */
+  private @Nullable GrantDirectory grant() throws IOException {
+    String variable = io.env().apply(GrantOption.VARIABLE);
+    if (variable == null || variable.isEmpty()) {
+      return null;
+    }
+    if (!variable.contains("/")) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "CINCH_GRANT is no directory of cinch lease run or lease acquire --export: unset it, or"
+              + " name leases with --lease");
+    }
+    return GrantDirectory.open(Path.of(variable));
   }
 
   /** Who names it believes that the lines are written under a lease. */
@@ -170,18 +193,56 @@ final class AppendCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
     try (Session session = Session.open(opened, server.client(), holder, durability)) {
+      if (!taken(() -> session.acquire(leases, leaseFor), opened, wait, time)) {
+        return io.stop().exitCode();
+      }
+      time.settle();
+      if (wait.isZero()) {
+        AppendJob job =
+            job(target, (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await);
+        session.onLoss(why -> job.lost("a lease is no longer held: " + why));
+        run(job, in);
+        return tell(job, unreleased(session));
+      }
+      var stoppable = new StoppableTime(store.time(), io.stop());
+      var lines =
+          new LeasedLines(
+              session,
+              target,
+              stoppable,
+              wait,
+              () -> {
+                Grant unused =
+                    waiting(opened, wait, stoppable).take(() -> session.acquire(leases, leaseFor));
+              },
+              line -> Commands.say(io, NAME, line));
+      AppendJob job = job(target, lines);
+      run(job, in);
+      return tell(job, unreleased(session));
+    }
+  }
+
+  /** Under leases that somebody else keeps and gives back. */
+  private int appendUnderGrant(
+      Store opened,
+      Log target,
+      InputStream in,
+      Duration wait,
+      StoppableTime time,
+      GrantDirectory grant)
+      throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
+    GrantDirectory.Use use = grant.use();
+    HttpLeaseClient client = HttpLeaseClient.builder(grant.server()).build();
+    try (Session session = Session.open(opened, client, "", durability)) {
+      boolean taken = false;
       try {
-        Grant unused =
-            new LeaseWait(
-                    wait, time, opened.context().random(), line -> Commands.say(io, NAME, line))
-                .take(() -> session.acquire(leases, leaseFor));
-      } catch (IllegalArgumentException e) {
-        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
-      } catch (InterruptedException e) {
-        if (!io.stop().requested()) {
-          throw e;
+        taken = taken(() -> session.join(grant.id(), leaseFor), opened, wait, time);
+      } finally {
+        if (!taken) {
+          use.unused();
         }
-        Commands.say(io, NAME, "stopped by " + io.stop().name() + "; nothing was appended");
+      }
+      if (!taken) {
         return io.stop().exitCode();
       }
       time.settle();
@@ -189,7 +250,32 @@ final class AppendCommand implements Callable<Integer> {
           job(target, (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await);
       session.onLoss(why -> job.lost("a lease is no longer held: " + why));
       run(job, in);
-      return tell(job, unreleased(session));
+      Session.Left left = session.leave();
+      use.ended(left.highest(), left.instance());
+      return tell(job, null);
+    }
+  }
+
+  private LeaseWait waiting(Store opened, Duration wait, StoppableTime time) {
+    return new LeaseWait(
+        wait, time, opened.context().random(), line -> Commands.say(io, NAME, line));
+  }
+
+  /** Whether leases were taken; false if a signal was first. */
+  private boolean taken(
+      LeaseWait.Attempt<Grant> attempt, Store opened, Duration wait, StoppableTime time)
+      throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
+    try {
+      Grant unused = waiting(opened, wait, time).take(attempt);
+      return true;
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+    } catch (InterruptedException e) {
+      if (!io.stop().requested()) {
+        throw e;
+      }
+      Commands.say(io, NAME, "stopped by " + io.stop().name() + "; nothing was appended");
+      return false;
     }
   }
 

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +69,17 @@ final class GrantOption {
       throw misuse(
           "which grant? set CINCH_GRANT, or name a file with --grant-file (- for standard input)");
     }
-    return parsed(VARIABLE, variable);
+    return variable.contains("/")
+        ? GrantDirectory.open(Path.of(variable)).id()
+        : parsed(VARIABLE, variable);
+  }
+
+  /** What other commands share of it: empty if it is not named by such a directory. */
+  Optional<GrantDirectory> shared(Io io) throws IOException {
+    String variable = io.env().apply(VARIABLE);
+    return file == null && variable != null && variable.contains("/")
+        ? Optional.of(GrantDirectory.open(Path.of(variable)))
+        : Optional.empty();
   }
 
   private Id parsed(String from, String text) {

@@ -34,13 +34,16 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Take leases, all or none, and print the grant with its secret id and signed witnesses.",
-      "Appends under leases take and renew their own: see cinch append --lease."
+      "Appends under leases take and renew their own: see cinch append --lease. Commands run",
+      "under leases with cinch lease run."
     },
     footer = {
       "",
       "Examples:",
       "  cinch lease acquire --for 30s --holder worker-7 jobs/42",
-      "  cinch lease acquire --wait 5m jobs/42"
+      "  cinch lease acquire --wait 5m jobs/42",
+      "  eval \"$(cinch lease acquire --export jobs/42)\"",
+      "  cinch append --log jobs results.txt && cinch lease release"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseAcquireCommand extends LeaseRequest {
@@ -62,6 +65,14 @@ final class LeaseAcquireCommand extends LeaseRequest {
       paramLabel = "DIR",
       description = "Permit the logs of this store; every log unless set (or CINCH_STORE).")
   @Nullable Path store;
+
+  @Option(
+      names = "--export",
+      description = {
+        "Print what sets CINCH_GRANT and CINCH_SERVER, for eval: append, lease renew and lease",
+        "release in that shell work with the leases. They run out unless they are renewed."
+      })
+  boolean export;
 
   @Option(names = "--log", paramLabel = "NAME", description = "Only this log; may be repeated.")
   List<LogName> logs = new ArrayList<>();
@@ -86,7 +97,17 @@ final class LeaseAcquireCommand extends LeaseRequest {
     Grant grant =
         new LeaseWait(wait, SystemTime.INSTANCE, random, this::say)
             .take(() -> asks.acquire(request(Id.random(random), permitted)));
-    printer.print(LeaseDocuments.grant(grant));
+    if (export) {
+      GrantDirectory made = GrantDirectory.make(grant.id(), server.uri(), io.env());
+      printer.line(
+          "export CINCH_GRANT=" + quoted(made.path()) + " CINCH_SERVER=" + quoted(server.uri()));
+    } else {
+      printer.print(LeaseDocuments.grant(grant));
+    }
+  }
+
+  private static String quoted(Object text) {
+    return "'" + text.toString().replace("'", "'\\''") + "'";
   }
 
   private void say(String line) {

@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
@@ -43,6 +44,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
   public CommandLine line() {
     return new CommandLine(this)
         .addSubcommand("acquire", new LeaseAcquireCommand(io))
+        .addSubcommand("run", new LeaseRunCommand(io))
         .addSubcommand("renew", new Renew(io))
         .addSubcommand("release", new Release(io))
         .addSubcommand("show", new Show(io))
@@ -52,7 +54,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "name one of acquire, renew, release, show, list");
+        spec.commandLine(), "name one of acquire, run, renew, release, show, list");
   }
 
   /** A grant, and what is told of it when it is renewed or released. */
@@ -72,8 +74,16 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     boolean fenced;
 
     LeaseReport report() {
-      return new LeaseReport(
-          watermark == null ? OptionalLong.empty() : OptionalLong.of(watermark), fenced, List.of());
+      return report(OptionalLong.empty());
+    }
+
+    /**
+     * @param wrote the highest timestamp of others; empty if there is none
+     */
+    LeaseReport report(OptionalLong wrote) {
+      OptionalLong highest =
+          watermark == null ? wrote : OptionalLong.of(Math.max(watermark, wrote.orElse(watermark)));
+      return new LeaseReport(highest, fenced, List.of());
     }
   }
 
@@ -84,8 +94,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       footer = {
         "",
         "Examples:",
-        "  CINCH_GRANT=$(cinch lease acquire jobs/42 | jq -r .id)",
-        "  export CINCH_GRANT",
+        "  eval \"$(cinch lease acquire --export jobs/42)\"",
         "  cinch lease renew --for 30s",
         "  cinch lease renew --grant-file grant.json"
       })
@@ -110,7 +119,12 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       name = "release",
       mixinStandardHelpOptions = true,
       description = "Give the leases of a grant back. Repeating it is no error.",
-      footer = {"", "Example:", "  cinch lease release --grant-file - < grant.json"})
+      footer = {
+        "",
+        "Examples:",
+        "  cinch lease release",
+        "  cinch lease release --grant-file - < grant.json"
+      })
   @SuppressWarnings("NullAway.Init")
   static final class Release extends LeaseRequest {
     @Mixin Held held;
@@ -121,7 +135,41 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
 
     @Override
     void ask(HttpLeaseClient client, Printer printer) throws Exception {
-      client.release(held.grant.id(io), held.report());
+      Id id = held.grant.id(io);
+      Optional<GrantDirectory> shared = held.grant.shared(io);
+      if (shared.isEmpty()) {
+        client.release(id, held.report());
+      } else {
+        releaseShared(client, id, shared.get());
+      }
+    }
+
+    /** Rule L2: only with the highest timestamp of all that was written under them. */
+    private void releaseShared(HttpLeaseClient client, Id id, GrantDirectory grant)
+        throws Exception {
+      GrantDirectory.Uses uses = grant.close();
+      boolean released = false;
+      try {
+        if (uses.open() > 0) {
+          throw new Failure.Refusal(
+              "an append under the leases goes on, or was killed: wait for its end, or let them run"
+                  + " out");
+        }
+        if (uses.instances().size() > 1) {
+          throw new Failure.Refusal(
+              "the lease service was restarted while appends went on under the leases: they can't"
+                  + " be given back, and run out");
+        }
+        LeaseReport last = held.report(uses.highest());
+        client.release(
+            id, uses.instances().isEmpty() ? last : last.to(uses.instances().iterator().next()));
+        released = true;
+      } finally {
+        if (!released) {
+          grant.reopen();
+        }
+      }
+      grant.remove();
     }
   }
 

@@ -34,7 +34,11 @@ abstract class LeaseRequest implements Callable<Integer> {
 
   /** Where answers go. */
   interface Printer {
-    void print(ObjectNode answer) throws IOException;
+    void line(String text) throws IOException;
+
+    default void print(ObjectNode answer) throws IOException {
+      line(JSON.writeValueAsString(answer));
+    }
   }
 
   abstract void ask(HttpLeaseClient client, Printer printer) throws Exception;
@@ -43,7 +47,7 @@ abstract class LeaseRequest implements Callable<Integer> {
   public final Integer call() throws Exception {
     HttpLeaseClient client = server.client();
     try (Output out = io.output()) {
-      ask(client, answer -> out.line(JSON.writeValueAsString(answer)));
+      ask(client, out::line);
     }
     return ExitCode.GOOD;
   }

@@ -24,6 +24,11 @@ final class ServerOptions {
     return server != null;
   }
 
+  /** Its address, which was given. */
+  URI uri() {
+    return java.util.Objects.requireNonNull(server);
+  }
+
   /** A client; connects to nothing yet. */
   HttpLeaseClient client() {
     if (server == null) {

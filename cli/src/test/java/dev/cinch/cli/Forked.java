@@ -41,6 +41,23 @@ final class Forked implements AutoCloseable {
     err = process.errorReader(StandardCharsets.UTF_8);
   }
 
+  /** A script in the directory that runs the command line, for shells. */
+  static Path script(Path directory) throws IOException {
+    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+    Path script =
+        Files.writeString(
+            directory.resolve("cinch"),
+            "#!/bin/sh\nexec '"
+                + java
+                + "' -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '"
+                + System.getProperty("java.class.path")
+                + "' dev.cinch.cli.Main \"$@\"\n");
+    if (!script.toFile().setExecutable(true)) {
+      throw new IOException("not executable: " + script);
+    }
+    return script;
+  }
+
   /** Starts a lease service on the store, and says where. */
   static Forked serve(Path temp, Path store, String... options) throws IOException {
     var args = new ArrayList<>(List.of("serve", "--port=0", "--store=" + store));

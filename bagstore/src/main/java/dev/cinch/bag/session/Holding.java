@@ -24,6 +24,7 @@ final class Holding {
   private static final LongBinaryOperator MIN = Math::min;
 
   private final Timestamps timestamps;
+  private final boolean own;
   private final AtomicLong highest = new AtomicLong(Long.MIN_VALUE);
   private final AtomicLong lowest = new AtomicLong(Long.MAX_VALUE);
   private volatile boolean fenced;
@@ -41,9 +42,11 @@ final class Holding {
 
   /**
    * @param timestamps of this process
+   * @param own whether this session gives the leases back; others hold them too if not
    */
-  Holding(Timestamps timestamps, List<SignedWitness> witnesses) {
+  Holding(Timestamps timestamps, List<SignedWitness> witnesses, boolean own) {
     this.timestamps = timestamps;
+    this.own = own;
     Fence all = Fence.NONE;
     long bound = Long.MIN_VALUE;
     for (SignedWitness s : witnesses) {
@@ -54,6 +57,10 @@ final class Holding {
     this.fence = all;
     this.lowerBound = bound;
     this.instance = witnesses.get(0).witness().instance();
+  }
+
+  boolean isOwn() {
+    return own;
   }
 
   void holds(HeldLease held) {

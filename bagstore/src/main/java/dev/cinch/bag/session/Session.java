@@ -32,6 +32,7 @@ import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -181,8 +182,35 @@ public final class Session implements AutoCloseable {
                 : LogSet.ALL,
             false);
     long askedAt = time.monotonicNanos();
-    Grant grant = asks.acquire(request);
-    var holding = new Holding(store.timestamps(), grant.witnesses());
+    return use(asks.acquire(request), askedAt, durationMs, before, true);
+  }
+
+  /**
+   * Writes under leases that others hold too, whoever tells this one the secret id of their grant.
+   * They are renewed and fenced here as well, and never given back: {@link #leave} says what those
+   * have to know who do that.
+   *
+   * @param duration as for {@link #acquire}
+   * @throws LeaseRefusedException if they are not held, or the service does not grant now
+   * @throws SessionRefusedException if its witnesses can't be relied on
+   */
+  @CanIgnoreReturnValue
+  public Grant join(Id grant, Duration duration)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    long durationMs = duration.toMillis();
+    checkDuration(durationMs);
+    long before = store.context().checkedNow();
+    long askedAt = time.monotonicNanos();
+    Grant joined = service.renew(grant, durationMs, LogSet.NONE, LeaseReport.NOTHING);
+    return use(joined, askedAt, durationMs, before, false);
+  }
+
+  /**
+   * @param own whether this session gives them back
+   */
+  private Grant use(Grant grant, long askedAt, long durationMs, long before, boolean own)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    var holding = new Holding(store.timestamps(), grant.witnesses(), own);
     boolean taken = false;
     try {
       check.check(grant, before);
@@ -207,7 +235,11 @@ public final class Session implements AutoCloseable {
       taken = true;
     } finally {
       if (!taken) { // whatever the reason: the keeper would renew them for ever, for nobody
-        giveBack(grant.id(), holding);
+        if (own) {
+          giveBack(grant.id(), holding);
+        } else if (holding.isHeld()) {
+          holding.lease().close();
+        }
       }
     }
     return holding.lease().grant();
@@ -422,10 +454,65 @@ public final class Session implements AutoCloseable {
     }
   }
 
+  /**
+   * What whoever gives joined leases back has to know of this session.
+   *
+   * @param highest the highest timestamp written under them; empty if nothing was
+   * @param instance of the lease service, whose witnesses this session went by: they can be given
+   *     back to that one only
+   */
+  public record Left(OptionalLong highest, long instance) {}
+
+  /**
+   * Writes nothing more under the leases that were joined, and renews them no longer, after every
+   * append under them has its verdict.
+   *
+   * @throws IllegalStateException if a writer failed, so that nobody knows what became of a
+   *     message: the leases must not be given back; or if not one grant was joined
+   */
+  public Left leave() {
+    releasing.lock();
+    try {
+      used.forEach(LogWriter::flush);
+      used.clear();
+      Holding joined = holdings.get(0);
+      if (holdings.size() != 1 || joined.isOwn()) {
+        throw new IllegalStateException("not of one grant that was joined");
+      }
+      joined.lease().close();
+      holdings.remove(joined);
+      return new Left(
+          joined.report().watermark(), joined.lease().witnesses().get(0).witness().instance());
+    } finally {
+      releasing.unlock();
+    }
+  }
+
+  /**
+   * Goes on without the leases that were lost, which can't be given back: others may be taken then.
+   * Nothing was written under them since, and the next holder fences what was.
+   *
+   * @return whether there were any
+   */
+  @CanIgnoreReturnValue
+  public boolean dropLost() {
+    return holdings.removeIf(h -> h.lease().remainingNanos() <= 0);
+  }
+
+  /** The leases held at this moment, a grant each. They are given back by this session alone. */
+  public List<HeldLease> leases() {
+    return holdings.stream().map(Holding::lease).toList();
+  }
+
   private boolean releaseAll() throws LeaseUnavailableException {
     boolean all = true;
     LeaseUnavailableException unanswered = null;
     for (Holding h : holdings) {
+      if (!h.isOwn()) {
+        h.lease().close();
+        holdings.remove(h);
+        continue;
+      }
       LeaseReport report = h.report();
       try {
         h.lease().release(report);

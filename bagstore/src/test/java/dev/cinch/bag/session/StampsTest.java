@@ -34,7 +34,7 @@ class StampsTest extends SessionRig {
     var holdings = new Shrinking();
     var stamps = new Stamps(store, new WitnessCheck(opened), holdings);
     Grant grant = acquire("a");
-    var holding = new Holding(new Timestamps(rig.time), grant.witnesses());
+    var holding = new Holding(new Timestamps(rig.time), grant.witnesses(), true);
     holding.holds(
         new HeldLease(
             service,

@@ -1,0 +1,204 @@
+package dev.cinch.cli;
+
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A grant that commands of one user on one machine share, as a directory that {@code CINCH_GRANT}
+ * names and that only its user can open. Whoever holds the leases makes it; each append under them
+ * uses it. It keeps rule L2 among them: the leases are given back only when every use has ended,
+ * with the highest timestamp of all, and to the instance that all of them went by. Of an append
+ * that was killed, nobody knows what it wrote: then they run out instead, and the next holder
+ * fences.
+ *
+ * <ul>
+ *   <li>{@code grant}: the id, and the address of the lease service; removed before the leases are
+ *       given back
+ *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code grant}, so
+ *       that either it finds none, or whoever gives back finds the use
+ *   <li>{@code wrote-ID}: its highest timestamp, or {@code none}, and the instance that it went by;
+ *       made before its {@code use-ID} is removed
+ * </ul>
+ */
+final class GrantDirectory {
+  private static final String GRANT = "grant";
+  private static final String USE = "use-";
+  private static final String WROTE = "wrote-";
+
+  private final Path directory;
+  private final Id id;
+  private final URI server;
+
+  private GrantDirectory(Path directory, Id id, URI server) {
+    this.directory = directory;
+    this.id = id;
+    this.server = server;
+  }
+
+  /** Makes one where the user's other sockets and secrets are, else where temporary files are. */
+  static GrantDirectory make(Id id, URI server, Function<String, @Nullable String> env)
+      throws IOException {
+    String runtime = env.apply("XDG_RUNTIME_DIR");
+    Path parent =
+        runtime != null && Files.isWritable(Path.of(runtime))
+            ? Path.of(runtime)
+            : Path.of(System.getProperty("java.io.tmpdir"));
+    Path made = Files.createTempDirectory(parent, "cinch-grant-"); // with mode 0700
+    Files.createFile(
+        made.resolve(GRANT),
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    Files.writeString(made.resolve(GRANT), id + "\n" + server + "\n");
+    return new GrantDirectory(made, id, server);
+  }
+
+  /**
+   * Opens one.
+   *
+   * @throws Failure.Refusal if its leases were given back
+   */
+  static GrantDirectory open(Path directory) throws IOException {
+    List<String> lines;
+    try {
+      lines = Files.readAllLines(directory.resolve(GRANT));
+    } catch (NoSuchFileException e) {
+      throw new Failure.Refusal(
+          GrantOption.VARIABLE + ": there is no grant in " + directory + ", or it was given back");
+    }
+    if (lines.size() != 2) {
+      throw new IOException(directory + " is no grant of cinch lease");
+    }
+    try {
+      return new GrantDirectory(directory, Id.parse(lines.get(0)), URI.create(lines.get(1)));
+    } catch (IllegalArgumentException e) {
+      throw new IOException(directory + " is no grant of cinch lease", e);
+    }
+  }
+
+  Path path() {
+    return directory;
+  }
+
+  Id id() {
+    return id;
+  }
+
+  URI server() {
+    return server;
+  }
+
+  /** A command that may write under the leases. */
+  final class Use {
+    private final String name = UUID.randomUUID().toString();
+
+    /**
+     * It has ended, and writes nothing more.
+     *
+     * @param highest the highest timestamp that it may have given; empty: it wrote nothing
+     * @param instance whose witnesses it went by
+     */
+    void ended(OptionalLong highest, long instance) throws IOException {
+      String wrote = highest.isPresent() ? Long.toString(highest.getAsLong()) : "none";
+      Path tmp = directory.resolve("tmp-" + name);
+      Files.writeString(tmp, wrote + " " + instance + "\n");
+      Files.move(tmp, directory.resolve(WROTE + name));
+      Files.delete(directory.resolve(USE + name));
+    }
+
+    /** It can't have written anything. */
+    void unused() throws IOException {
+      Files.delete(directory.resolve(USE + name));
+    }
+  }
+
+  /**
+   * Begins a use.
+   *
+   * @throws Failure.Refusal if the leases are being given back
+   */
+  Use use() throws IOException {
+    var use = new Use();
+    try {
+      Files.createFile(directory.resolve(USE + use.name));
+    } catch (NoSuchFileException e) {
+      throw new Failure.Refusal(directory + " is gone: its leases were given back");
+    }
+    if (!Files.exists(directory.resolve(GRANT))) {
+      use.unused();
+      throw new Failure.Refusal(directory + ": its leases are being given back");
+    }
+    return use;
+  }
+
+  /**
+   * What the uses left.
+   *
+   * @param open how many have not ended, or died
+   * @param highest the highest timestamp of the others; empty if none wrote anything
+   * @param instances that they went by
+   */
+  record Uses(int open, OptionalLong highest, Set<Long> instances) {}
+
+  /** Lets nobody begin a use any more. */
+  Uses close() throws IOException {
+    Files.deleteIfExists(directory.resolve(GRANT));
+    int open = 0;
+    OptionalLong highest = OptionalLong.empty();
+    var instances = new HashSet<Long>();
+    for (Path file : files()) {
+      String name = String.valueOf(file.getFileName());
+      if (name.startsWith(USE)) {
+        open++;
+      } else if (name.startsWith(WROTE)) {
+        String[] words = Files.readString(file).strip().split(" ");
+        if (!words[0].equals("none")) {
+          long wrote = Long.parseLong(words[0]);
+          highest = OptionalLong.of(Math.max(wrote, highest.orElse(wrote)));
+        }
+        instances.add(Long.parseLong(words[1]));
+      }
+    }
+    return new Uses(open, highest, instances);
+  }
+
+  /** Lets uses begin again, since the leases were not given back. */
+  void reopen() throws IOException {
+    Files.writeString(directory.resolve(GRANT), id + "\n" + server + "\n");
+  }
+
+  /** Removes it, but for uses that have not ended. */
+  void remove() throws IOException {
+    for (Path file : files()) {
+      if (!String.valueOf(file.getFileName()).startsWith(USE)) {
+        Files.deleteIfExists(file);
+      }
+    }
+    try {
+      Files.deleteIfExists(directory);
+    } catch (DirectoryNotEmptyException e) {
+      // A use that has not ended: what it leaves there concerns nobody any more.
+    }
+  }
+
+  private List<Path> files() throws IOException {
+    var found = new ArrayList<Path>();
+    try (DirectoryStream<Path> names = Files.newDirectoryStream(directory)) {
+      names.forEach(found::add);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,305 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.session.Session;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.hold.HeldLease;
+import dev.cinch.lease.hold.HoldSettings;
+import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.hold.LostAnswers;
+import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Runs a command while leases are held. */
+@Command(
+    name = "run",
+    mixinStandardHelpOptions = true,
+    customSynopsis = "cinch lease run [OPTION]... LEASE... -- COMMAND [ARGUMENT]...",
+    description = {
+      "Take leases, all or none, run a command while they are held, and give them back.",
+      "cinch append within the command writes under them: it finds them by CINCH_GRANT, a"
+          + " directory",
+      "that only this user can open. If the store is named, earlier holders are fenced first, so",
+      "that the command reads all that they wrote and nothing after.",
+      "If the leases can't be renewed, the command and what it started are ended before they can"
+          + " be",
+      "another's: by SIGTERM when a third of the time is left, by SIGKILL shortly before the end.",
+      "SIGINT, SIGTERM and SIGHUP are passed on to the command.",
+      "If an append within the command was killed, or goes on behind it, the leases are not given",
+      "back, and run out: the next holder waits for that, so that nothing is lost or out of order."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "any:the command's own; 128 and the signal's number if one ended it",
+      "2:the command line is wrong; nothing was run",
+      "3:a lease is held by another, and nothing was run; or one was lost, and the command ended",
+      "4:no lease service, or no store; nothing was run",
+      "126, 127:the command can't be run, or is not there"
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  cinch lease run nightly -- ./nightly.sh",
+      "  cinch lease run --wait 5m jobs/42 -- sh -c './job 42 | cinch append --log results'"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class LeaseRunCommand implements Callable<Integer> {
+  private static final String NAME = "cinch lease run";
+  private static final int NOT_EXECUTABLE = 126;
+  private static final int NOT_FOUND = 127;
+
+  /** How often it is looked how long the leases last, nanoseconds. */
+  private static final long LOOK_NANOS = 100_000_000;
+
+  private final Io io;
+
+  @Spec CommandSpec spec;
+  @Mixin ServerOptions server;
+  @Mixin WaitOption waiting;
+
+  @Option(
+      names = "--for",
+      paramLabel = "DURATION",
+      defaultValue = "30s",
+      description = "How long leases last unless renewed, which happens by itself.")
+  Duration length;
+
+  @Option(names = "--holder", paramLabel = "TEXT", description = "Who; machine and process.")
+  @Nullable String holder;
+
+  @Option(
+      names = "--store",
+      paramLabel = "DIR",
+      description = "Fence what earlier holders wrote there first (or CINCH_STORE).")
+  @Nullable Path store;
+
+  @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
+  List<LeaseName> names;
+
+  /** What stands behind {@code --}, which the parser of the rest does not see. */
+  List<String> command = List.of();
+
+  LeaseRunCommand(Io io) {
+    this.io = io;
+  }
+
+  /** Whether arguments are of this command, so that what stands behind {@code --} is another's. */
+  static boolean isMeant(List<String> args) {
+    int lease = args.indexOf("lease");
+    return lease >= 0 && lease + 1 < args.size() && args.get(lease + 1).equals("run");
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    Duration wait = waiting.checked();
+    if (command.isEmpty()) {
+      throw new ParameterException(
+          spec.commandLine(), "name a command to run: cinch lease run LEASE... -- COMMAND");
+    }
+    if (length.toMillis() < 1) {
+      throw new ParameterException(spec.commandLine(), "--for is at least 1ms");
+    }
+    HttpLeaseClient client = server.client();
+    var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
+    Store opened =
+        store == null
+            ? null
+            : Store.open(
+                store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
+    io.stop().listen(); // until the command runs; from then on they are passed on
+    try (var keeper = new LeaseKeeper(time)) {
+      HeldLease held;
+      try {
+        var taking =
+            new LeaseWait(wait, time, new SecureRandom(), line -> Commands.say(io, NAME, line));
+        held =
+            opened == null
+                ? bare(client, keeper, taking)
+                : taking.take(() -> fenced(opened, client).leases().get(0));
+      } catch (IllegalArgumentException e) {
+        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      } catch (InterruptedException e) {
+        if (!io.stop().requested()) {
+          throw e;
+        }
+        Commands.say(io, NAME, "stopped by " + io.stop().name() + "; nothing was run");
+        return io.stop().exitCode();
+      }
+      time.settle();
+      return run(held);
+    }
+  }
+
+  private String holder() {
+    return holder != null ? holder : MachineNames.ofHost() + "/" + ProcessHandle.current().pid();
+  }
+
+  /** Without a store nothing is fenced here. */
+  private HeldLease bare(HttpLeaseClient client, LeaseKeeper keeper, LeaseWait taking)
+      throws Exception {
+    var random = new SecureRandom();
+    var asks = new LostAnswers(client);
+    HeldLease held =
+        taking.take(
+            () -> {
+              var request =
+                  new AcquireRequest(
+                      Id.random(random), names, holder(), length.toMillis(), LogSet.ALL, false);
+              long askedAt = SystemTime.INSTANCE.monotonicNanos();
+              return new HeldLease(
+                  client,
+                  SystemTime.INSTANCE,
+                  HoldSettings.of(length.toMillis()),
+                  asks.acquire(request),
+                  askedAt,
+                  () -> LeaseReport.NOTHING,
+                  (lease, why) -> {},
+                  random);
+            });
+    keeper.keep(held);
+    return held;
+  }
+
+  /** A session that is never closed: whether the leases are given back is decided here. */
+  private Session fenced(Store opened, HttpLeaseClient client)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    Session session = Session.open(opened, client, holder());
+    boolean taken = false;
+    try {
+      session.acquire(names, length);
+      taken = true;
+      return session;
+    } finally {
+      if (!taken) {
+        session.close();
+      }
+    }
+  }
+
+  private int run(HeldLease held) throws IOException, InterruptedException {
+    GrantDirectory grant = GrantDirectory.make(held.id(), server.uri(), io.env());
+    try {
+      Map<String, String> variables = new HashMap<>();
+      variables.put(GrantOption.VARIABLE, grant.path().toString());
+      variables.put("CINCH_SERVER", server.uri().toString());
+      if (store != null) {
+        variables.put("CINCH_STORE", store.toAbsolutePath().toString());
+      }
+      return attend(RunningCommand.start(command, variables), held);
+    } catch (IOException e) {
+      boolean missing = !(e instanceof AccessDeniedException) && text(e).contains("error=2,");
+      boolean started = !text(e).startsWith("Cannot run program");
+      if (started) {
+        throw e;
+      }
+      Commands.say(
+          io, NAME, command.get(0) + (missing ? ": there is no such command" : ": can't be run"));
+      return missing ? NOT_FOUND : NOT_EXECUTABLE;
+    } finally {
+      giveBack(held, grant);
+    }
+  }
+
+  private static String text(IOException e) {
+    return String.valueOf(e.getMessage());
+  }
+
+  /** Ends the command before its leases can be another's. */
+  private int attend(RunningCommand running, HeldLease held) throws InterruptedException {
+    if (io.stop().requested()) {
+      running.send(io.stop().name().replace("SIG", ""));
+    }
+    long third = length.toNanos() / 3;
+    long last = length.toNanos() / 20;
+    boolean ended = false;
+    boolean killed = false;
+    while (!running.await(LOOK_NANOS)) {
+      long left = held.deadline() - SystemTime.INSTANCE.monotonicNanos();
+      if (!ended && (left < third || held.state() == HeldLease.State.LOST)) {
+        ended = true;
+        String why = held.lostWhy();
+        Commands.say(
+            io,
+            NAME,
+            "the leases can't be renewed"
+                + (why == null ? ", the lease service does not answer" : ": " + why)
+                + "; ending the command");
+        running.end();
+      }
+      if (ended && !killed && left < last) {
+        killed = true;
+        Commands.say(io, NAME, "it did not end: killing it");
+        running.kill();
+      }
+    }
+    return ended ? ExitCode.REFUSED : running.exitCode();
+  }
+
+  /** Rule L2: only with the highest timestamp of all that was written under them. */
+  private void giveBack(HeldLease held, GrantDirectory grant) throws IOException {
+    try {
+      GrantDirectory.Uses uses = grant.close();
+      String kept =
+          uses.open() > 0
+              ? "an append under them was killed, or goes on"
+              : agreed(held, uses) ? released(held, uses) : "they were moved to another instance";
+      if (!kept.isEmpty() && held.state() != HeldLease.State.LOST) {
+        held.close();
+        Commands.say(io, NAME, "the leases are not given back, and run out: " + kept);
+      }
+    } finally {
+      grant.remove();
+    }
+  }
+
+  /** Whether all went by one instance of the service; it is told of no others' watermarks. */
+  private static boolean agreed(HeldLease held, GrantDirectory.Uses uses) {
+    if (!alike(held, uses)) {
+      try {
+        held.renew(LogSet.NONE);
+      } catch (LeaseRefusedException | LeaseUnavailableException e) {
+        return false;
+      }
+    }
+    return alike(held, uses);
+  }
+
+  private static boolean alike(HeldLease held, GrantDirectory.Uses uses) {
+    return uses.instances().isEmpty()
+        || uses.instances().equals(Set.of(held.witnesses().get(0).witness().instance()));
+  }
+
+  /** Releases; says why that could not be done, or nothing. */
+  private static String released(HeldLease held, GrantDirectory.Uses uses) {
+    try {
+      held.release(new LeaseReport(uses.highest(), false, List.of()));
+      return "";
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
+      return String.valueOf(e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package dev.cinch.cli;
+
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import sun.misc.Signal;
+import sun.misc.SignalHandler;
+
+/**
+ * A command that runs with this process's input and output, gets the signals that this process
+ * gets, and can be ended with all that it started.
+ */
+final class RunningCommand {
+  private static final List<String> PASSED = List.of("INT", "TERM", "HUP");
+
+  private final Process process;
+
+  /** What it had started when it was told to end: its children outlive it, and lose it. */
+  private final Set<ProcessHandle> started = new HashSet<>();
+
+  private RunningCommand(Process process) {
+    this.process = process;
+  }
+
+  /**
+   * Starts it.
+   *
+   * @param with variables beside those of this process
+   */
+  static RunningCommand start(List<String> command, Map<String, String> with) throws IOException {
+    var builder = new ProcessBuilder(command).inheritIO();
+    builder.environment().putAll(with);
+    var running = new RunningCommand(builder.start());
+    for (String name : PASSED) {
+      running.pass(name);
+    }
+    return running;
+  }
+
+  private void pass(String name) {
+    try {
+      var signal = new Signal(name);
+      SignalHandler before = Signal.handle(signal, s -> send(name));
+      if (before == SignalHandler.SIG_IGN) {
+        Signal.handle(signal, before); // as nohup wants it
+      }
+    } catch (IllegalArgumentException e) {
+      // No such signal here, or Java was told to leave it alone (-Xrs): it ends this process then.
+    }
+  }
+
+  /** Sends it a signal by name. */
+  void send(String name) {
+    try {
+      // Java itself knows TERM and KILL alone; a shell has a kill of its own.
+      Process sent =
+          new ProcessBuilder("sh", "-c", "kill -s " + name + " " + process.pid())
+              .redirectErrorStream(true)
+              .start();
+      int unused = sent.waitFor();
+    } catch (IOException e) {
+      process.destroy();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Waits for its end, no longer than so many nanoseconds; whether it has ended. */
+  boolean await(long nanos) throws InterruptedException {
+    return process.waitFor(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Its exit code; 128 and the signal's number if one ended it. */
+  int exitCode() {
+    return process.exitValue();
+  }
+
+  /** Tells it and what it started to end (SIGTERM). */
+  void end() {
+    look();
+    started.forEach(ProcessHandle::destroy);
+  }
+
+  /** Ends what is left of it (SIGKILL). */
+  void kill() {
+    look();
+    started.forEach(ProcessHandle::destroyForcibly);
+  }
+
+  private void look() {
+    started.add(process.toHandle());
+    for (ProcessHandle known : Set.copyOf(started)) {
+      known.descendants().forEach(started::add);
+    }
+  }
+}

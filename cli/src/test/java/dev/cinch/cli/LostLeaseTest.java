@@ -1,0 +1,123 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** An append whose leases are lost, because the lease service is away for longer than they last. */
+@Timeout(120)
+class LostLeaseTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @TempDir Path temp;
+
+  /** A line a read, a few ahead of the receipts, until some after it was told to end. */
+  private static final class Lines extends InputStream {
+    final Semaphore ahead = new Semaphore(3);
+    private int line;
+    private int left = 5;
+    private volatile boolean ending;
+
+    @Override
+    public int read() {
+      throw new AssertionError("one byte at a time");
+    }
+
+    @Override
+    public int read(byte[] b, int offset, int length) {
+      ahead.acquireUninterruptibly();
+      if (ending && left-- == 0) {
+        return -1;
+      }
+      byte[] next = ("line " + ++line + "\n").getBytes(StandardCharsets.UTF_8);
+      System.arraycopy(next, 0, b, offset, next.length);
+      return next.length;
+    }
+  }
+
+  @Test
+  void isTakenAnewAndTheLinesThatWereNotYetTakenFollow() throws Exception {
+    try (var served = new Served(temp)) {
+      served.cinch.run("log", "create", "jobs").ended(0);
+      var in = new Lines();
+      var receipts =
+          new ByteArrayOutputStream() {
+            @Override
+            public synchronized void write(byte[] b, int offset, int length) {
+              super.write(b, offset, length);
+              served.away(!in.ending);
+              for (int i = offset; i < offset + length; i++) {
+                if (b[i] == '\n') {
+                  in.ahead.release();
+                }
+              }
+            }
+          };
+      var said =
+          new ByteArrayOutputStream() {
+            @Override
+            public void flush() {
+              in.ending = true;
+              served.away(false);
+            }
+          };
+      Map<String, String> env = new HashMap<>();
+      env.put("CINCH_STORE", served.store.toString());
+      env.put("CINCH_SERVER", served.uri());
+      var io =
+          new Io(
+              in,
+              receipts,
+              new PrintStream(said, true, StandardCharsets.UTF_8),
+              env::get,
+              false,
+              false,
+              Stop.byHand());
+      String[] append = {
+        "append", "--log=jobs", "--lease=a", "--lease-for=2s", "--wait=60s", "--json"
+      };
+      int code = Main.run(append, io);
+      String err = said.toString(StandardCharsets.UTF_8);
+      assertEquals(0, code, err);
+      assertTrue(err.contains("a lease is no longer held: "), err);
+      assertTrue(err.contains("; taking it anew"), err);
+      served.cinch.settle("jobs");
+      String all = served.cinch.run("cat", "--log=jobs", "--json").ended(0).out();
+      Set<Integer> generations = new HashSet<>();
+      int n = 0;
+      for (String line : all.lines().toList()) {
+        JsonNode message = JSON.readTree(line);
+        assertEquals("line " + ++n, message.get("payload").textValue());
+        generations.add(message.get("leases").get(0).get("generation").intValue());
+      }
+      assertEquals(in.line, n);
+      assertEquals(Set.of(1, 2), generations);
+      served.cinch.run("audit").ended(0);
+    }
+  }
+
+  @Test
+  void aGrantOfTheEnvironmentThatCanNotBeUsedIsTold() throws Exception {
+    try (var served = new Served(temp)) {
+      served.cinch.with("CINCH_GRANT", "0".repeat(32));
+      served.cinch.feed("a\n", "append", "--log=jobs").failed(2, "CINCH_GRANT is no directory");
+      served.cinch.with("CINCH_GRANT", temp + "/none");
+      served.cinch.feed("a\n", "append", "--log=jobs").failed(3, "there is no grant in");
+    }
+  }
+}
