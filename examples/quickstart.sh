@@ -19,10 +19,25 @@ stale() {
   done
   return 1
 }
-if stale; then
-  echo "building Cinch…"
-  (cd "$root" && mvn -B -q -DskipTests package)
-fi
+# Without tests and static checks. A line for each step tells that it goes on.
+build() {
+  echo "building Cinch, once"
+  local log line downloads=0 begun=$SECONDS
+  step() { printf '  %3d s  %s\n' $((SECONDS - begun)) "$*"; }
+  log=$(mktemp "${TMPDIR:-/tmp}/cinch-build.XXXXXX")
+  if ! (cd "$root" && mvn -B -Dquick package 2>&1 </dev/null) | tee "$log" | while read -r line; do
+    case $line in # [INFO] --- maven-compiler-plugin:3.14.0:compile (default-compile) @ cinch-bagstore ---
+      *" --- "*":compile "*" @ "*) line=${line##* @ } && step "compiling ${line%% *}" ;;
+      *" --- "*":shade "*) step "putting the jar together" ;;
+      *"Downloading from"*) [ $((downloads++ % 20)) -ne 0 ] || step "downloading what it depends on" ;;
+    esac
+  done; then
+    echo "quickstart: the build failed; its output is in $log" >&2
+    exit 4
+  fi
+  rm -f "$log"
+}
+if stale; then build; fi
 
 if [ $# -eq 0 ]; then set -- "$here/sample.log"; fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/cinch-quickstart.XXXXXX")
