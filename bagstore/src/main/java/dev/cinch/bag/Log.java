@@ -10,6 +10,7 @@ import dev.cinch.bag.write.LocalShare;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
+import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /** One log of an open store. Thread-safe; holds no resources. */
@@ -45,6 +46,22 @@ public final class Log {
 
   public LogReader reader() {
     return new LogReader(context);
+  }
+
+  /**
+   * The settled messages with times in {@code [from, to)}, in order: what is settled when they are
+   * read, the same for everyone and for ever.
+   */
+  public Messages messages(Instant from, Instant to) {
+    return new Messages(context, from, to, false);
+  }
+
+  /**
+   * The settled messages from a time on, in order, and then each that becomes settled, which it
+   * waits for. Nothing is settled unless somebody closes, as {@code cinch close} from cron does.
+   */
+  public Messages follow(Instant from) {
+    return new Messages(context, from, Instant.MAX, true);
   }
 
   /** Closing by cron, fencing and helping are all this. */

@@ -1,0 +1,179 @@
+package dev.cinch.bag;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.fs.TestTime;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.PendingReceipt;
+import dev.cinch.lease.time.TimeSource;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.junit.jupiter.api.Test;
+
+class MessagesTest {
+  private static final int MANY = 3_000; // more than are taken at a time
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static String text(StoredMessage message) {
+    return new String(message.payload(), StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void allAreGivenOnceInTheOrderOfEveryReader() throws Exception {
+    Rig rig = Rig.memory(1);
+    TimeSource coarse = coarse(rig.time);
+    Log log = rig.open(rig.disk.view(Rig.ALICE), coarse);
+    Log other = rig.open(rig.disk.view(Rig.ALICE), coarse);
+    try (LogWriter a = log.writer(Durability.SYNC);
+        LogWriter b = other.writer(Durability.SYNC)) { // of the same timestamps
+      var pending = new ArrayList<PendingReceipt>();
+      for (int i = 0; i < MANY; i++) {
+        byte[] bytes = utf8("line " + i);
+        pending.add((i % 2 == 0 ? a : b).submit(LeaseStamp.NONE, bytes, 0, bytes.length));
+      }
+      for (PendingReceipt receipt : pending) {
+        assertInstanceOf(Receipt.Committed.class, receipt.await());
+      }
+    }
+    rig.settle(log);
+    var expected = new ArrayList<String>();
+    var timestamps = new java.util.HashSet<Long>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            m -> {
+              timestamps.add(m.timestamp());
+              return expected.add(
+                  m.timestamp() + " " + new String(m.payload(), StandardCharsets.UTF_8));
+            },
+            (m, file, why) -> {});
+    assertTrue(timestamps.size() < MANY, "no two have the same timestamp");
+    var found = new ArrayList<String>();
+    try (Messages messages = log.messages(Instant.MIN, Instant.MAX)) {
+      while (messages.hasNext()) {
+        StoredMessage message = messages.next();
+        found.add(message.timestamp() + " " + text(message));
+      }
+      assertThrows(NoSuchElementException.class, messages::next);
+    }
+    assertEquals(expected, found);
+    assertEquals(MANY, found.size());
+  }
+
+  /** A wall clock of few steps, so that two processes give the same timestamps. */
+  private static TimeSource coarse(TestTime time) {
+    long step = 400_000_000;
+    return new TimeSource() {
+      @Override
+      public long wallNanos() {
+        return time.wallNanos() / step * step;
+      }
+
+      @Override
+      public long monotonicNanos() {
+        return time.monotonicNanos();
+      }
+
+      @Override
+      public void sleepNanos(long nanos) {
+        time.sleepNanos(nanos);
+      }
+    };
+  }
+
+  @Test
+  void timesAreInstantsToTheNanosecond() throws Exception {
+    Rig rig = Rig.memory(2);
+    Log log = rig.open(rig.disk.view(Rig.ALICE));
+    var times = new ArrayList<Instant>();
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      for (String line : List.of("a", "b", "c")) {
+        long timestamp = writer.append(utf8(line)).timestamp();
+        times.add(Instant.EPOCH.plusNanos(timestamp));
+      }
+    }
+    rig.settle(log);
+    try (Messages messages = log.messages(times.get(1), times.get(2))) {
+      StoredMessage only = messages.next();
+      assertEquals("b", text(only));
+      assertEquals(times.get(1), only.time());
+      assertFalse(messages.hasNext());
+    }
+  }
+
+  /** A clock whose waits are where something happens. */
+  private static TimeSource whenWaiting(TestTime time, ArrayDeque<Runnable> events) {
+    return new TimeSource() {
+      @Override
+      public long wallNanos() {
+        return time.wallNanos();
+      }
+
+      @Override
+      public long monotonicNanos() {
+        return time.monotonicNanos();
+      }
+
+      @Override
+      public void sleepNanos(long nanos) {
+        events.remove().run();
+      }
+    };
+  }
+
+  @Test
+  void whatFollowsIsWaitedForUntilItIsClosed() throws Exception {
+    Rig rig = Rig.memory(3);
+    Log writing = rig.open(rig.disk.view(Rig.ALICE));
+    var events = new ArrayDeque<Runnable>();
+    Log log = rig.open(rig.disk.view(Rig.ALICE), whenWaiting(rig.time, events));
+    append(rig, writing, "a");
+    try (Messages messages = log.follow(Instant.EPOCH)) {
+      assertEquals("a", text(messages.next()));
+      events.add(() -> {}); // nothing new
+      events.add(() -> append(rig, writing, "b"));
+      assertEquals("b", text(messages.next()));
+      events.add(messages::close);
+      assertFalse(messages.hasNext());
+      assertTrue(events.isEmpty());
+    }
+  }
+
+  private static void append(Rig rig, Log log, String line) {
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      assertInstanceOf(Receipt.Committed.class, writer.append(utf8(line)));
+      rig.settle(log);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void whatIsDamagedEndsIt() throws Exception {
+    Rig rig = Rig.memory(4);
+    Log log = rig.open(rig.disk.view(Rig.ALICE));
+    append(rig, log, "a");
+    Path record = log.context().layout().record(1);
+    rig.disk.view(Rig.ALICE).unlink(record);
+    try (Messages messages = log.messages(Instant.MIN, Instant.MAX)) {
+      assertThrows(UncheckedIOException.class, messages::hasNext);
+      assertFalse(messages.hasNext());
+    }
+  }
+}

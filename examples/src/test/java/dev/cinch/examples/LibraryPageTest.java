@@ -1,0 +1,123 @@
+package dev.cinch.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.BufferedReader;
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The programs of docs/library.md, as a user's project runs them. */
+class LibraryPageTest {
+  private static final Path SOURCES = Path.of("src/main/java/dev/cinch/examples/library");
+
+  @TempDir Path temp;
+
+  @Test
+  void thePageHasTheProgramsThatAreRunHere() throws Exception {
+    String page = Files.readString(Path.of("../docs/library.md"));
+    var shown = new ArrayList<String>();
+    var blocks = Pattern.compile("(?s)```java\n(.*?)```").matcher(page);
+    while (blocks.find()) {
+      shown.add(blocks.group(1));
+    }
+    var programs = new ArrayList<String>();
+    for (String name : List.of("AppendUnderLease", "ReadLog", "FollowLog")) {
+      programs.add(Files.readString(SOURCES.resolve(name + ".java")));
+    }
+    assertEquals(programs, shown);
+    String pom = Files.readString(Path.of("../pom.xml"));
+    String version = pom.replaceAll("(?s).*?<version>(.*?)</version>.*", "$1");
+    assertTrue(page.contains("<version>" + version + "</version>"), version);
+  }
+
+  /** The class path of a project that depends on bagstore and nothing else. */
+  private static String classPath() {
+    return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+        .filter(p -> !p.matches(".*(vertx|netty|picocli|logback|cinch-cli|/cli/target|-tests).*"))
+        .collect(Collectors.joining(File.pathSeparator));
+  }
+
+  private static Process start(String program, Object... args) throws Exception {
+    var command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin/java").toString(),
+                "-cp",
+                classPath(),
+                "dev.cinch.examples.library." + program));
+    for (Object arg : args) {
+      command.add(arg.toString());
+    }
+    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+  }
+
+  private static String run(String program, Object... args) throws Exception {
+    Process process = start(program, args);
+    String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, process.waitFor(), program + ": " + out);
+    return out;
+  }
+
+  private static void settle(Log log) throws Exception {
+    long width = log.context().bucketWidth();
+    long to = Bucket.ceiling(SystemTime.INSTANCE.wallNanos() + width, width);
+    while (log.context().store().fsClock().now()
+        < to + log.context().store().settings().graceNanos()) {
+      SystemTime.INSTANCE.sleepNanos(20_000_000L); // as cron would
+    }
+    log.horizon().advance(to, OptionalLong.empty());
+  }
+
+  @Test
+  void theProgramsRunWithoutVertxAndNetty() throws Exception {
+    Path place = temp.resolve("store");
+    var me = Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE);
+    Store store = Store.init(place, StoreSettings.DEFAULT, me);
+    SigningKey key = SigningKey.generate();
+    long unused = TrustedKeyFiles.add(store.context(), key);
+    MemoryLeaseService service =
+        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
+            .registry(new StoreInstances(store.context()))
+            .start();
+    try (LeaseServer server = LeaseServer.builder(service, service::info).port(0).start()) {
+      String url = "http://127.0.0.1:" + server.port();
+      assertEquals("committed\n", run("AppendUnderLease", place, url, "hello"));
+      Log log = store.log(new LogName("jobs"));
+      settle(log);
+      String read = run("ReadLog", place);
+      assertTrue(read.matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z \\[jobs/42] hello\n"), read);
+      Process follower = start("FollowLog", place);
+      try (BufferedReader out = follower.inputReader(StandardCharsets.UTF_8)) {
+        assertTrue(String.valueOf(out.readLine()).endsWith(" hello"));
+        assertEquals("committed\n", run("AppendUnderLease", place, url, "end"));
+        settle(log);
+        assertTrue(String.valueOf(out.readLine()).endsWith(" end"));
+      }
+      assertEquals(0, follower.waitFor());
+    }
+  }
+}
