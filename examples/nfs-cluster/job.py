@@ -43,7 +43,7 @@ class Reader:
         self.path, self.lost = os.path.join(cluster.work, f"{name}.cat"), False
         uid = STRANGER if cluster.who == "other" else None
         with open(self.path, "xb") as out:
-            self.child = cluster.background(name, "cat", "--log", LOG, "--follow", turn=turn, uid=uid, stdout=out)
+            self.child = cluster.background(name, "cat", "--log", LOG, "--follow", "--from", "0", turn=turn, uid=uid, stdout=out)
 
     def seen(self):
         with open(self.path, "rb") as f:

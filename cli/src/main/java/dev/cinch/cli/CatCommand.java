@@ -9,6 +9,8 @@ import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import java.io.IOException;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -29,13 +31,10 @@ import picocli.CommandLine.Spec;
       "",
       "Examples:",
       "  cinch cat --log jobs --from -1h",
-      "  cinch cat --log jobs --follow --json"
+      "  cinch cat --log jobs --tail 10 --follow --json"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class CatCommand implements Callable<Integer> {
-  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
-  private static final long SHORTEST_PAUSE_NANOS = 50_000_000;
-
   private final Io io;
 
   @Spec CommandSpec spec;
@@ -51,8 +50,18 @@ final class CatCommand implements Callable<Integer> {
 
   @Option(
       names = "--follow",
-      description = "Go on with what becomes settled, until interrupted or --to is settled.")
+      description = {
+        "Print what becomes settled from now on, or since --from, until interrupted or --to is",
+        "settled. With --live what is written, each message once, as soon as it is there: not in",
+        "the order that it will have, and one that is rejected later may be among it."
+      })
   boolean follow;
+
+  @Option(
+      names = "--tail",
+      paramLabel = "N",
+      description = "Only the last so many messages; with --follow these first.")
+  @Nullable Integer tail;
 
   @Mixin PrintOptions printing;
 
@@ -62,32 +71,101 @@ final class CatCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
-    if (live && follow) {
-      throw new ParameterException(
-          spec.commandLine(), "--follow waits for what is settled; it does not go with --live");
-    }
     range.check();
+    if (tail != null && tail < 0) {
+      throw new ParameterException(spec.commandLine(), "--tail is not negative");
+    }
     Store opened = store.open();
     Log target = opened.log(log);
-    LogReader reader = target.reader();
-    long start = range.start();
-    long end = range.end();
     var ignored = new IgnoredMessages(io, "cinch cat");
     var progress = new Progress(io);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
       MessageSink sink =
           ignored.watched(watched(progress, sink(out, target.context().bucketWidth())));
-      if (live) {
-        reader.live(start, end, sink, ignored);
-      } else if (follow) {
-        follow(opened, reader, start, end, sink, ignored, out);
+      if (follow) {
+        follow(target, sink, ignored, out);
       } else {
-        reader.settled(start, end, sink, ignored);
+        read(target.reader(), sink, ignored);
       }
     }
     progress.end();
+    if (!follow && io.terminal() && ignored.none()) {
+      Commands.say(io, "cinch cat", NothingThere.why(target, range, live));
+    }
     return ignored.end();
+  }
+
+  private void read(LogReader reader, MessageSink sink, LogReader.Objection ignored)
+      throws IOException {
+    if (tail == null) {
+      long unused = read(reader, range.start(), sink, ignored);
+    } else if (tail > 0) {
+      long unused = readTail(reader, tail, sink, m -> {}, ignored);
+    }
+  }
+
+  private long read(LogReader reader, long start, MessageSink sink, LogReader.Objection ignored)
+      throws IOException {
+    return live
+        ? reader.live(start, range.end(), sink, ignored)
+        : reader.settled(start, range.end(), sink, ignored);
+  }
+
+  /**
+   * Prints the last messages.
+   *
+   * @param meeting told of all that were read, in order
+   * @return where to go on
+   */
+  private long readTail(
+      LogReader reader,
+      int count,
+      MessageSink sink,
+      Consumer<Message> meeting,
+      LogReader.Objection ignored)
+      throws IOException {
+    var last = new LastMessages(count);
+    long start = count == 0 ? reader.settledThrough() : reader.startOfLast(count, range.end());
+    long next =
+        read(
+            reader,
+            Math.max(range.start(), start),
+            m -> {
+              meeting.accept(m);
+              return last.accept(m);
+            },
+            ignored);
+    last.to(sink);
+    return next;
+  }
+
+  /** From now on; from --from if that is given, and after the last ones with --tail. */
+  private void follow(Log target, MessageSink sink, LogReader.Objection ignored, Output out)
+      throws IOException, InterruptedException {
+    LogReader reader = target.reader();
+    var follower =
+        new Follower(
+            reader,
+            target.context().store().time(),
+            target.context().bucketWidth(),
+            range.end(),
+            sink,
+            ignored,
+            out);
+    int count = tail == null ? 0 : tail;
+    boolean all = range.from != null && tail == null;
+    if (live) {
+      // What is there already, and not settled, is met here and is not new later.
+      follower.live(
+          all
+              ? range.start()
+              : readTail(reader, count, sink, follower::meet, follower.once(ignored)));
+    } else if (count > 0) {
+      follower.settled(readTail(reader, count, sink, m -> {}, ignored));
+    } else {
+      follower.settled(all ? range.start() : Math.max(range.start(), reader.settledThrough()));
+    }
   }
 
   /** Shows on a terminal how many there were, unless the messages themselves go to it. */
@@ -104,30 +182,6 @@ final class CatCommand implements Callable<Integer> {
         return sink.accept(message);
       }
     };
-  }
-
-  /** The next record is waited for by listing, never by asking for its name (rule N3). */
-  private void follow(
-      Store opened,
-      LogReader reader,
-      long start,
-      long end,
-      MessageSink sink,
-      LogReader.Objection ignored,
-      Output out)
-      throws IOException, InterruptedException {
-    long width = opened.settings().bucketWidthNanos();
-    long pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
-    long next = start;
-    while (true) {
-      long settled = reader.settled(next, end, sink, ignored);
-      out.flush();
-      next = Math.max(next, settled);
-      if (next >= end) {
-        return;
-      }
-      opened.context().time().sleepNanos(pause);
-    }
   }
 
   private MessageSink sink(Output out, long width) {

@@ -36,6 +36,11 @@ final class IgnoredMessages implements LogReader.Objection {
     };
   }
 
+  /** Whether there was no message at all. */
+  boolean none() {
+    return count == 0 && !passed;
+  }
+
   /**
    * At the end.
    *
@@ -45,7 +50,8 @@ final class IgnoredMessages implements LogReader.Objection {
   int end() {
     if (count > 0 && !passed) {
       String all =
-          "no message passed: all %d were left out because of their leases; look at the store's keys with cinch verify";
+          "no message passed: all %d were left out because of their leases; look at the store's"
+              + " keys with cinch verify";
       Commands.say(io, command, all.formatted(count));
       return ExitCode.DAMAGE;
     }

@@ -169,6 +169,9 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
         new ViewReader(opened)
             .read(range.start(), range.end(), ignored.watched(printing.sink(out)), ignored);
       }
+      if (io.terminal() && ignored.none()) {
+        Commands.say(io, "cinch view cat", NothingThere.why(opened, range, false));
+      }
       return ignored.end();
     }
   }

@@ -182,7 +182,8 @@ class CommandsTest {
             });
     closer.start();
     String to = Long.toString(first + 1);
-    assertEquals("a\n", cinch.run("cat", "--log=jobs", "--follow", "--to", to).ended(0).out());
+    String[] follow = {"cat", "--log=jobs", "--follow", "--from=0", "--to", to};
+    assertEquals("a\n", cinch.run(follow).ended(0).out());
     closer.join();
   }
 

@@ -75,7 +75,8 @@ class ReadOnlyUserTest {
             .get("timestamp")
             .asText();
     assertEquals(
-        "one\n", cinch.run("cat", "--log=jobs", "--follow", "--to", settled).ended(0).out());
+        "one\n",
+        cinch.run("cat", "--log=jobs", "--follow", "--from=0", "--to", settled).ended(0).out());
     assertTrue(cinch.run("verify").ended(0).out().startsWith("intact: "));
     assertTrue(cinch.run("audit").ended(0).out().startsWith("exclusive: 2 messages"));
     cinch.run("lease", "list").ended(0);

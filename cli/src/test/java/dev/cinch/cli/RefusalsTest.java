@@ -343,7 +343,8 @@ class RefusalsTest {
     cinch.run("cat").failed(2, "--log");
     new Cinch().run("cat", "--log", "jobs").failed(2, "--store");
     cinch.run("cat", "--log", "jobs", "--bogus").failed(2, "--bogus");
-    cinch.run("cat", "--log=jobs", "--live", "--follow").failed(2, "--follow");
+    cinch.run("cat", "--log=jobs", "--tail=-1").failed(2, "--tail is not negative");
+    cinch.run("cat", "--log=jobs", "--tail=x").failed(2, "--tail");
     cinch.run("cat", "--log=jobs", "--from=lately").failed(2, "not a time");
     cinch.run("cat", "--log=jobs", "--format=xml").failed(2, "--format");
     cinch.run("append", "--log=jobs", "--machine=a/b").failed(2, "not a machine name");

@@ -84,6 +84,25 @@ public final class LogReader {
     return settled(chain.permittedTip(), from, to, sink, objection);
   }
 
+  /** The time through which the log is settled, as fresh as this user may look. */
+  public long settledThrough() throws IOException {
+    return chain.permittedTip().map(tip -> tip.record().to()).orElse(Long.MIN_VALUE);
+  }
+
+  /**
+   * A time from which on there are as many settled messages before {@code to}, found by counts and
+   * without reading messages. Messages that no valid lease permits count.
+   *
+   * @param messages above 0
+   * @return the start of a bucket; {@link Long#MIN_VALUE} if there are fewer
+   */
+  public long startOfLast(long messages, long to) throws IOException {
+    Optional<Link> tip = chain.permittedTip();
+    return tip.isEmpty()
+        ? Long.MIN_VALUE
+        : new TailSearch(log, chain, to, messages).start(tip.get());
+  }
+
   private long settled(
       Optional<Link> tip, long from, long to, MessageSink sink, Objection objection)
       throws IOException {

@@ -48,7 +48,7 @@ public final class Segments {
   }
 
   /** The numbers of all of them, as {@link #lastAsPermitted}. */
-  SortedSet<Long> listed() throws IOException {
+  public SortedSet<Long> listed() throws IOException {
     var numbers = new TreeSet<Long>();
     for (String name : log.store().fresh().listAsPermitted(log.layout().segments())) {
       Numbered.parse(name).ifPresent(numbers::add);

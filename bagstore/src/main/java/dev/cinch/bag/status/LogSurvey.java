@@ -75,14 +75,32 @@ public final class LogSurvey {
     }
   }
 
+  /**
+   * Where the settled part ends, and what is behind it; counts nothing.
+   *
+   * @param settledThrough as in {@link LogStatus}
+   * @param newestOpen timestamp of the newest message that is not settled; {@link Long#MIN_VALUE}
+   *     if there is none
+   */
+  public record Edge(long settledThrough, long newestOpen) {}
+
+  /** Looks at the end of the log only. */
+  public Edge edge() throws IOException {
+    long settled = chain.permittedTip().map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    return new Edge(settled, newestOf(open(settled)));
+  }
+
+  private List<Bucket> open(long settled) throws IOException {
+    return new BucketListing(log)
+        .starts(settled, Long.MAX_VALUE).stream()
+            .sorted()
+            .map(start -> new Bucket(start, log.bucketWidth()))
+            .toList();
+  }
+
   private LogStatus status(Optional<Link> tip) throws IOException {
     long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    List<Bucket> open =
-        new BucketListing(log)
-            .starts(settled, Long.MAX_VALUE).stream()
-                .sorted()
-                .map(start -> new Bucket(start, log.bucketWidth()))
-                .toList();
+    List<Bucket> open = open(settled);
     long newestOpen = newestOf(open);
     long newestSettled = Math.max(newestBehind, segments.newest());
     return new LogStatus(

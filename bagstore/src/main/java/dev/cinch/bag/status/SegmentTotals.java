@@ -11,6 +11,7 @@ import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.SortedSet;
 
 /** What a log's segments hold, by their ends. Segments never change. Not thread-safe. */
 final class SegmentTotals {
@@ -35,6 +36,10 @@ final class SegmentTotals {
   void countThrough(long number) throws IOException {
     Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
     var marks = new SegmentMarks(log, checkpoint);
+    SortedSet<Long> listed = new Segments(log).listed();
+    if (counted == 0 && !listed.isEmpty()) {
+      counted = listed.first() - 1; // what was before is not in the log any more
+    }
     while (counted < number) {
       try (SegmentReader segment = SegmentReader.open(log, counted + 1, marks)) {
         long last = newestOf(segment);

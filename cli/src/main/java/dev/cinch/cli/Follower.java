@@ -1,0 +1,111 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.MessageSink;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Goes on with what comes to a log, until the end of its range is settled. Not thread-safe. */
+final class Follower {
+  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
+  private static final long SHORTEST_PAUSE_NANOS = 50_000_000;
+
+  private final LogReader reader;
+  private final TimeSource time;
+  private final long pause;
+  private final long end;
+  private final MessageSink sink;
+  private final LogReader.Objection ignored;
+  private final Output out;
+
+  /** Of each data file: how many of its messages were met, and the timestamp of the last. */
+  private final Map<DataFileName, Met> met = new HashMap<>();
+
+  private static final class Met {
+    private long next;
+    private long last;
+  }
+
+  /**
+   * @param width of a bucket, nanoseconds
+   * @param end of the range
+   */
+  Follower(
+      LogReader reader,
+      TimeSource time,
+      long width,
+      long end,
+      MessageSink sink,
+      LogReader.Objection ignored,
+      Output out) {
+    this.reader = reader;
+    this.time = time;
+    this.pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
+    this.end = end;
+    this.sink = sink;
+    this.ignored = ignored;
+    this.out = out;
+  }
+
+  /** With what becomes settled. The next record is waited for by listing (rule N3). */
+  void settled(long start) throws IOException, InterruptedException {
+    long next = start;
+    while (true) {
+      next = Math.max(next, reader.settled(next, end, sink, ignored));
+      out.flush();
+      if (next >= end) {
+        return;
+      }
+      time.sleepNanos(pause);
+    }
+  }
+
+  /**
+   * With what is written, each message once. What is not settled is read again in each round, since
+   * one with a lower timestamp may come yet; so a long read is followed by a longer pause.
+   */
+  void live(long start) throws IOException, InterruptedException {
+    long next = start;
+    while (true) {
+      long began = time.monotonicNanos();
+      long whole = reader.live(next, end, m -> !isNew(m) || sink.accept(m), once(ignored));
+      out.flush();
+      next = Math.max(next, whole);
+      if (next >= end) {
+        return;
+      }
+      long settled = next;
+      met.values().removeIf(file -> file.last < settled);
+      time.sleepNanos(Math.max(pause, 2 * (time.monotonicNanos() - began)));
+    }
+  }
+
+  /** Tells of each message once. */
+  LogReader.Objection once(LogReader.Objection objection) {
+    return (m, file, why) -> {
+      if (isNew(m)) {
+        objection.ignored(m, file, why);
+      }
+    };
+  }
+
+  /** Leaves a message out of what {@link #live} prints. */
+  void meet(Message m) {
+    boolean unused = isNew(m);
+  }
+
+  /** Whether it was not met before. Those of a file come in the order of their positions. */
+  private boolean isNew(Message m) {
+    Met file = met.computeIfAbsent(m.file(), name -> new Met());
+    if (m.position() < file.next) {
+      return false;
+    }
+    file.next = m.position() + 1;
+    file.last = m.timestamp();
+    return true;
+  }
+}

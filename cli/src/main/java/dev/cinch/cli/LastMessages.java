@@ -1,0 +1,61 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.MessageSink;
+import dev.cinch.lease.SignedWitness;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayDeque;
+import java.util.List;
+
+/** Keeps the last so many messages. Not thread-safe. */
+final class LastMessages implements MessageSink {
+  private final int most;
+  private final ArrayDeque<Kept> kept = new ArrayDeque<>();
+
+  LastMessages(int most) {
+    this.most = most;
+  }
+
+  @Override
+  public boolean accept(Message m) {
+    if (most > 0) {
+      if (kept.size() == most) {
+        kept.removeFirst();
+      }
+      kept.addLast(
+          new Kept(m.timestamp(), m.file(), m.position(), m.payload(), m.leases(), m.settled()));
+    }
+    return true;
+  }
+
+  /** Hands them over, in order. */
+  void to(MessageSink sink) throws IOException {
+    for (Kept m : kept) {
+      if (!sink.accept(m)) {
+        return;
+      }
+    }
+  }
+
+  @SuppressWarnings("ArrayRecordComponent") // its own copy
+  private record Kept(
+      long timestamp,
+      DataFileName file,
+      long position,
+      byte[] payload,
+      List<SignedWitness> leases,
+      boolean settled)
+      implements Message {
+    @Override
+    public int length() {
+      return payload.length;
+    }
+
+    @Override
+    public void writeTo(OutputStream out) throws IOException {
+      out.write(payload);
+    }
+  }
+}
