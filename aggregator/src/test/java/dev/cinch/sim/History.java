@@ -59,6 +59,9 @@ final class History {
     /** Whether its holder had to wait for the horizon. */
     boolean fenced;
 
+    /** At a later instance, whether or not its holder heard of it. */
+    boolean resumed;
+
     /** Ids that its holder found before it did anything; null if it never got to look. */
     @Nullable Set<Integer> found;
 
@@ -138,6 +141,7 @@ final class History {
         held.put(w.correlation(), h);
       }
       h.tentative = w.tentative();
+      h.resumed |= w.resumed();
       h.expiry = Math.max(h.expiry, w.expiry());
       leases.add(h);
     }

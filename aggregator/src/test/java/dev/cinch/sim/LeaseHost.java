@@ -76,6 +76,9 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
     process.wakeAt = 0;
     in(0, this::boot);
     in(MAINTAIN_NANOS, this::maintain);
+    if (world.plan.restartNanos() > 0) {
+      in(world.plan.restartNanos(), this::restart);
+    }
     world.scheduler.addDaemon(process);
   }
 
@@ -157,6 +160,21 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
       }
     }
     in(MAINTAIN_NANOS, this::maintain);
+  }
+
+  /** Whatever it was asked for; a request under way is waited for. */
+  private void restart() {
+    if (world.scheduler.now() < world.plan.faultsEndNanos()) {
+      if (service != null) {
+        lose();
+      }
+      in(
+          world
+              .faults
+              .rng()
+              .nextLong(MAINTAIN_NANOS, 2 * world.plan.restartNanos() + MAINTAIN_NANOS),
+          this::restart);
+    }
   }
 
   private void lose() {

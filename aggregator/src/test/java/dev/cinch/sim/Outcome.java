@@ -40,9 +40,10 @@ record Outcome(
       long crashes,
       long grants,
       long fences,
+      long resumes,
       long[] faults) {
     static final Statistics NONE =
-        new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
+        new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
 
     Statistics plus(Statistics o) {
       var sum = faults.clone();
@@ -60,6 +61,7 @@ record Outcome(
           crashes + o.crashes,
           grants + o.grants,
           fences + o.fences,
+          resumes + o.resumes,
           sum);
     }
 
@@ -68,7 +70,7 @@ record Outcome(
       var text = new StringBuilder();
       text.append(
           ("%,d runs, %,d operations, %,d switches, %,d committed, %,d rejected, %,d refused,"
-                  + " %,d untold, %,d crashes, %,d grants, %,d after a fence%n")
+                  + " %,d untold, %,d crashes, %,d grants, %,d after a fence, %,d resumed%n")
               .formatted(
                   runs,
                   operations,
@@ -79,7 +81,8 @@ record Outcome(
                   unknown,
                   crashes,
                   grants,
-                  fences));
+                  fences,
+                  resumes));
       for (FaultKind kind : FaultKind.values()) {
         text.append("  %-20s %,d%n".formatted(kind, faults[kind.ordinal()]));
       }

@@ -28,6 +28,7 @@ import java.util.stream.Stream;
  * @param users how many different ones its machines have; -1: one is a superuser
  * @param leaseMs what sessions ask for
  * @param ceilingAheadMs how far above what it grants the lease service publishes ceilings at most
+ * @param restartNanos how often the lease service is restarted while faults strike; 0: seldom
  * @param lingering whether who holds leases may rest for as long as they last
  * @param operations of each process, about
  * @param longestBurst operations that a process may do before another runs
@@ -49,6 +50,7 @@ record Plan(
     long graceMs,
     long leaseMs,
     long ceilingAheadMs,
+    long restartNanos,
     int umask,
     long tickNanos,
     int machines,
@@ -86,6 +88,7 @@ record Plan(
     Rng serves = Rng.of(seed, 6);
     Rng makes = Rng.of(seed, 7);
     Rng mounts = Rng.of(seed, 8);
+    Rng resumes = Rng.of(seed, 9);
     Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
@@ -129,6 +132,14 @@ record Plan(
       roles = with(roles, Role.SESSION);
     }
     boolean making = leased && !replaced && makes.oneIn(5);
+    boolean resuming = leased && !making && resumes.oneIn(2);
+    if (resuming) { // the service forgets, and whoever holds leases for long goes on
+      on.addAll(Set.of(FaultKind.SERVICE_ZOMBIE, FaultKind.AMBUSH));
+      if (resumes.oneIn(2)) {
+        on.addAll(Set.of(FaultKind.ANSWER_LOST, FaultKind.REQUEST_LOST, FaultKind.RPC_DOUBLED));
+      }
+      roles = with(roles, Role.SESSION);
+    }
     if (making) {
       on.add(FaultKind.AMBUSH);
       if (makes.oneIn(4)) {
@@ -136,13 +147,13 @@ record Plan(
       }
       roles = with(roles, Role.SESSION);
     }
-    if (replaced || making) {
-      drawn = replaced ? Theme.LEASING : Theme.MAKING;
+    if (replaced || making || resuming) {
+      drawn = making ? Theme.MAKING : Theme.LEASING;
       theme = Optional.of(drawn);
     }
     boolean late = making || power && makes.oneIn(2); // a log is made during the run
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
-    boolean forgets = on.contains(FaultKind.SERVICE_CRASH);
+    boolean forgets = on.contains(FaultKind.SERVICE_CRASH) || resuming;
     long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
     int most = theme.equals(Optional.of(Theme.SHARING)) ? 2 : 3;
     int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, most);
@@ -157,6 +168,7 @@ record Plan(
         graceMs,
         leaseMs,
         new long[] {50, 1_000, 5_000, 30_000}[serves.below(4)],
+        resuming ? resumes.spread(2_000_000_000L, 15_000_000_000L) : 0,
         rng.oneIn(4) ? 022 : 02,
         new long[] {1, 1_000_000, 4_000_000, 20_000_000}[rng.below(4)],
         machines,
@@ -165,13 +177,13 @@ record Plan(
         theme.equals(Optional.of(Theme.SHARING)) || shares.oneIn(3),
         shares.oneIn(2) || late ? shares.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
-        replaced && serves.below(4) > 0 || making && makes.oneIn(2),
+        resuming || replaced && serves.below(4) > 0 || making && makes.oneIn(2),
         rng.between(3, 12),
         rng.oneIn(4),
         new int[] {3, 8, 30, 150}[rng.below(4)],
         rng.spread(50_000, 10_000_000),
         Ambush.draw(drawn, names(roles), rng),
-        rng.spread(2_000_000_000L, 60_000_000_000L),
+        rng.spread(resuming ? 20_000_000_000L : 2_000_000_000L, 60_000_000_000L),
         Collections.unmodifiableSet(on));
   }
 
@@ -327,6 +339,7 @@ record Plan(
         graceMs,
         leaseMs,
         ceilingAheadMs,
+        restartNanos,
         umask,
         tickNanos,
         machines,

@@ -107,7 +107,8 @@ final class SessionActor extends Actor {
     if (rng.oneIn(2)) {
       look(me, log, index, held);
     }
-    int count = rng.between(1, 4);
+    boolean holds = world.plan.restartNanos() > 0; // for as long as several renewals
+    int count = holds ? 6 : rng.between(1, 4);
     for (int i = 0; i < count && left > 0; i++) {
       if (rng.oneIn(4)) {
         index = rng.below(world.logs());
@@ -115,7 +116,9 @@ final class SessionActor extends Actor {
       }
       append(me, session, log, index, held);
       rest(me);
-      if (world.plan.lingering() && rng.oneIn(2)) {
+      if (holds) {
+        me.sleepNanos(rng.nextLong(MS, world.plan.leaseMs() * MS));
+      } else if (world.plan.lingering() && rng.oneIn(2)) {
         me.sleepNanos(rng.spread(MS, world.plan.leaseMs() * MS));
       }
     }

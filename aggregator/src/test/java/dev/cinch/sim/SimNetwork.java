@@ -28,12 +28,16 @@ final class SimNetwork implements LeaseService {
 
   private final World world;
   private final SimProcess process;
-  private final boolean old;
+
+  /** Whether it reaches an instance that was thought dead: never, always, or now and then. */
+  private final int old;
 
   SimNetwork(World world, SimProcess process) {
     this.world = world;
     this.process = process;
-    this.old = process.random().oneIn(2);
+    // Holders that only meet the old one resume nothing.
+    this.old =
+        world.plan.restartNanos() > 0 && process.random().oneIn(2) ? 0 : process.random().below(3);
   }
 
   private <T> T call(Request<T> request) throws LeaseRefusedException, LeaseUnavailableException {
@@ -54,7 +58,7 @@ final class SimNetwork implements LeaseService {
         pause(TIMEOUT_NANOS);
         throw new LeaseUnavailableException("no answer", null);
       }
-      T answer = world.leases.send(old, request);
+      T answer = world.leases.send(old == 2 ? process.random().oneIn(2) : old == 1, request);
       world.scheduler.passed(Op.RPC, World.ROOT);
       process.checkAlive();
       if (faults.strike(FaultKind.RPC_SLOW)) {

@@ -94,6 +94,7 @@ final class Simulation {
         world.crashes,
         world.history.held.size(),
         fences,
+        world.history.held.values().stream().filter(h -> h.resumed).count(),
         faults);
   }
 }

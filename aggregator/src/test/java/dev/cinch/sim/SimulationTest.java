@@ -37,6 +37,7 @@ class SimulationTest {
       assertTrue(s.committed() > RUNS, "both outcomes happen: " + s);
       assertTrue(s.rejected() > RUNS / 20, "both outcomes happen: " + s);
       assertTrue(s.fences() > RUNS / 100, "leases are taken over: " + s);
+      assertTrue(s.resumes() > RUNS / 100, "leases are resumed: " + s);
       for (FaultKind kind : FaultKind.values()) {
         assertTrue(s.faults()[kind.ordinal()] > 0 || isProperty(kind), kind + " strikes: " + s);
       }

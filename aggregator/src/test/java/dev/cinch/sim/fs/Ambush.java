@@ -76,7 +76,9 @@ public record Ambush(
         new Point(Op.LIST, "/ceilings"),
         new Point(Op.CREATE, "/ceilings"),
         new Point(Op.LIST, "/instances"),
-        new Point(Op.CREATE, "/instances")),
+        new Point(Op.CREATE, "/instances"),
+        new Point(Op.LINK, "/ends"),
+        new Point(Op.FORCE_DIRECTORY, "/ends")),
     /** Somebody reads what is written, closed, settled and retired meanwhile. */
     READING(
         new Point(Op.RPC, ""),

@@ -179,8 +179,7 @@ public final class HeldLease {
    * failed, and the leases are not lost, they are renewed when they were to be.
    *
    * @return the renewed grant
-   * @throws LeaseRefusedException if the service refused; if {@code NOT_HELD} or {@code SUPERSEDED}
-   *     the leases are lost
+   * @throws LeaseRefusedException if the service refused; if {@code NOT_HELD} the leases are lost
    */
   @CanIgnoreReturnValue
   public Grant renew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
@@ -303,7 +302,8 @@ public final class HeldLease {
       throw e;
     } catch (LeaseRefusedException e) {
       switch (e.reason()) {
-        case NOT_HELD, SUPERSEDED, HELD -> lose(now.deadline(), String.valueOf(e.getMessage()));
+        case NOT_HELD, HELD -> lose(now.deadline(), String.valueOf(e.getMessage()));
+        case SUPERSEDED -> unsure = true; // it may go on at the one that took over
         default -> {}
       }
       throw e;
