@@ -64,7 +64,10 @@ public final class Log {
     return new Messages(context, from, Instant.MAX, true);
   }
 
-  /** Closing by cron, fencing and helping are all this. */
+  /**
+   * Closing by cron, fencing and helping are all this. A closer that comes again and again asks an
+   * {@link dev.cinch.bag.close.IdleLog} first.
+   */
   public HorizonAdvance horizon() {
     return new HorizonAdvance(context);
   }
