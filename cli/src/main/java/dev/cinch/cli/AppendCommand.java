@@ -9,8 +9,10 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
@@ -236,7 +238,9 @@ final class AppendCommand implements Callable<Integer> {
     try (Session session = Session.open(opened, client, "", durability)) {
       boolean taken = false;
       try {
-        taken = taken(() -> session.join(grant.id(), leaseFor), opened, wait, time);
+        // A lease service that was started anew knows them once their keeper has resumed them.
+        Duration patience = wait.compareTo(leaseFor) > 0 ? wait : leaseFor;
+        taken = taken(() -> joined(session, client, grant.id()), opened, patience, time);
       } finally {
         if (!taken) {
           use.unused();
@@ -253,6 +257,18 @@ final class AppendCommand implements Callable<Integer> {
       Session.Left left = session.leave();
       use.ended(left.highest(), left.instance());
       return tell(job, null);
+    }
+  }
+
+  private Grant joined(Session session, HttpLeaseClient client, Id grant)
+      throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
+    try {
+      return session.join(grant, client.info().instance(), leaseFor);
+    } catch (LeaseRefusedException e) {
+      boolean unknown = e.reason() == Reason.NOT_HELD || e.reason() == Reason.OTHER_INSTANCE;
+      throw unknown
+          ? new LeaseRefusedException(Reason.NOT_YET, String.valueOf(e.getMessage()), 0)
+          : e;
     }
   }
 

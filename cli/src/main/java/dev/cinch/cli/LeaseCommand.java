@@ -111,7 +111,14 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     void ask(HttpLeaseClient client, Printer printer) throws Exception {
       printer.print(
           LeaseDocuments.grant(
-              client.renew(held.grant.id(io), length.millis(), LogSet.NONE, held.report())));
+              client.renew(held.grant.id(io), length.millis(), LogSet.NONE, report(client))));
+    }
+
+    /** Appends that share the grant may have resumed it at the instance that answers (rule L12). */
+    private LeaseReport report(HttpLeaseClient client) throws Exception {
+      return held.grant.shared(io).isEmpty()
+          ? held.report()
+          : held.report().to(client.info().instance());
     }
   }
 

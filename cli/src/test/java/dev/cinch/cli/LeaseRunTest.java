@@ -180,6 +180,56 @@ class LeaseRunTest {
     }
   }
 
+  /** Rule L14: parent and appends resume each, and are one holder. */
+  @Test
+  void l14_aRestartOfTheLeaseServerEndsNothing() throws Exception {
+    Path store = Cinch.quickStore(Files.createDirectory(temp.resolve("other")));
+    Cinch.on(store).run("log", "create", "jobs").ended(0);
+    String port = "--port=" + RestartTest.freePort();
+    String[] serve = {"serve", port, "--store=" + store, "--key=" + temp.resolve("key")};
+    String text =
+        "mkfifo in; cinch append --log jobs --json < in & exec 3> in; echo a >&3;"
+            + " read go; echo b >&3; echo c | cinch append --log jobs --json; exec 3>&-; wait";
+    Forked server = new Forked(serve);
+    try {
+      String uri = server.listening();
+      Cinch outside = Cinch.on(store).with("CINCH_SERVER", uri);
+      try (Forked running =
+          new Forked(
+              "lease",
+              "run",
+              "--server=" + uri,
+              "--store=" + store,
+              "--for=20s",
+              "jobs/1",
+              "--",
+              "sh",
+              "-c",
+              "cd " + temp + "; " + text.replace("cinch", script.toString()))) {
+        assertTrue(running.line().contains("COMMITTED"));
+        server.close();
+        server = new Forked(serve);
+        assertEquals(uri, server.listening());
+        running.type("go\n");
+        assertTrue(running.line().contains("COMMITTED"));
+        assertTrue(running.line().contains("COMMITTED"));
+        String err = running.err();
+        running.ended(0);
+        assertEquals("", err);
+      }
+      JsonNode after = JSON.readTree(outside.run("lease", "show", "jobs/1").ended(0).out());
+      assertEquals("RELEASED", after.get("state").textValue());
+      assertEquals(2, after.get("witness").get("instance").intValue());
+      outside.settle("jobs");
+      List<String> lines = outside.run("cat", "--log=jobs").ended(0).out().lines().toList();
+      assertEquals(List.of("a", "b", "c"), lines.stream().sorted().toList());
+      assertEquals("a", lines.get(0));
+      outside.run("audit").ended(0);
+    } finally {
+      server.close();
+    }
+  }
+
   @Test
   void aShellsCommandsWorkWithWhatAcquireExports() throws Exception {
     String text =

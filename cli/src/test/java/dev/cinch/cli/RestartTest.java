@@ -32,7 +32,7 @@ class RestartTest {
 
   @TempDir Path temp;
 
-  private static int freePort() throws Exception {
+  static int freePort() throws Exception {
     try (var socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       return socket.getLocalPort();
     }

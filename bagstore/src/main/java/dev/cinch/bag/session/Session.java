@@ -190,18 +190,19 @@ public final class Session implements AutoCloseable {
    * They are renewed and fenced here as well, and never given back: {@link #leave} says what those
    * have to know who do that.
    *
+   * @param instance of the service that answers now, which the others go by or will (rule L12)
    * @param duration as for {@link #acquire}
-   * @throws LeaseRefusedException if they are not held, or the service does not grant now
+   * @throws LeaseRefusedException if they are not held, or not yet resumed at that instance
    * @throws SessionRefusedException if its witnesses can't be relied on
    */
   @CanIgnoreReturnValue
-  public Grant join(Id grant, Duration duration)
+  public Grant join(Id grant, long instance, Duration duration)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     long durationMs = duration.toMillis();
     checkDuration(durationMs);
     long before = store.context().checkedNow();
     long askedAt = time.monotonicNanos();
-    Grant joined = service.renew(grant, durationMs, LogSet.NONE, LeaseReport.NOTHING);
+    Grant joined = service.renew(grant, durationMs, LogSet.NONE, LeaseReport.NOTHING.to(instance));
     return use(joined, askedAt, durationMs, before, false);
   }
 

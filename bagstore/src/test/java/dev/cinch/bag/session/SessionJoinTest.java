@@ -38,8 +38,8 @@ final class SessionJoinTest extends SessionRig {
     Store store = store("m1");
     Session one = session(store);
     Session two = session(store);
-    assertEquals(grant.id(), one.join(grant.id(), LEASE).id());
-    assertEquals(grant.id(), two.join(grant.id(), LEASE).id());
+    assertEquals(grant.id(), one.join(grant.id(), 1, LEASE).id());
+    assertEquals(grant.id(), two.join(grant.id(), 1, LEASE).id());
     Log jobs = store.log(Rig.JOBS);
     long first = committed(one.append(jobs, bytes("a"))).timestamp();
     rig.time.advanceMs(5);
@@ -56,12 +56,12 @@ final class SessionJoinTest extends SessionRig {
     Grant grant = acquire("head");
     Store store = store("m1");
     Session session = session(store);
-    session.join(grant.id(), LEASE);
+    session.join(grant.id(), 1, LEASE);
     var unused = committed(session.append(store.log(Rig.JOBS), bytes("a")));
     session.close();
     assertEquals(State.HELD, service.show(NAME).orElseThrow().state());
     Session another = session(store);
-    another.join(grant.id(), LEASE);
+    another.join(grant.id(), 1, LEASE);
     assertTrue(another.release());
     assertEquals(State.HELD, service.show(NAME).orElseThrow().state());
   }
@@ -74,7 +74,7 @@ final class SessionJoinTest extends SessionRig {
     assertFalse(shown().fence().isNone());
     Store store = store("m1");
     Session session = session(store);
-    session.join(grant.id(), LEASE);
+    session.join(grant.id(), 1, LEASE);
     Log jobs = store.log(Rig.JOBS);
     assertTrue(jobs.horizon().chain().freshTip().orElseThrow().record().to() >= lost.expiry());
     assertTrue(shown().fence().isNone(), "it says so");
@@ -85,10 +85,10 @@ final class SessionJoinTest extends SessionRig {
   void whatIsNotHeldCanNotBeJoined() throws Exception {
     Store store = store("m1");
     Session session = session(store);
-    assertThrows(LeaseRefusedException.class, () -> session.join(new Id(0, 9), LEASE));
+    assertThrows(LeaseRefusedException.class, () -> session.join(new Id(0, 9), 1, LEASE));
     Grant grant = acquire("head");
     service.release(grant.id(), LeaseReport.NOTHING);
-    assertThrows(LeaseRefusedException.class, () -> session.join(grant.id(), LEASE));
+    assertThrows(LeaseRefusedException.class, () -> session.join(grant.id(), 1, LEASE));
   }
 
   @Test
