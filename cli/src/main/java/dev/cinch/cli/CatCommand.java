@@ -86,7 +86,7 @@ final class CatCommand implements Callable<Integer> {
       if (follow) {
         follow(target, sink, ignored, out);
       } else {
-        read(target.reader(), sink, ignored);
+        read(target, new Numbered(printing.asJson()), sink, ignored);
       }
     }
     progress.end();
@@ -96,20 +96,24 @@ final class CatCommand implements Callable<Integer> {
     return ignored.end();
   }
 
-  private void read(LogReader reader, MessageSink sink, LogReader.Objection ignored)
+  private void read(Log target, Numbered numbers, MessageSink sink, LogReader.Objection ignored)
       throws IOException {
     if (tail == null) {
-      long unused = read(reader, range.start(), sink, ignored);
+      long unused = read(target, numbers, range.start(), sink, ignored);
     } else if (tail > 0) {
-      long unused = readTail(reader, tail, sink, m -> {}, ignored);
+      long unused = readTail(target, numbers, tail, sink, m -> {}, ignored);
     }
   }
 
-  private long read(LogReader reader, long start, MessageSink sink, LogReader.Objection ignored)
+  private long read(
+      Log target, Numbered numbers, long from, MessageSink sink, LogReader.Objection ignored)
       throws IOException {
+    long start = numbers.begin(target, from);
+    MessageSink counted = numbers.counting(sink);
+    LogReader.Objection objection = numbers.counting(ignored);
     return live
-        ? reader.live(start, range.end(), sink, ignored)
-        : reader.settled(start, range.end(), sink, ignored);
+        ? target.reader().live(start, range.end(), counted, objection)
+        : target.reader().settled(start, range.end(), counted, objection);
   }
 
   /**
@@ -119,17 +123,20 @@ final class CatCommand implements Callable<Integer> {
    * @return where to go on
    */
   private long readTail(
-      LogReader reader,
+      Log target,
+      Numbered numbers,
       int count,
       MessageSink sink,
       Consumer<Message> meeting,
       LogReader.Objection ignored)
       throws IOException {
+    LogReader reader = target.reader();
     var last = new LastMessages(count);
     long start = count == 0 ? reader.settledThrough() : reader.startOfLast(count, range.end());
     long next =
         read(
-            reader,
+            target,
+            numbers,
             Math.max(range.start(), start),
             m -> {
               meeting.accept(m);
@@ -144,28 +151,34 @@ final class CatCommand implements Callable<Integer> {
   private void follow(Log target, MessageSink sink, LogReader.Objection ignored, Output out)
       throws IOException, InterruptedException {
     LogReader reader = target.reader();
-    var follower =
-        new Follower(
-            reader,
-            target.context().store().time(),
-            target.context().bucketWidth(),
-            range.end(),
-            sink,
-            ignored,
-            out);
     int count = tail == null ? 0 : tail;
     boolean all = range.from != null && tail == null;
     if (live) {
-      // What is there already, and not settled, is met here and is not new later.
+      var follower = new Follower(target, range.end(), sink, ignored, out);
+      // What is there already, and not settled, is met here and is not new later. It is read again
+      // and again, so nothing is counted.
       follower.live(
           all
               ? range.start()
-              : readTail(reader, count, sink, follower::meet, follower.once(ignored)));
-    } else if (count > 0) {
-      follower.settled(readTail(reader, count, sink, m -> {}, ignored));
-    } else {
-      follower.settled(all ? range.start() : Math.max(range.start(), reader.settledThrough()));
+              : readTail(
+                  target,
+                  new Numbered(false),
+                  count,
+                  sink,
+                  follower::meet,
+                  follower.once(ignored)));
+      return;
     }
+    var numbers = new Numbered(printing.asJson());
+    long next;
+    if (count > 0) {
+      next = readTail(target, numbers, count, sink, m -> {}, ignored);
+    } else {
+      long from = all ? range.start() : Math.max(range.start(), reader.settledThrough());
+      next = numbers.begin(target, from);
+    }
+    new Follower(target, range.end(), numbers.counting(sink), numbers.counting(ignored), out)
+        .settled(next);
   }
 
   /** Shows on a terminal how many there were, unless the messages themselves go to it. */

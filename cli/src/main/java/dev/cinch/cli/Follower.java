@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.Log;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
@@ -31,19 +32,12 @@ final class Follower {
   }
 
   /**
-   * @param width of a bucket, nanoseconds
    * @param end of the range
    */
-  Follower(
-      LogReader reader,
-      TimeSource time,
-      long width,
-      long end,
-      MessageSink sink,
-      LogReader.Objection ignored,
-      Output out) {
-    this.reader = reader;
-    this.time = time;
+  Follower(Log log, long end, MessageSink sink, LogReader.Objection ignored, Output out) {
+    this.reader = log.reader();
+    this.time = log.context().store().time();
+    long width = log.context().bucketWidth();
     this.pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
     this.end = end;
     this.sink = sink;

@@ -25,7 +25,14 @@ final class LastMessages implements MessageSink {
         kept.removeFirst();
       }
       kept.addLast(
-          new Kept(m.timestamp(), m.file(), m.position(), m.payload(), m.leases(), m.settled()));
+          new Kept(
+              m.timestamp(),
+              m.file(),
+              m.position(),
+              m.payload(),
+              m.leases(),
+              m.settled(),
+              m instanceof Numbered.Sequenced numbered ? numbered.sequence() : 0));
     }
     return true;
   }
@@ -46,8 +53,9 @@ final class LastMessages implements MessageSink {
       long position,
       byte[] payload,
       List<SignedWitness> leases,
-      boolean settled)
-      implements Message {
+      boolean settled,
+      long sequence)
+      implements Numbered.Sequenced {
     @Override
     public int length() {
       return payload.length;

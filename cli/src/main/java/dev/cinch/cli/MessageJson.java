@@ -33,11 +33,11 @@ final class MessageJson implements MessageSink {
       leases = now;
       leasesText = text(now);
     }
-    place(out.object(), m.timestamp(), fileText, m.position())
-        .flag("settled", m.settled())
-        .written("leases", leasesText)
-        .payload(m.payload())
-        .end();
+    place(out.object(), m.timestamp(), fileText, m.position()).flag("settled", m.settled());
+    if (m instanceof Numbered.Sequenced numbered && numbered.sequence() > 0) {
+      out.number("sequence", numbered.sequence());
+    }
+    out.written("leases", leasesText).payload(m.payload()).end();
     return true;
   }
 

@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.ViewReader;
@@ -166,8 +167,11 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
+        var numbers = new Numbered(printing.asJson());
+        long start = numbers.begin(opened, range.start());
+        MessageSink sink = ignored.watched(printing.sink(out));
         new ViewReader(opened)
-            .read(range.start(), range.end(), ignored.watched(printing.sink(out)), ignored);
+            .read(start, range.end(), numbers.counting(sink), numbers.counting(ignored));
       }
       if (io.terminal() && ignored.none()) {
         Commands.say(io, "cinch view cat", NothingThere.why(opened, range, false));

@@ -103,6 +103,17 @@ public final class LogReader {
         : new TailSearch(log, chain, to, messages).start(tip.get());
   }
 
+  /**
+   * How many settled messages there are before a time, those included that no valid lease permits:
+   * what number the next one has in the log, from 0. Found by counts.
+   *
+   * @param boundary the start of a bucket, or {@link Long#MIN_VALUE}
+   * @return empty if messages expired, so that nobody can count them
+   */
+  public OptionalLong settledBefore(long boundary) throws IOException {
+    return new SequenceSearch(log, chain).before(boundary);
+  }
+
   private long settled(
       Optional<Link> tip, long from, long to, MessageSink sink, Objection objection)
       throws IOException {

@@ -1,0 +1,115 @@
+package dev.cinch.bag.read;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.format.SegmentBlock;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SortedSet;
+
+/**
+ * Counts the settled messages before a time, by the ends of segments and by locks. Not thread-safe.
+ */
+@CheckReturnValue
+final class SequenceSearch {
+  private final LogContext log;
+  private final HorizonChain chain;
+  private final Segments segments;
+  private final BucketCloser locks;
+
+  SequenceSearch(LogContext log, HorizonChain chain) {
+    this.log = log;
+    this.chain = chain;
+    this.segments = new Segments(log);
+    this.locks = new BucketCloser(log);
+  }
+
+  /**
+   * How many there were before a boundary of buckets, those included that no lease permits.
+   *
+   * @return empty if some of them expired, so that nobody can count them
+   */
+  OptionalLong before(long boundary) throws IOException {
+    while (true) {
+      SortedSet<Long> listed = segments.listed();
+      try {
+        return count(boundary, listed);
+      } catch (IOException e) {
+        if (segments.listed().equals(listed)) {
+          throw e;
+        }
+        // Retired or expired meanwhile.
+      }
+    }
+  }
+
+  private OptionalLong count(long boundary, SortedSet<Long> listed) throws IOException {
+    if (!listed.isEmpty() && listed.first() > 1) {
+      return OptionalLong.empty();
+    }
+    long count = 0;
+    long record = 0;
+    Optional<Checkpoint> checkpoint = chain.checkpoint();
+    var marks = new SegmentMarks(log, checkpoint);
+    for (long number : listed) {
+      try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
+        if (segment.header().to() > boundary) {
+          return OptionalLong.of(count + within(segment, boundary));
+        }
+        count += segment.trailer().messages();
+        record = segment.header().lastRecord();
+      }
+    }
+    Optional<Link> tip = chain.permittedTip();
+    long last = tip.map(t -> t.record().number()).orElse(0L);
+    while (record < last) {
+      record++;
+      HorizonRecord next =
+          record == last ? tip.orElseThrow().record() : chain.read(record).record();
+      if (next.from() >= boundary) {
+        break;
+      }
+      for (ClosedBucket closed : next.buckets()) {
+        if (closed.start() < boundary) {
+          count += messages(new Bucket(closed.start(), log.bucketWidth()));
+        }
+      }
+    }
+    return OptionalLong.of(count);
+  }
+
+  private static long within(SegmentReader segment, long boundary) throws IOException {
+    long count = 0;
+    for (int i = 0; i < segment.index().size() && segment.index().time(i) < boundary; i++) {
+      if (segment.index().kind(i) == SegmentBlock.BUCKET) {
+        SegmentBucket bucket = segment.bucketAt(i);
+        count += bucket.messages();
+      }
+    }
+    return count;
+  }
+
+  private long messages(Bucket bucket) throws IOException {
+    return locks
+        .readListed(bucket)
+        .orElseThrow(
+            () -> new NoSuchFileException(LogLayout.lock(log.layout().bucket(bucket)).toString()))
+        .lock()
+        .files()
+        .stream()
+        .mapToLong(LockedFile::messages)
+        .sum();
+  }
+}

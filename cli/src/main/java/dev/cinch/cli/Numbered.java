@@ -1,0 +1,139 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.MessageSink;
+import dev.cinch.lease.SignedWitness;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * Numbers settled messages by their place in the log, from 1; those that no lease permits have a
+ * number, and are not seen. Each is to be read once. Not thread-safe.
+ */
+final class Numbered {
+  private final boolean wanted;
+  private final Of current = new Of();
+  private long start = Long.MIN_VALUE;
+  private long next = 1;
+  private boolean known;
+
+  /**
+   * @param wanted whether anybody wants numbers; if not, messages are handed on as they are
+   */
+  Numbered(boolean wanted) {
+    this.wanted = wanted;
+    this.known = wanted;
+  }
+
+  /** A message and its number. */
+  interface Sequenced extends Message {
+    /** Its number in the log, from 1; 0 if it has none yet, or nobody can know it. */
+    long sequence();
+  }
+
+  /**
+   * To be called before anything is read.
+   *
+   * @param from where printing is to begin
+   * @return where reading has to begin, so that none is missed
+   */
+  long begin(Log log, long from) throws IOException {
+    if (!wanted) {
+      return from;
+    }
+    long boundary = log.reader().settledThrough(); // what is settled later is counted as it comes
+    if (from < boundary) {
+      boundary = from == Long.MIN_VALUE ? from : Bucket.floor(from, log.context().bucketWidth());
+    }
+    OptionalLong before = log.reader().settledBefore(boundary);
+    start = from;
+    known = before.isPresent();
+    next = before.orElse(0) + 1;
+    return boundary;
+  }
+
+  MessageSink counting(MessageSink sink) {
+    if (!wanted) {
+      return sink;
+    }
+    return m -> {
+      current.message = m;
+      current.sequence = number(m);
+      return m.timestamp() < start || sink.accept(current);
+    };
+  }
+
+  LogReader.Objection counting(LogReader.Objection objection) {
+    if (!wanted) {
+      return objection;
+    }
+    return (m, file, why) -> {
+      long unused = number(m);
+      if (m.timestamp() >= start) {
+        objection.ignored(m, file, why);
+      }
+    };
+  }
+
+  private long number(Message m) {
+    return m.settled() && known ? next++ : 0;
+  }
+
+  /** Used for one after the other, as all messages are. */
+  @SuppressWarnings("NullAway.Init")
+  private static final class Of implements Sequenced {
+    private Message message;
+    private long sequence;
+
+    @Override
+    public long sequence() {
+      return sequence;
+    }
+
+    @Override
+    public long timestamp() {
+      return message.timestamp();
+    }
+
+    @Override
+    public DataFileName file() {
+      return message.file();
+    }
+
+    @Override
+    public long position() {
+      return message.position();
+    }
+
+    @Override
+    public int length() {
+      return message.length();
+    }
+
+    @Override
+    public byte[] payload() {
+      return message.payload();
+    }
+
+    @Override
+    public void writeTo(OutputStream out) throws IOException {
+      message.writeTo(out);
+    }
+
+    @Override
+    public List<SignedWitness> leases() {
+      return message.leases();
+    }
+
+    @Override
+    public boolean settled() {
+      return message.settled();
+    }
+  }
+}

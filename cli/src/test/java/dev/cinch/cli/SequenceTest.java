@@ -1,0 +1,97 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The number of a settled message is the same in every read, whatever holds it. */
+final class SequenceTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @TempDir private Path temp;
+
+  /** Payload and number of each message. */
+  private static List<String> cat(Cinch cinch, String... words) throws Exception {
+    var found = new ArrayList<String>();
+    for (String line : cinch.run(words).ended(0).out().lines().toList()) {
+      found.add(shown(line));
+    }
+    return found;
+  }
+
+  private static String shown(String line) throws Exception {
+    JsonNode m = JSON.readTree(line);
+    return m.get("payload").textValue() + (m.has("sequence") ? m.get("sequence").asText() : "");
+  }
+
+  private static Cinch filled(Path temp) throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    cinch.settled("jobs", "a\nb\n", Duration.ofMinutes(50));
+    cinch.settled("jobs", "c\n", Duration.ofMinutes(40));
+    cinch.run("view", "build", "--wait=0s").ended(0);
+    cinch.settled("jobs", "d\ne\n", Duration.ofMinutes(30));
+    cinch.settled("jobs", "f\n", Duration.ofMinutes(20));
+    return cinch;
+  }
+
+  @Test
+  void sameFromEverywhere() throws Exception {
+    Cinch cinch = filled(temp);
+    for (String step : List.of("built", "retired", "built again", "retired again")) {
+      for (String command : List.of("cat", "view cat")) {
+        String[] all = (command + " --log=jobs --json").split(" ");
+        assertEquals(List.of("a1", "b2", "c3", "d4", "e5", "f6"), cat(cinch, all), step);
+        List<String> lines = cinch.run(all).out().lines().toList();
+        for (int i = 0; i < 6; i++) {
+          String from = JSON.readTree(lines.get(i)).get("timestampNanos").textValue();
+          String[] some = (command + " --log=jobs --json --from " + from).split(" ");
+          assertEquals(lines.subList(i, 6), cinch.run(some).ended(0).out().lines().toList());
+        }
+      }
+      assertEquals(List.of("e5", "f6"), cat(cinch, "cat", "--log=jobs", "--json", "--tail=2"));
+      switch (step) {
+        case "built", "built again" -> cinch.run("gc", "--retention=0s").ended(0);
+        default -> cinch.run("view", "build", "--wait=0s").ended(0);
+      }
+    }
+    cinch.feed("g\n", "append", "--log=jobs").ended(0);
+    assertEquals(
+        List.of("f6", "g"), cat(cinch, "cat", "--log=jobs", "--json", "--live", "--tail=2"));
+  }
+
+  /** What is settled while it is followed, before and after what was asked for. */
+  @Test
+  @Timeout(120)
+  void whatIsFollowed() throws Exception {
+    Cinch cinch = filled(temp);
+    String store = "--store=" + temp.resolve("store");
+    String[] follow = {"cat", "--log=jobs", "--json", "--follow", store};
+    try (var now = new Forked(follow);
+        var later = new Forked(with(follow, "--from=-8m"));
+        var tail = new Forked(with(follow, "--tail=1"))) {
+      assertEquals("f6", shown(tail.line()));
+      now.awaitStack("Follower.settled");
+      later.awaitStack("Follower.settled");
+      cinch.settled("jobs", "g\n", Duration.ofMinutes(10));
+      cinch.settled("jobs", "h\n", Duration.ofMinutes(5));
+      assertEquals(List.of("g7", "h8"), List.of(shown(now.line()), shown(now.line())));
+      assertEquals(List.of("g7", "h8"), List.of(shown(tail.line()), shown(tail.line())));
+      assertEquals("h8", shown(later.line()));
+    }
+  }
+
+  private static String[] with(String[] words, String more) {
+    String[] all = Arrays.copyOf(words, words.length + 1);
+    all[words.length] = more;
+    return all;
+  }
+}
