@@ -42,6 +42,7 @@ FIELDS = {
     "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
+    "floor": {"log": str, "segment": int, "to": int, "record": int},
     "segment": {"sha256": str, "index": str},
     "listed bucket": {"start": int, "lock": str},
     "locked file": {
@@ -195,6 +196,32 @@ def last_checkpoint(log_dir, log_id):
             check(digests, path, 0, "two SHA-256 of each segment")
         return checkpoint
     return None
+
+
+def last_floor(log_dir, log_id):
+    """What the floor with the highest number says: the segments up to it expired. None if nothing ever did."""
+    root = os.path.join(log_dir, "horizon", "checkpoints")
+    while found := floors(root):
+        path = os.path.join(root, f"floor-{max(found):010d}")
+        try:
+            floor, _ = envelope(path, "floor")
+        except OSError:
+            if max(floors(root), default=0) == max(found):
+                raise
+            continue  # it was removed behind a later one
+        same = (floor["log"], floor["segment"]) == (log_id, max(found))
+        check(same, path, 0, f"floor {max(found)} of {log_id}")
+        return floor
+    return None
+
+
+def floors(root):
+    try:
+        names = os.listdir(root)
+    except FileNotFoundError:
+        return []
+    found = [n[6:] for n in names if n.startswith("floor-")]
+    return [int(n) for n in found if len(n) == 10 and n.isascii() and n.isdigit() and int(n)]
 
 
 def records(log_dir, log_id, checkpoint, width=1):
@@ -732,9 +759,10 @@ class Log:
         last = None
         while True:
             checkpoint = last_checkpoint(self.directory, self.id)
+            floor = last_floor(self.directory, self.id)
             try:
                 before = None
-                for message in self.all(checkpoint, last):
+                for message in self.all(checkpoint, floor, last):
                     key = message[:3]
                     if before is not None and key <= before:
                         raise Damaged(f"{self.directory}: {key} stands after {before}")
@@ -745,17 +773,19 @@ class Log:
                 return
             except (Damaged, OSError):
                 # Retired under our hands (on NFS that is ESTALE): the order is the same in segments.
-                if last_checkpoint(self.directory, self.id) == checkpoint:
+                # What expired meanwhile is gone.
+                now = last_checkpoint(self.directory, self.id), last_floor(self.directory, self.id)
+                if now == (checkpoint, floor):
                     raise
 
-    def all(self, checkpoint, after):
+    def all(self, checkpoint, floor, after):
         chain = records(self.directory, self.id, checkpoint, self.width)
         if last_checkpoint(self.directory, self.id) != checkpoint:
             raise Damaged("records were retired")  # those read may be a sleeper's; begin again
         if chain and self.settings["leases"] == "required":
             self.keys = Keys(self.store, self.settings, chain)
         if checkpoint:
-            yield from self.retired(checkpoint, after)
+            yield from self.retired(checkpoint, floor, after)
         for record in chain[1:] if checkpoint else chain:
             if self.keys:
                 self.keys.check(record)
@@ -763,11 +793,15 @@ class Log:
                 for listed in record["buckets"]:
                     yield from self.bucket(record, listed)
 
-    def retired(self, checkpoint, after):
+    def retired(self, checkpoint, floor, after):
         """What the segments behind a checkpoint have, from the one on where a message stands."""
         place = (self.settings["store"], self.id, self.width)
         before = (0, NONE)
-        for number in range(1, checkpoint["segment"] + 1):
+        expired = 0
+        if floor:
+            before, expired = (floor["record"], floor["to"]), floor["segment"]
+            check(expired < checkpoint["segment"], self.directory, 0, "a floor below the checkpoint's segment")
+        for number in range(expired + 1, checkpoint["segment"] + 1):
             path = numbered(os.path.join(self.directory, "segments"), number)
             segment = Segment(path, number, place, dict(enumerate(checkpoint["segments"], 1)).get(number))
             try:

@@ -162,7 +162,7 @@ public final class Aggregator {
   }
 
   /** A wait of centuries is for ever. */
-  private static long saturatedNanos(Duration d) {
+  static long saturatedNanos(Duration d) {
     return d.compareTo(Duration.ofDays(100_000)) > 0 ? Long.MAX_VALUE / 2 : d.toNanos();
   }
 

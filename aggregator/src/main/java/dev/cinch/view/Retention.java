@@ -50,7 +50,7 @@ public final class Retention {
    * A temporary file that is older was left by a crash; a checkpoint that is older is in everyone's
    * listings, also the cached ones of those who may not write, so that nobody needs those behind.
    */
-  private static final long STALE_NANOS = Duration.ofDays(1).toNanos();
+  static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;
   private final StoreFs fs;

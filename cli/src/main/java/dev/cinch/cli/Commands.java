@@ -67,6 +67,7 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("audit", AuditCommand::new);
     BY_NAME.put("view", ViewCommand::new);
     BY_NAME.put("gc", GcCommand::new);
+    BY_NAME.put("expire", ExpireCommand::new);
     BY_NAME.put("doctor", DoctorCommand::new);
     BY_NAME.put("keygen", KeygenCommand::new);
     BY_NAME.put("completion", CompletionCommand::new);

@@ -23,9 +23,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Delete buckets and records that a segment covers and whose retention time is over.",
-      "Messages stay: cat reads them from the segments. See cinch view build. A log that is"
-          + " damaged",
-      "or can't be read keeps no other log from it."
+      "Messages stay unless --keep is given: cat reads them from the segments (see cinch view"
+          + " build).",
+      "A log that is damaged or can't be read keeps no other log from it."
     },
     footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 30d --dry-run"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -36,6 +36,7 @@ final class GcCommand implements Callable<Integer> {
   @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin LogsOption logs;
+  @Mixin KeepOption keep;
   @Mixin JsonOption json;
 
   @Option(
@@ -57,6 +58,7 @@ final class GcCommand implements Callable<Integer> {
     if (retention.isNegative()) {
       throw new ParameterException(spec.commandLine(), "a retention time is not negative");
     }
+    keep.check();
     Store opened = store.open();
     long unused = opened.context().checkedNow();
     try (Output out = io.output()) {
@@ -88,6 +90,7 @@ final class GcCommand implements Callable<Integer> {
       }
     }
     print(log, plan, out);
+    keep.apply(log, io, out, json, dryRun);
   }
 
   private void print(Log log, Retention.Plan plan, Output out) throws IOException {

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -55,6 +56,7 @@ final class JsonOutputTest {
       lines("cinch gc", cinch.run("gc", "--retention=0s", "--log=old", "--json").ended(0));
       lines("cinch logs", cinch.run("logs", "--json").ended(0));
       lines("cinch status", cinch.run("status", "--json").ended(0));
+      expired(cinch);
       leases(cinch);
       damaged(served.store, cinch);
     }
@@ -65,6 +67,19 @@ final class JsonOutputTest {
     lines("cinch keygen", elsewhere.run("keygen", "--json", "--key", key).ended(0));
     assertEquals(schema.commands(), seen, "commands that the schema has, and those of this test");
     assertEquals(withTheOption(), seen, "commands that have --json, and those of this test");
+  }
+
+  private void expired(Cinch cinch) throws Exception {
+    cinch.settled("older", "x\n", Duration.ofMinutes(50));
+    cinch.run("view", "build", "--wait=0s", "--log=older").ended(0);
+    cinch.settled("older", "y\n");
+    cinch.run("view", "build", "--wait=0s", "--log=older").ended(0);
+    String[] command = {"gc", "--retention=0s", "--keep=30m", "--log=older", "--dry-run", "--json"};
+    lines("cinch gc", cinch.run(command).ended(0));
+    cinch.run("gc", "--retention=0s", "--log=older").ended(0);
+    String[] dry = {"expire", "--keep=30m", "--log=older", "--dry-run", "--json"};
+    lines("cinch expire", cinch.run(dry).ended(0));
+    lines("cinch expire", cinch.run("expire", "--keep=30m", "--log=older", "--json").ended(0));
   }
 
   private void leases(Cinch cinch) throws Exception {

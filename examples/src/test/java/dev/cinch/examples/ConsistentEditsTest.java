@@ -21,6 +21,7 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.examples.DocumentEdits.Edit;
 import dev.cinch.lease.Witness;
 import dev.cinch.view.Aggregator;
+import dev.cinch.view.Expiry;
 import dev.cinch.view.Retention;
 import dev.cinch.view.ViewReader;
 import java.io.IOException;
@@ -70,7 +71,9 @@ class ConsistentEditsTest {
 
   private static final Map<String, Reading> READERS = readers();
 
-  /** Part is retired, part in segments only, part settled, part locked, and part open. */
+  /**
+   * Part expired, part is retired, part in segments only, part settled, part locked, and part open.
+   */
   @BeforeAll
   static void make() throws Exception {
     python = new PythonReader();
@@ -80,10 +83,13 @@ class ConsistentEditsTest {
     Witness lease = s.first("unit/1", s.clock.wallNanos() + 3000 * SECOND);
     LeaseStamp stamp = AuditStore.stamp(s.sign(lease));
     var limits = new Aggregator.Limits(2, Long.MAX_VALUE);
-    write(log, stamp, 2);
-    assertTrue(new Aggregator(log, limits).run().published() > 0);
-    s.clock.sleepNanos(300 * SECOND);
+    for (int i = 0; i < 2; i++) {
+      write(log, stamp, 2);
+      assertTrue(new Aggregator(log, limits).run().published() > 0);
+      s.clock.sleepNanos(300 * SECOND);
+    }
     assertTrue(new Retention(log, Duration.ofSeconds(30)).run().buckets() > 0);
+    assertEquals(1, new Expiry(log, Duration.ofSeconds(400)).run(path -> {}).segments());
     write(log, stamp, 2);
     assertTrue(new Aggregator(log, limits).run().published() > 0);
     write(log, stamp, 2);
@@ -159,7 +165,7 @@ class ConsistentEditsTest {
     readers.put("verify", log -> verify());
     readers.put("reader.py", log -> python.read(root));
     for (int i = 0; i < 2; i++) {
-      long from = AuditStore.START + i * 300 * SECOND + SECOND;
+      long from = AuditStore.START + (i + 1) * 300 * SECOND + SECOND;
       long to = from + 12 * SECOND;
       String range = " of some seconds, " + i;
       readers.put(
@@ -265,7 +271,9 @@ class ConsistentEditsTest {
     edits = 0;
     for (Path file : files) {
       for (Edit edit : share(DocumentEdits.of(Files.readAllBytes(file)))) {
-        judge(file, edit, asked(file));
+        // Digests of a segment that expired: nothing is left to compare them with.
+        boolean expired = edit.what().startsWith("segments.0.");
+        judge(file, edit, asked(file).and(r -> !(expired && r.equals("verify"))));
       }
     }
     report(Share.of(800, 150));

@@ -13,6 +13,7 @@ import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
@@ -30,6 +31,7 @@ import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Witness;
 import dev.cinch.view.Aggregator;
+import dev.cinch.view.Expiry;
 import dev.cinch.view.Retention;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -212,6 +214,25 @@ class PythonReaderTest {
     assertEquals(0, run.exit(), run.err());
     assertEquals(expected, run.out());
     assertEquals(60, run.err().lines().count());
+  }
+
+  @Test
+  void readsWhatIsLeftWhereMessagesExpired() throws Exception {
+    retireHalf();
+    int before = expected().size();
+    assertEquals(1, new Expiry(log, Duration.ofSeconds(100)).run(path -> {}).segments());
+    List<String> expected = expected();
+    assertTrue(expected.size() < before);
+    Run run = python();
+    assertEquals(0, run.exit(), run.err());
+    assertEquals(expected, run.out());
+    Path floor = log.context().layout().floor(1);
+    byte[] bytes = Files.readAllBytes(floor);
+    put(floor, new Floor(log.id(), 1, log.reader().expired() + 1, 2).encode());
+    tells(log.context().layout().segment(2), "to follow the one before");
+    put(floor, bytes);
+    Files.delete(floor);
+    assertEquals(1, python().exit(), "segment 1 is missing");
   }
 
   @Test

@@ -4,11 +4,13 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
+import dev.cinch.bag.read.Floors;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
@@ -49,6 +51,11 @@ final class SegmentsVerifier {
   private long lastSegment;
 
   private long lastCheckpoint;
+
+  /** The last one that expired. */
+  private long floor;
+
+  private boolean floorTold;
   private boolean looked;
 
   /** Whether one before the next is missing or damaged: what follows it can't be told. */
@@ -104,6 +111,7 @@ final class SegmentsVerifier {
         }
       }
     }
+    boolean unused = expire();
     seals.putAll(SegmentMarks.seals(names));
     SortedSet<Long> listed = numbers(names);
     long last = listed.isEmpty() ? 0 : listed.last();
@@ -125,6 +133,9 @@ final class SegmentsVerifier {
         segment(number, marks);
         continue;
       }
+      if (expire()) {
+        continue;
+      }
       SortedSet<Long> behind = numbers(freshList(log.layout().segments())).tailSet(number + 1);
       lastSegment = (behind.isEmpty() ? last + 1 : Math.min(last + 1, behind.first())) - 1;
       gap = true;
@@ -133,6 +144,42 @@ final class SegmentsVerifier {
           "a segment that was published (rule R1)",
           lastSegment == number ? "no file" : "no file, nor any up to number " + lastSegment);
     }
+  }
+
+  /**
+   * Goes on behind what expired, as of now (rule R4): segments that still stand there mean nothing.
+   *
+   * @return whether it went on
+   */
+  private boolean expire() {
+    try {
+      Floor now = new Floors(log).last();
+      if (now.segment() <= floor) {
+        return false;
+      }
+      floor = now.segment();
+      tally.read(log.layout().floor(floor), now.encode().length);
+      if (floor < lastSegment) {
+        return false; // those were looked at before they went
+      }
+      lastSegment = floor;
+      segments = floor;
+      covered = now.to();
+      lastRecord = now.record();
+      gap = false;
+      return true;
+    } catch (DamagedException e) {
+      if (!floorTold) {
+        floorTold = true;
+        tally.found(Finding.of(e));
+      }
+    } catch (IOException e) {
+      if (!floorTold) {
+        floorTold = true;
+        tally.found(Finding.of(e, log.layout().checkpoints(), "a readable floor"));
+      }
+    }
+    return false;
   }
 
   /** The last checkpoint, as far as was looked. */
@@ -248,6 +295,9 @@ final class SegmentsVerifier {
       pinned(c, path);
       if (c.segment() > segments && !gap || c.to() > covered && !gap) {
         bad(path, "segments up to " + c.segment() + " (rule R1)", segments + " segments");
+      }
+      if (floor > 0 && floor >= c.segment() && !outlived(number)) {
+        bad(log.layout().floor(floor), "a segment below " + c.segment(), "" + floor);
       }
       firstKept = number;
       retired = c.to();

@@ -37,6 +37,7 @@ public record LogLayout(Path root, LogName name) {
   public static final Set<String> MARKS = Set.of(PRELOCK, LOCK);
 
   private static final int RECORD_GROUP_DIGITS = 7;
+  private static final String FLOOR_PREFIX = "floor-";
   private static final String DATA_SUFFIX = ".log";
 
   /**
@@ -175,6 +176,18 @@ public record LogLayout(Path root, LogName name) {
 
   public Path checkpoint(long number) {
     return checkpoints().resolve(Numbered.name(number));
+  }
+
+  /** Says that the segments up to a number expired. */
+  public Path floor(long segment) {
+    return checkpoints().resolve(FLOOR_PREFIX + Numbered.name(segment));
+  }
+
+  /** The number of the last segment that a floor drops; empty for a name of another kind. */
+  public static OptionalLong floorNumber(String name) {
+    return name.startsWith(FLOOR_PREFIX)
+        ? Numbered.parse(name.substring(FLOOR_PREFIX.length()))
+        : OptionalLong.empty();
   }
 
   public Path segments() {

@@ -9,6 +9,7 @@ import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
@@ -195,6 +196,7 @@ public final class EvidenceReader {
     }
     var marks = new SegmentMarks(log, checkpoint);
     SortedSet<Long> listed = new Segments(log).listed();
+    boolean unused = expired(checkpoint.get(), marks);
     while (segment < checkpoint.get().segment()) {
       segment++;
       boolean known = !unknown;
@@ -211,6 +213,9 @@ public final class EvidenceReader {
           messages(in.messages(from, Long.MAX_VALUE, keys), 0);
         }
       } catch (DamagedException e) {
+        if (expired(checkpoint.get(), marks)) {
+          continue;
+        }
         sink.damaged(e);
         if (!listed.contains(segment)) { // nor are those up to the next: told once
           listed = listed.tailSet(segment);
@@ -220,6 +225,25 @@ public final class EvidenceReader {
     }
     covered = Math.max(covered, checkpoint.get().to());
     return checkpoint.get().number();
+  }
+
+  /** Whether the segment that is read expired, as of now; goes on behind what did. */
+  private boolean expired(Checkpoint checkpoint, SegmentMarks marks) throws IOException {
+    try {
+      Floor floor = new Segments(log).floor(checkpoint.segment(), marks);
+      if (floor.isNone() || floor.segment() < segment) {
+        return false;
+      }
+      segment = floor.segment();
+      covered = Math.max(covered, floor.to());
+      unknown = false;
+      return true;
+    } catch (DamagedException e) {
+      if (segment == 0) {
+        sink.damaged(e); // told once
+      }
+      return false;
+    }
   }
 
   private void messages(SegmentCursor m, long skip) throws IOException {
@@ -287,7 +311,9 @@ public final class EvidenceReader {
     try (SegmentReader in = new Segments(log).covering(bucket, checkpoint)) {
       messages(in.messages(bucket.start(), bucket.end(), keys), done);
     } catch (DamagedException e) {
-      sink.damaged(e);
+      if (new Floors(log).last().to() < bucket.end()) { // else it expired
+        sink.damaged(e);
+      }
     }
   }
 }

@@ -126,6 +126,14 @@ public final class LogReader {
     return tip.get().record().to();
   }
 
+  /**
+   * The time before which messages expired (rule R4), {@link Long#MIN_VALUE} if none did. A read
+   * begins there, whatever it asks for; asked after a read, it tells what that may lack.
+   */
+  public long expired() throws IOException {
+    return segments.expired();
+  }
+
   /** The keys that count for whoever goes by a record; a few that follow use one object. */
   CountingKeys keys(Link tip) {
     Judge known = judge;

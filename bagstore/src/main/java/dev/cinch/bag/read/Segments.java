@@ -5,6 +5,7 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
@@ -89,8 +90,8 @@ public final class Segments {
   }
 
   /** The number of the segment that covers a time, among the first {@code last} ones. */
-  private static long search(long time, long last, End end) throws IOException {
-    long low = 1;
+  private static long search(long time, long first, long last, End end) throws IOException {
+    long low = first;
     long high = last;
     while (low < high) {
       long middle = (low + high) >>> 1;
@@ -108,8 +109,9 @@ public final class Segments {
    * Which one that is their headers tell; where they lead astray, all that was asked is looked at
    * as it is opened, which tells whose is wrong.
    */
-  private SegmentReader covering(long time, long last, SegmentMarks marks) throws IOException {
-    long number = search(time, last, n -> header(n, marks).to());
+  private SegmentReader covering(long time, long first, long last, SegmentMarks marks)
+      throws IOException {
+    long number = search(time, first, last, n -> header(n, marks).to());
     SegmentReader found = SegmentReader.open(log, number, marks);
     SegmentHeader h = found.header();
     if (h.from() <= time && (time < h.to() || number == last)) {
@@ -119,6 +121,7 @@ public final class Segments {
     long other =
         search(
             time,
+            first,
             last,
             n -> {
               try (SegmentReader reader = SegmentReader.open(log, n, marks)) {
@@ -150,7 +153,17 @@ public final class Segments {
 
   /** Opens the segment that covers a bucket, among those behind a checkpoint. */
   SegmentReader covering(Bucket bucket, Checkpoint checkpoint) throws IOException {
-    SegmentReader segment = covering(bucket.start(), checkpoint.segment(), marks(checkpoint));
+    SegmentMarks marks = marks(checkpoint);
+    Floor floor = floor(checkpoint.segment(), marks);
+    if (bucket.start() < floor.to()) {
+      throw new DamagedException(
+          log.layout().segment(floor.segment()),
+          0,
+          "a range that covers " + bucket,
+          "none: what was written before " + floor.to() + " expired");
+    }
+    SegmentReader segment =
+        covering(bucket.start(), floor.segment() + 1, checkpoint.segment(), marks);
     SegmentHeader h = segment.header();
     if (bucket.start() < h.from() || bucket.end() > h.to()) {
       segment.close();
@@ -170,14 +183,91 @@ public final class Segments {
     return read(from, to, checkpoint.segment(), marks(checkpoint), keys, delivery);
   }
 
+  /**
+   * The time before which nothing is kept, {@link Long#MIN_VALUE} if nothing expired. What is read
+   * before it is not there, and that is no damage.
+   */
+  public long expired() throws IOException {
+    return new Floors(log).last().to();
+  }
+
+  /**
+   * The floor, checked against the first segment that is kept.
+   *
+   * @param checkpoint the last one
+   */
+  public Floor floor(Optional<Checkpoint> checkpoint) throws IOException {
+    return floor(checkpoint.map(Checkpoint::segment).orElse(0L), new SegmentMarks(log, checkpoint));
+  }
+
+  /**
+   * As {@link #floor(Optional)}.
+   *
+   * @param last number of the last segment, which is kept
+   */
+  Floor floor(long last, SegmentMarks marks) throws IOException {
+    var floors = new Floors(log);
+    Floor floor = floors.last();
+    while (!floor.isNone()) {
+      Path path = log.layout().floor(floor.segment());
+      if (floor.segment() >= last && floor.segment() >= line()) {
+        throw new DamagedException(
+            path, 0, "a segment below " + Math.max(last, line()), "" + floor.segment());
+      }
+      try {
+        floor.precedes(header(floor.segment() + 1, marks), path);
+        return floor;
+      } catch (IOException e) {
+        Floor now = floors.last();
+        if (now.segment() <= floor.segment()) {
+          throw e;
+        }
+        floor = now; // that one expired meanwhile
+      }
+    }
+    return floor;
+  }
+
+  /** The last segment that a checkpoint covers, as of now. */
+  private long line() throws IOException {
+    return new HorizonChain(log).checkpoint().map(Checkpoint::segment).orElse(0L);
+  }
+
   private boolean read(
       long from, long to, long last, SegmentMarks marks, CountingKeys keys, Delivery delivery)
+      throws IOException {
+    Floor floor = floor(last, marks);
+    while (true) {
+      try {
+        long at = Math.max(from, floor.to());
+        return at >= to || readKept(at, to, floor.segment(), last, marks, keys, delivery);
+      } catch (IOException e) {
+        Floor now = delivery.sinkFailed() ? floor : floor(last, marks);
+        if (now.segment() <= floor.segment()) {
+          throw e;
+        }
+        floor = now; // it expired under our hands
+        delivery.again();
+      }
+    }
+  }
+
+  private boolean readKept(
+      long from,
+      long to,
+      long expired,
+      long last,
+      SegmentMarks marks,
+      CountingKeys keys,
+      Delivery delivery)
       throws IOException {
     long at = from;
     long before = 0;
     while (before < last && at < to) {
       try (SegmentReader segment =
-          before == 0 ? covering(at, last, marks) : SegmentReader.open(log, before + 1, marks)) {
+          before == 0
+              ? covering(at, expired + 1, last, marks)
+              : SegmentReader.open(log, before + 1, marks)) {
         SegmentHeader h = segment.header();
         if (before > 0 && h.from() != at || h.from() > at) {
           throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());

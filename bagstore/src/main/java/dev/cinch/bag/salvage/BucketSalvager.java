@@ -68,7 +68,7 @@ final class BucketSalvager {
     this.retiredTo =
         chain
             .checkpoint()
-            .filter(segments::hasAllBehind)
+            .filter(c -> segments.hasAllBehind(c, chain.floor()))
             .map(Checkpoint::to)
             .orElse(Long.MIN_VALUE);
   }

@@ -3,6 +3,7 @@ package dev.cinch.bag.salvage;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.fs.Fresh;
@@ -48,6 +49,7 @@ final class KnownChain {
   private long line;
 
   private @Nullable Checkpoint checkpoint;
+  private @Nullable Floor floor;
 
   /** The number that the next record must have. */
   private long next;
@@ -63,6 +65,7 @@ final class KnownChain {
 
   void read() throws IOException {
     readCheckpoint();
+    readFloor();
     next = Math.max(1, line); // the record at the line stays
     for (String group : names(log.records())) {
       for (String name : names(log.records().resolve(group))) {
@@ -130,6 +133,29 @@ final class KnownChain {
         checkpoint = read;
       } else {
         sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "the checkpoint of another record");
+      }
+    } catch (DamagedException e) {
+      sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
+    } catch (IOException e) {
+      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
+    }
+  }
+
+  private void readFloor() throws IOException {
+    long number = 0;
+    for (String name : names(log.checkpoints())) {
+      number = Math.max(number, LogLayout.floorNumber(name).orElse(0));
+    }
+    if (number == 0) {
+      return;
+    }
+    Path path = log.floor(number);
+    try {
+      Floor read = decode(path, Envelope.MAX_BYTES, Floor::decode).value();
+      if (read.segment() == number) {
+        floor = read;
+      } else {
+        sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "the floor of another segment");
       }
     } catch (DamagedException e) {
       sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
@@ -223,6 +249,11 @@ final class KnownChain {
   /** What the last checkpoint says, if it can be read. */
   Optional<Checkpoint> checkpoint() {
     return Optional.ofNullable(checkpoint);
+  }
+
+  /** Behind which messages expired (rule R4), if it can be read; empty if nothing did. */
+  Optional<Floor> floor() {
+    return Optional.ofNullable(floor);
   }
 
   /** The digest that a listed bucket's lock must have. */

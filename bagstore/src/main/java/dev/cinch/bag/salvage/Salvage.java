@@ -3,6 +3,7 @@ package dev.cinch.bag.salvage;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.fs.StoreFs;
@@ -17,6 +18,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
@@ -66,12 +68,13 @@ public final class Salvage {
     var chain = new KnownChain(fs, log, sink);
     chain.read();
     var segments = new SegmentSalvager(fs, sink);
-    long next = 1;
+    long expired = chain.floor().map(Floor::segment).orElse(0L);
+    long next = expired + 1;
     List<String> names = names(log.segments());
     SortedMap<Long, Set<SegmentDigests>> seals = SegmentMarks.seals(names);
     for (String name : names) {
       OptionalLong number = Numbered.parse(name);
-      if (number.isPresent()) {
+      if (number.isPresent() && number.getAsLong() > expired) {
         missing(next, number.getAsLong() - 1);
         next = number.getAsLong() + 1;
         segments.scan(
@@ -88,10 +91,24 @@ public final class Salvage {
     starts.addAll(segments.byBucket().keySet());
     starts.addAll(chain.kept());
     var buckets = new BucketSalvager(fs, log, chain, segments, sink);
-    for (long start : starts) {
+    for (long start : starts.tailSet(begin(chain, segments), true)) {
       buckets.salvage(start, directories.get(start));
     }
     return buckets.messages();
+  }
+
+  /** Where messages begin to exist: what the floor and the first segment behind it both say. */
+  private long begin(KnownChain chain, SegmentSalvager segments) throws IOException {
+    Optional<Floor> floor = chain.floor();
+    if (floor.isEmpty()) {
+      return Long.MIN_VALUE;
+    }
+    long first = segments.begin(floor.get()).orElse(floor.get().to());
+    if (first != floor.get().to()) {
+      String why = "not where the first segment behind it begins";
+      sink.left(SalvageSink.Kind.DAMAGE, log.floor(floor.get().segment()), 0, 0, why);
+    }
+    return Math.min(first, floor.get().to());
   }
 
   private void missing(long first, long last) throws IOException {

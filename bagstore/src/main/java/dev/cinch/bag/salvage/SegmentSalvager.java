@@ -3,6 +3,7 @@ package dev.cinch.bag.salvage;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentDigests;
@@ -25,6 +26,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -86,11 +88,11 @@ final class SegmentSalvager {
    * Whether all that lies behind a checkpoint is here and whole. Then a bucket behind it that no
    * segment has does not exist (rule R2).
    */
-  boolean hasAllBehind(Checkpoint c) {
-    long record = 0;
-    long to = Long.MIN_VALUE;
+  boolean hasAllBehind(Checkpoint c, Optional<Floor> floor) {
+    long record = floor.map(Floor::record).orElse(0L);
+    long to = floor.map(Floor::to).orElse(Long.MIN_VALUE);
     String digest = "";
-    for (long n = 1; n <= c.segment(); n++) {
+    for (long n = floor.map(Floor::segment).orElse(0L) + 1; n <= c.segment(); n++) {
       SegmentHeader h = headers.get(n);
       if (h == null
           || !h.log().equals(c.log())
@@ -103,6 +105,12 @@ final class SegmentSalvager {
       digest = h.lastDigest();
     }
     return !damaged && record == c.number() && to == c.to() && digest.equals(c.digest());
+  }
+
+  /** Where the first segment behind a floor begins; empty if its header is not whole. */
+  OptionalLong begin(Floor floor) {
+    SegmentHeader first = headers.get(floor.segment() + 1);
+    return first == null ? OptionalLong.empty() : OptionalLong.of(first.from());
   }
 
   /**

@@ -1,0 +1,212 @@
+package dev.cinch.view;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SegmentSeal;
+import dev.cinch.bag.read.Floors;
+import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+
+/**
+ * Deletes a log's oldest messages, whole segments of them (rule R4): first the floor is published,
+ * behind which nothing counts, then they go. Any number may run at once; what a crash leaves, the
+ * next run deletes. Thread-safe.
+ *
+ * <p>Only what a checkpoint covers goes, and its last segment stays: there the next one goes on.
+ */
+@CheckReturnValue
+public final class Expiry {
+  private final LogContext log;
+  private final StoreFs fs;
+  private final long keepNanos;
+  private final HorizonChain chain;
+  private final Segments segments;
+  private final Floors floors;
+
+  /**
+   * @param keep how long after the end of its segment a message stays at least; not negative
+   */
+  public Expiry(Log log, Duration keep) {
+    if (keep.isNegative()) {
+      throw new IllegalArgumentException("a time to keep is not negative: " + keep);
+    }
+    this.log = log.context();
+    this.fs = this.log.store().fs();
+    this.keepNanos = Aggregator.saturatedNanos(keep);
+    this.chain = new HorizonChain(this.log);
+    this.segments = new Segments(this.log);
+    this.floors = new Floors(this.log);
+  }
+
+  /**
+   * What expires, or did.
+   *
+   * @param before the time before which nothing is kept, nanoseconds since the Unix epoch; {@link
+   *     Long#MIN_VALUE} if nothing ever expired
+   * @param moves whether that is later than it was
+   * @param segments files that go, without their seals; also what an earlier run left
+   * @param bytes in them
+   * @param blocked the end of the last segment that is old enough, and stays since no checkpoint
+   *     covers a later one; empty if there is none
+   */
+  public record Plan(long before, boolean moves, long segments, long bytes, OptionalLong blocked) {}
+
+  /**
+   * What {@link #run} would do now; changes nothing.
+   *
+   * @param each told of every segment that would go
+   */
+  public Plan plan(Consumer<Path> each) throws IOException {
+    return go(each, false);
+  }
+
+  /**
+   * Publishes the floor, and deletes what lies behind it.
+   *
+   * @param each told of every segment that went
+   * @throws DamagedException if segments, checkpoints or floors are damaged; nothing goes then
+   */
+  @CanIgnoreReturnValue
+  public Plan run(Consumer<Path> each) throws IOException {
+    return go(each, true);
+  }
+
+  private Plan go(Consumer<Path> each, boolean really) throws IOException {
+    Optional<Checkpoint> checkpoint = chain.checkpoint();
+    Floor floor = segments.floor(checkpoint);
+    long cutoff = log.store().fsClock().now() - keepNanos;
+    long last = last(floor.segment(), cutoff);
+    // A checkpoint of version 1 does not know its segments by digest.
+    long line = checkpoint.filter(c -> c.version() > 1).map(Checkpoint::segment).orElse(0L);
+    OptionalLong blocked =
+        last > floor.segment() && last >= line
+            ? OptionalLong.of(segments.header(last).to())
+            : OptionalLong.empty();
+    long due = Math.min(last, line - 1);
+    boolean moves = due > floor.segment();
+    if (moves) {
+      SegmentHeader h = segments.header(due);
+      floor = new Floor(log.id(), due, h.to(), h.lastRecord());
+      floor.precedes(segments.header(due + 1), log.layout().floor(due));
+      if (really) {
+        publish(floor);
+      }
+    }
+    var gone = new Gone(each);
+    if (!floor.isNone()) {
+      if (really) {
+        // Somebody else may have linked it a moment ago: it must last before anything goes.
+        fs.forceDirectory(log.layout().checkpoints());
+      }
+      gone.delete(floor, really);
+    }
+    return new Plan(floor.to(), moves, gone.segments, gone.bytes, blocked);
+  }
+
+  /** The number of the last segment that ended by a time, as far as all before it did. */
+  private long last(long floor, long cutoff) throws IOException {
+    long low = floor;
+    long high = segments.last(true).orElse(floor);
+    while (low < high) {
+      long middle = (low + high + 1) >>> 1;
+      if (segments.header(middle).to() <= cutoff) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+
+  private void publish(Floor floor) throws IOException {
+    Path path = log.layout().floor(floor.segment());
+    // The checkpoint that covers a later segment must not be lost when these are gone.
+    fs.forceDirectory(log.layout().checkpoints());
+    log.store().fresh().publish(path, floor.encode(), log.store().fileMode());
+    Floor there = floors.last();
+    if (there.segment() == floor.segment() && !there.equals(floor)) {
+      throw new DamagedException(path, 0, floor.toString(), there.toString());
+    }
+  }
+
+  private final class Gone {
+    private final Consumer<Path> each;
+    private long segments;
+    private long bytes;
+
+    Gone(Consumer<Path> each) {
+      this.each = each;
+    }
+
+    void delete(Floor floor, boolean really) throws IOException {
+      var seals = new ArrayList<Path>();
+      List<String> names = log.store().fresh().list(log.layout().segments());
+      for (String name : names.stream().sorted().toList()) {
+        OptionalLong number = Numbered.parse(name);
+        Path path = log.layout().segments().resolve(name);
+        if (number.isPresent() && number.getAsLong() <= floor.segment()) {
+          segment(path, really);
+        } else if (SegmentSeal.parse(name).filter(s -> s.number() <= floor.segment()).isPresent()) {
+          seals.add(path);
+        }
+      }
+      if (!really) {
+        return;
+      }
+      for (Path seal : seals) {
+        unlink(seal);
+      }
+      if (fs.status(log.layout().floor(floor.segment())).changeTime()
+          >= log.store().fsClock().now() - Retention.STALE_NANOS) {
+        return; // those behind it stay for who sees an old listing
+      }
+      for (String name : fs.list(log.layout().checkpoints())) {
+        OptionalLong number = LogLayout.floorNumber(name);
+        Path path = log.layout().checkpoints().resolve(name);
+        if (number.isPresent() && number.getAsLong() < floor.segment()) {
+          unlink(path);
+        }
+      }
+    }
+
+    private void segment(Path path, boolean really) throws IOException {
+      try {
+        long size = fs.status(path).size();
+        if (really) {
+          fs.unlink(path);
+        }
+        segments++;
+        bytes += size;
+        each.accept(path);
+      } catch (NoSuchFileException e) {
+        return; // somebody else was faster
+      }
+    }
+
+    private void unlink(Path path) throws IOException {
+      try {
+        fs.unlink(path);
+      } catch (NoSuchFileException e) {
+        return; // somebody else was faster
+      }
+    }
+  }
+}

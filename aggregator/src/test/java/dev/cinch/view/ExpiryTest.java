@@ -1,0 +1,314 @@
+package dev.cinch.view;
+
+import static dev.cinch.view.Retiring.HOUR;
+import static dev.cinch.view.Retiring.aggregate;
+import static dev.cinch.view.Retiring.files;
+import static dev.cinch.view.Retiring.open;
+import static dev.cinch.view.Retiring.rig;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.Finding.Severity;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.read.Floors;
+import dev.cinch.bag.salvage.Salvage;
+import dev.cinch.bag.salvage.SalvageSink;
+import dev.cinch.bag.salvage.Salvaged;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What expires, and what everyone sees then: rule R4. */
+class ExpiryTest {
+  /** Of each record, and so of each segment. */
+  private static final int MESSAGES = 5;
+
+  private final List<String> damage = new ArrayList<>();
+
+  /** So many segments, all behind a checkpoint and long past. */
+  private static Rig retired(long seed, int segments) throws Exception {
+    Rig rig = rig(seed, segments);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    new Retention(open(rig), HOUR).run();
+    return rig;
+  }
+
+  private static Expiry.Plan expire(Log log) throws IOException {
+    return new Expiry(log, HOUR).run(path -> {});
+  }
+
+  private List<String> verify(Rig rig) throws IOException {
+    damage.clear();
+    StoreVerifier.verify(
+        rig.root,
+        rig.environment(rig.disk.view(Rig.ALICE), rig.time),
+        f -> {
+          if (f.severity() == Severity.DAMAGE) {
+            damage.add(f.toString());
+          }
+        });
+    return damage;
+  }
+
+  private static List<String> salvage(Rig rig) throws IOException {
+    var found = new ArrayList<String>();
+    Salvage.run(
+        rig.disk.view(Rig.ALICE),
+        rig.root,
+        Rig.JOBS,
+        new SalvageSink() {
+          @Override
+          public void message(Salvaged m) {
+            found.add(m.timestamp() + " " + m.file() + " " + m.position());
+          }
+
+          @Override
+          public void left(SalvageSink.Kind kind, Path path, long offset, long length, String why) {
+            found.add("left " + path + ": " + why);
+          }
+        });
+    return found;
+  }
+
+  private static List<String> segments(Log log) throws IOException {
+    return log.context().store().fs().list(log.context().layout().segments()).stream()
+        .filter(n -> n.length() == 10)
+        .sorted()
+        .toList();
+  }
+
+  @Test
+  void r4_whatExpiredIsGoneForEveryReaderAndNothingElse() throws Exception {
+    Rig rig = retired(1, 4);
+    Lines.write(rig, MESSAGES, 5); // in buckets
+    Log log = open(rig);
+    List<String> all = Lines.settled(log);
+    List<String> places = salvage(rig);
+    Expiry.Plan plan = expire(log);
+    assertEquals(3, plan.segments());
+    assertTrue(plan.moves());
+    List<String> rest = all.subList(3 * MESSAGES, all.size());
+    assertEquals(List.of("0000000004"), segments(log));
+    assertEquals(rest, Lines.settled(log));
+    assertEquals(rest, Lines.settled(log, Lines.MIN + 1, Lines.MAX));
+    assertEquals(List.of(), Lines.settled(log, Lines.MIN, plan.before()));
+    assertEquals(rest, Lines.settled(log, plan.before(), Lines.MAX));
+    assertEquals(rest, Lines.view(log));
+    assertEquals(rest.subList(0, MESSAGES), Lines.segments(log));
+    assertEquals(places.subList(3 * MESSAGES, places.size()), salvage(rig));
+    assertEquals(plan.before(), log.reader().expired());
+    assertEquals(List.of(), verify(rig));
+    Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
+    assertEquals(rest.size(), LeaseAuditor.audit(store).messages());
+    assertEquals(0, LeaseAuditor.audit(store).violationCount());
+    // Everything goes on.
+    assertFalse(expire(log).moves());
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    new Retention(log, HOUR).run();
+    assertEquals(rest, Lines.settled(log));
+    assertEquals(1, expire(log).segments());
+    assertEquals(rest.subList(MESSAGES, rest.size()), Lines.settled(log));
+    assertEquals(List.of(), verify(rig));
+  }
+
+  @Test
+  void r4_nothingGoesBeforeItsTime() throws Exception {
+    Rig rig = rig(2, 3);
+    aggregate(rig);
+    rig.time.advanceMs(3_500_000);
+    Log log = open(rig);
+    new Retention(log, HOUR.minusMinutes(30)).run();
+    assertFalse(expire(log).moves());
+    assertEquals(3, segments(log).size());
+    assertEquals(
+        0,
+        log.context().store().fs().list(log.context().layout().checkpoints()).stream()
+            .filter(n -> n.startsWith("floor"))
+            .count());
+    assertThrows(IllegalArgumentException.class, () -> new Expiry(log, HOUR.negated()));
+  }
+
+  @Test
+  void r4_whatNoCheckpointCoversStaysAndIsTold() throws Exception {
+    Rig rig = rig(3, 3);
+    Log log = open(rig);
+    rig.time.advanceMs(7_200_000);
+    assertTrue(expire(log).blocked().isEmpty()); // there is no segment yet
+    aggregate(rig);
+    Expiry.Plan plan = expire(log);
+    assertFalse(plan.moves());
+    assertTrue(plan.blocked().isPresent());
+    assertEquals(3, segments(log).size());
+  }
+
+  @Test
+  void aPlanChangesNothing() throws Exception {
+    Rig rig = retired(4, 3);
+    Log log = open(rig);
+    List<Path> before = files(log, log.context().layout().root());
+    var named = new ArrayList<Path>();
+    Expiry.Plan plan = new Expiry(log, HOUR).plan(named::add);
+    assertEquals(2, named.size());
+    assertEquals(before, files(log, log.context().layout().root()));
+    assertEquals(plan, expire(log));
+  }
+
+  @Test
+  void r4_theFloorLastsBeforeAnythingGoes() throws Exception {
+    Rig rig = retired(5, 3);
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    boolean[] forced = {false};
+    faulty.before(
+        op -> {
+          Path in = op.path().getParent();
+          if (op.kind() == Kind.UNLINK && log.context().layout().segments().equals(in)) {
+            boolean temporary = op.path().getFileName().toString().startsWith("tmp-");
+            assertTrue(forced[0] || temporary, "" + op);
+          }
+          forced[0] |=
+              op.kind() == Kind.FORCE_DIRECTORY
+                  && op.path().equals(log.context().layout().checkpoints())
+                  && faulty.trace().stream().anyMatch(o -> o.is(Kind.LINK, "floor-0000000002"));
+        });
+    assertEquals(2, expire(log).segments());
+    assertTrue(forced[0]);
+  }
+
+  /**
+   * Killed at any operation, or failed: before the floor nothing changed, behind it all is gone.
+   */
+  @ParameterizedTest
+  @EnumSource(Fault.class)
+  void r4_stoppedAnywhere(Fault fault) throws Exception {
+    for (int k = 1; ; k++) {
+      Rig rig = retired(6, 3);
+      List<String> all = Lines.settled(open(rig));
+      List<String> rest = all.subList(2 * MESSAGES, all.size());
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log log = rig.open(faulty);
+      faulty.arm(k, fault);
+      try {
+        expire(log);
+      } catch (IOException | FaultyFs.Crash e) {
+        // What the process did not survive, the next one finishes.
+      }
+      if (!faulty.fired()) {
+        assertTrue(k > 10, "some operations");
+        return;
+      }
+      if (fault.crashes() && k % 2 == 0) {
+        rig.disk.powerCut();
+      }
+      Log next = open(rig);
+      boolean published = next.reader().expired() > Long.MIN_VALUE;
+      assertEquals(published ? rest : all, Lines.settled(next), fault + " at " + k);
+      assertEquals(List.of(), verify(rig), fault + " at " + k);
+      expire(next);
+      assertEquals(rest, Lines.settled(next), fault + " at " + k);
+      assertEquals(List.of("0000000003"), segments(next));
+      assertEquals(List.of(), verify(rig));
+    }
+  }
+
+  /** A reader goes on at the floor that was published under its hands. */
+  @Test
+  void r4_aReadUnderWhichItExpires() throws Exception {
+    for (int at = 0; at < 3 * MESSAGES; at++) {
+      Rig rig = retired(7, 3);
+      Log log = open(rig);
+      List<String> all = Lines.settled(log);
+      var lines = new ArrayList<String>();
+      int stop = at;
+      log.reader()
+          .settled(
+              Lines.MIN,
+              Lines.MAX,
+              m -> {
+                if (lines.size() == stop) {
+                  expire(log);
+                }
+                return lines.add(Lines.line(m));
+              },
+              (m, file, why) -> {});
+      List<String> rest = all.subList(2 * MESSAGES, all.size());
+      assertEquals(rest, lines.subList(lines.size() - MESSAGES, lines.size()));
+      assertEquals(
+          all.subList(0, lines.size() - MESSAGES), lines.subList(0, lines.size() - MESSAGES));
+    }
+  }
+
+  private static void replace(Log log, Path path, byte[] bytes) throws IOException {
+    StoreFs fs = log.context().store().fs();
+    fs.unlink(path);
+    try (StoreFile out = fs.create(path, 0664)) {
+      out.write(ByteBuffer.wrap(bytes));
+    }
+  }
+
+  @Test
+  void r4_aFloorThatWasEditedOrIsMissingIsDamage() throws Exception {
+    Rig rig = retired(8, 4);
+    Log log = open(rig);
+    List<String> all = Lines.settled(log);
+    Expiry.Plan plan = expire(log);
+    Floor f = new Floors(log.context()).last();
+    assertEquals(3, f.segment());
+    assertEquals(plan.before(), f.to());
+    Path path = log.context().layout().floor(3);
+    for (Floor bad :
+        List.of(
+            new Floor(f.log(), 3, f.to() - 1, 3),
+            new Floor(f.log(), 3, f.to() + 1, 3),
+            new Floor(f.log(), 3, Long.MAX_VALUE, 3),
+            new Floor(f.log(), 3, Long.MIN_VALUE, 3),
+            new Floor(f.log(), 3, f.to(), 4),
+            new Floor(f.log(), 2, f.to(), 3),
+            new Floor(dev.cinch.lease.Id.parse("0".repeat(32)), 3, f.to(), 3))) {
+      replace(log, path, bad.encode());
+      assertThrows(DamagedException.class, () -> Lines.settled(log), bad.toString());
+      assertThrows(DamagedException.class, () -> expire(log), bad.toString());
+      assertFalse(verify(rig).isEmpty(), bad.toString());
+    }
+    replace(log, path, f.encode());
+    assertEquals(all.subList(3 * MESSAGES, all.size()), Lines.settled(log));
+    assertEquals(List.of(), verify(rig));
+    Path beyond = log.context().layout().floor(4);
+    try (StoreFile out = log.context().store().fs().create(beyond, 0664)) {
+      out.write(ByteBuffer.wrap(new Floor(f.log(), 4, Long.MAX_VALUE, 4).encode()));
+    }
+    assertThrows(DamagedException.class, () -> Lines.settled(log), "all expired");
+    assertFalse(verify(rig).isEmpty());
+    log.context().store().fs().unlink(beyond);
+    log.context().store().fs().unlink(path);
+    assertThrows(DamagedException.class, () -> Lines.settled(log), "no floor");
+    assertFalse(verify(rig).isEmpty());
+    assertTrue(
+        verify(rig).stream()
+            .allMatch(
+                d ->
+                    d.startsWith(
+                        Finding.Severity.DAMAGE.name().toLowerCase(java.util.Locale.ROOT))));
+  }
+}

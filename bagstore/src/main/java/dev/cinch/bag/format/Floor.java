@@ -1,0 +1,67 @@
+package dev.cinch.bag.format;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.lease.Id;
+import java.nio.file.Path;
+
+/**
+ * The time before which a log's messages expired (rule R4): segments up to a number are dropped,
+ * and mean nothing where they still stand.
+ *
+ * <p>Published as {@code horizon/checkpoints/floor-<segment>}. Its content follows from the
+ * segment, so all who publish the same number publish the same bytes.
+ *
+ * @param log the log's id
+ * @param segment number of the last one that is dropped; a checkpoint names a later one
+ * @param to the end of that segment, nanoseconds since the Unix epoch
+ * @param record number of the last record in it
+ */
+public record Floor(Id log, long segment, long to, long record) {
+  private static final String TYPE = "floor";
+
+  /** Of a log of which nothing expired: its first segment begins with record 1. */
+  public static Floor none(Id log) {
+    return new Floor(log, 0, Long.MIN_VALUE, 0);
+  }
+
+  /** Whether nothing expired. */
+  public boolean isNone() {
+    return segment == 0;
+  }
+
+  public byte[] encode() {
+    ObjectNode document = Envelope.JSON.createObjectNode();
+    document.put("log", log.toString()).put("segment", segment);
+    document.put("to", to).put("record", record);
+    return Envelope.encode(TYPE, document);
+  }
+
+  /**
+   * @param path for error messages
+   * @throws DamagedException if it is none, was cut short or altered, or contradicts itself
+   */
+  public static Floor decode(byte[] bytes, Path path) throws DamagedException {
+    Fields in = Envelope.decode(TYPE, bytes, path);
+    long segment = in.number("segment", 1, Numbered.MAX);
+    return new Floor(
+        in.id("log"), segment, in.number("to"), in.number("record", segment, Numbered.MAX));
+  }
+
+  /**
+   * Checks that a segment is the first that is kept.
+   *
+   * @param path of the floor
+   * @throws DamagedException if the segment does not go on where this ends
+   */
+  public void precedes(SegmentHeader first, Path path) throws DamagedException {
+    if (first.from() != to || first.firstRecord() != record + 1) {
+      throw new DamagedException(
+          path,
+          0,
+          "the time %d and record %d, where segment %d begins"
+              .formatted(first.from(), first.firstRecord() - 1, first.number()),
+          "%d and %d".formatted(to, record));
+    }
+  }
+}
