@@ -31,7 +31,14 @@ class ModelsTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"bag.py", "carried_fence.py", "new_logs.py", "retention.py", "two_step_batch.py"})
+      strings = {
+        "bag.py",
+        "carried_fence.py",
+        "new_logs.py",
+        "retention.py",
+        "shared_grant.py",
+        "two_step_batch.py"
+      })
   void holdsAndFailsAsItSays(String model) throws Exception {
     // -B: leaves no compiled files in the sources
     Process run =
