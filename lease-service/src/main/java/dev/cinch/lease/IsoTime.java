@@ -1,5 +1,6 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.time.DateTimeException;
 import java.time.Instant;
 
@@ -7,6 +8,7 @@ import java.time.Instant;
  * Times as text in JSON: ISO 8601, UTC, always with nine digits behind the second, so that texts
  * sort as their times do. All of 64 bits of nanoseconds have one.
  */
+@CheckReturnValue
 public final class IsoTime {
   private static final long NANOS = 1_000_000_000L;
 
