@@ -1,5 +1,6 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -15,6 +16,7 @@ import java.security.NoSuchAlgorithmException;
  * never saw the grant, whether somebody has its secret (rule L10), and nobody finds the secret by
  * it.
  */
+@CheckReturnValue
 public final class Correlation {
   private static final byte[] DOMAIN = "cinch-correlation".getBytes(StandardCharsets.US_ASCII);
 
