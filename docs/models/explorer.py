@@ -35,7 +35,7 @@ def trace(model, before, state):
 
 
 def main(model, mutations, bounds):
-    """mutations: name -> (what is left out, why nothing goes wrong, or None). Exit code 0 if all is as it says."""
+    """mutations: name -> (what is left out, why nothing goes wrong, or None, ...). Exit code 0 if all is as it says."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--bounds", choices=bounds, default="default")
     parser.add_argument("--only", metavar="MUTATION", help="'none', a name, or names joined by '+': explore that, print the trace")
@@ -52,7 +52,7 @@ def main(model, mutations, bounds):
         verdict = "%d steps: %s" % (len(labels), wrong) if wrong else "nothing goes wrong"
         print("%-28s %9d states %6.1f s  %s" % (name, states, time.process_time() - began, verdict), flush=True)
         if args.only:
-            print("\n".join("    " + label for label in labels))
+            print("\n".join("    %s" % label for label in map(str, labels)))
         elif (wrong is not None) != expected:
             print("    that was not expected")
             as_expected = False

@@ -35,6 +35,7 @@ class ModelsTest {
         "bag.py",
         "carried_fence.py",
         "new_logs.py",
+        "resume.py",
         "retention.py",
         "shared_grant.py",
         "two_step_batch.py"
