@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.store.StoreEnds;
 import dev.cinch.view.Retention;
 import dev.cinch.view.RetireBlockedException;
 import java.io.IOException;
@@ -61,6 +62,9 @@ final class GcCommand implements Callable<Integer> {
     keep.check();
     Store opened = store.open();
     long unused = opened.context().checkedNow();
+    if (!dryRun) {
+      StoreEnds.removeOld(opened.context());
+    }
     try (Output out = io.output()) {
       return logs.each(opened, io, out, log -> retire(log, out));
     }

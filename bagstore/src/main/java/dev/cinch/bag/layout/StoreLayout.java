@@ -4,6 +4,7 @@ import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * Where everything of a store stands. With {@link LogLayout} the only place that spells a file
@@ -18,6 +19,8 @@ public record StoreLayout(Path root) {
   /** All that stands in a store's directory. */
   public static final Set<String> NAMES =
       Set.of(SETTINGS, "keys", "limits", "service", "clock", "log-names", "logs");
+
+  private static final Pattern END = Pattern.compile("[0-9a-f]{32}@[0-9]{10}");
 
   /** Settings that never change. */
   public Path settings() {
@@ -64,6 +67,11 @@ public record StoreLayout(Path root) {
    */
   public Path end(Id correlation, long instance) {
     return ends().resolve(correlation + "@" + Numbered.name(instance));
+  }
+
+  /** Whether something in {@link #ends} is an end, or what was left of making one. */
+  public static boolean isEnd(String name) {
+    return END.matcher(name).matches() || name.startsWith(LogLayout.TEMPORARY_PREFIX);
   }
 
   /** Where the filesystem's clock is read. */

@@ -1,15 +1,19 @@
 package dev.cinch.bag.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.lease.LeaseEnd;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
@@ -21,7 +25,13 @@ import java.util.Set;
  * that ended it. Not thread-safe.
  */
 @CheckReturnValue
-final class StoreEnds {
+public final class StoreEnds {
+  /**
+   * How long they are kept, nanoseconds: 30 days. By then nobody carries out, or hears the answer
+   * to, a request of a time at which the lease had not ended (rule L11).
+   */
+  static final long KEPT_NANOS = 30L * 86_400 * 1_000_000_000;
+
   /** Ten digits and the end of the line. */
   private static final int BYTES = 11;
 
@@ -79,6 +89,36 @@ final class StoreEnds {
     } catch (FileAlreadyExistsException e) {
       // Another's; or ours, from a request that was sent twice or whose answer was lost.
       return store.fresh().decode(file, BYTES, bytes -> maker(bytes, file)) == number;
+    }
+  }
+
+  /** Removes those that nobody needs any more; returns how many. */
+  @CanIgnoreReturnValue
+  public static long removeOld(StoreContext store) throws IOException {
+    long before = store.fsClock().now() - KEPT_NANOS;
+    List<String> names;
+    try {
+      names = store.fresh().listKnown(store.layout().ends());
+    } catch (NoSuchFileException e) {
+      return 0;
+    }
+    var old = new ArrayList<Path>();
+    for (String name : names) {
+      Path file = store.layout().ends().resolve(name);
+      if (StoreLayout.isEnd(name) && changed(store, file) < before) {
+        old.add(file);
+      }
+    }
+    // Only now: those made at once are one file, and to remove one name changes its time.
+    old.forEach(store.fresh()::removeQuietly);
+    return old.size();
+  }
+
+  private static long changed(StoreContext store, Path file) throws IOException {
+    try {
+      return store.fs().status(file).changeTime();
+    } catch (NoSuchFileException e) {
+      return Long.MAX_VALUE; // removed meanwhile
     }
   }
 

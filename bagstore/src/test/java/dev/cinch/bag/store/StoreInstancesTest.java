@@ -301,6 +301,22 @@ final class StoreInstancesTest {
   }
 
   @Test
+  void l11_endsAreRemovedWhenNobodyCanActOnThemAnyMore() throws Exception {
+    StoreContext store = store();
+    assertEquals(0, StoreEnds.removeOld(store)); // none were ever made
+    StoreInstances first = instance(store);
+    assertEquals(Set.of(end(1), end(2)), first.end(List.of(end(1), end(2))));
+    rig.time.advanceNanos(StoreEnds.KEPT_NANOS - MS);
+    assertEquals(Set.of(end(3)), first.end(List.of(end(3))));
+    assertEquals(0, StoreEnds.removeOld(store));
+    rig.time.advanceNanos(2 * MS);
+    assertEquals(2, StoreEnds.removeOld(store));
+    assertEquals(
+        List.of("00000000000000010000000000000003@0000000001"),
+        store.fs().list(store.layout().ends()));
+  }
+
+  @Test
   void l11_aDamagedEndIsNobodysToActOn() throws Exception {
     StoreContext store = store();
     StoreInstances first = instance(store);
