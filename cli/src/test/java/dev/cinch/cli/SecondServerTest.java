@@ -54,11 +54,10 @@ class SecondServerTest {
       String earlier = first.listening();
       try (Forked second = Forked.serve(temp, store, "--replace")) {
         String uri = second.listening();
-        // It would find out by itself, seconds later.
-        new Cinch()
-            .with("CINCH_SERVER", earlier)
-            .run("lease", "acquire", "--for=5s", "a")
-            .failed(3, "instance 2 at " + uri);
+        // It finds out by itself seconds later, unless it has by now; this makes it look at once.
+        Cinch.Ran asked =
+            new Cinch().with("CINCH_SERVER", earlier).run("lease", "acquire", "--for=5s", "a");
+        assertTrue(asked.code() == 3 || asked.code() == 4, asked.err());
         assertEquals(
             "cinch serve: instance 2 at "
                 + uri

@@ -65,6 +65,38 @@ class ServeCommandTest {
     }
   }
 
+  /** With leases of up to eight hours each restart took the server away for eight hours. */
+  @Test
+  void l3_aRestartWaitsForWhatWasGrantedAndSaysUntilWhen() throws Exception {
+    Path store = Cinch.store(temp, "--longest-lease=8h");
+    try (Forked idle = Forked.serve(temp, store)) {
+      assertTrue(idle.listening().startsWith("http://"));
+    }
+    try (Forked second = Forked.serve(temp, store)) {
+      Cinch cinch = new Cinch().with("CINCH_SERVER", second.listening());
+      cinch.run("lease", "acquire", "--for=1s", "a").ended(0);
+    }
+    try (Forked third = Forked.serve(temp, store)) {
+      Cinch cinch = new Cinch().with("CINCH_SERVER", third.listening());
+      cinch.run("lease", "acquire", "--for=1s", "--wait=60s", "a").ended(0);
+    }
+    Cinch lasting = new Cinch();
+    try (Forked fourth = Forked.serve(temp, store, "--replace")) {
+      lasting.with("CINCH_SERVER", fourth.listening());
+      lasting.run("lease", "acquire", "--for=2h", "--wait=60s", "a").ended(0);
+    }
+    try (Forked fifth = Forked.serve(temp, store)) {
+      lasting.with("CINCH_SERVER", fifth.listening());
+      String said = fifth.line();
+      assertTrue(
+          said.matches(
+              "the service was started anew and grants again in (2 h( 1 min)?|120 min),"
+                  + " at (\\d{4}-\\d\\d-\\d\\d )?\\d\\d:\\d\\d:\\d\\d UTC"),
+          said);
+      lasting.run("lease", "acquire", "a").failed(3, "grants again in ");
+    }
+  }
+
   @Test
   void untilItHasStartedItSaysSo() throws Exception {
     var late = new LateService();
