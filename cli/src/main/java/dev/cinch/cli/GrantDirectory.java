@@ -198,6 +198,8 @@ final class GrantDirectory {
     var found = new ArrayList<Path>();
     try (DirectoryStream<Path> names = Files.newDirectoryStream(directory)) {
       names.forEach(found::add);
+    } catch (NoSuchFileException e) {
+      // Somebody gave the leases back already: nobody can begin a use there.
     }
     return found;
   }

@@ -64,7 +64,7 @@ import picocli.CommandLine.Spec;
       "",
       "Examples:",
       "  cinch lease run nightly -- ./nightly.sh",
-      "  cinch lease run --wait 5m jobs/42 -- sh -c './job 42 | cinch append --log results'"
+      "  cinch lease run jobs/42 -- sh -c './job | cinch append --log results'"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseRunCommand implements Callable<Integer> {

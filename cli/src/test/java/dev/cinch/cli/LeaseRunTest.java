@@ -72,6 +72,9 @@ class LeaseRunTest {
     try (Forked killed = run("kill -9 $$")) {
       ends(137, killed);
     }
+    try (Forked early = run("cinch lease release; exit 3")) {
+      ends(3, early);
+    }
   }
 
   @Test
