@@ -10,6 +10,7 @@ public final class Main {
   private Main() {}
 
   public static void main(String[] args) {
+    QuietLogging.install();
     System.exit(run(args, Io.ofProcess()));
   }
 

@@ -25,6 +25,7 @@ public final class Warmup {
   private Warmup() {}
 
   public static void main(String[] args) throws IOException, InterruptedException {
+    QuietLogging.install();
     Path directory = Files.createTempDirectory("cinch-warmup-");
     int worst = 0;
     try {
@@ -84,14 +85,15 @@ public final class Warmup {
 
   private static Io io(OutputStream out) {
     OutputStream nowhere = OutputStream.nullOutputStream();
+    Io process = Io.ofProcess(); // what it is made of is archived, too
     return new Io(
         new ByteArrayInputStream("one\ntwo\n".getBytes(StandardCharsets.UTF_8)),
         out,
         new PrintStream(nowhere, true, StandardCharsets.UTF_8),
-        name -> null,
+        name -> name.startsWith("CINCH_") ? null : process.env().apply(name),
         false,
         false,
-        Stop.byHand());
+        process.stop());
   }
 
   private static void remove(Path directory) throws IOException {

@@ -116,7 +116,7 @@ class ModulesTest {
   }
 
   @Test
-  void onlyTheCommandLineUsesPicocliAndLogback() {
+  void onlyTheCommandLineUsesPicocli() {
     holds(
         noClasses()
             .that()

@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
@@ -52,7 +53,7 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
   }
 
   public byte[] encode() {
-    ObjectNode document = Envelope.JSON.createObjectNode();
+    ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("store", store.toString()).put("log", log.toString());
     document.put("start", bucket.start()).put("width", bucket.width());
     var array = document.putArray("files");

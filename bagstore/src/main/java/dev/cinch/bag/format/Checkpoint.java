@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.Id;
@@ -55,7 +56,7 @@ public record Checkpoint(
   }
 
   public byte[] encode() {
-    ObjectNode document = Envelope.JSON.createObjectNode();
+    ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("log", log.toString()).put("number", number).put("to", to);
     document.put("digest", digest).put("segment", segment);
     if (version() >= WITH_SEGMENTS) {

@@ -1,14 +1,9 @@
 package dev.cinch.bag.format;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.ObjectReader;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.cinch.lease.JsonTree;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -34,19 +29,12 @@ public final class Envelope {
       Pattern.compile("cinch ([a-z-]{1,32}) (\\d{1,9}) (\\d{1,9}) ([0-9a-f]{64})");
   private static final int MAX_FIRST_LINE = 128;
 
-  static final ObjectMapper JSON =
-      JsonMapper.builder(
-              com.fasterxml.jackson.core.JsonFactory.builder()
-                  .streamReadConstraints(
-                      StreamReadConstraints.builder().maxStringLength(1 << 26).build())
-                  .build())
-          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-          .enable(SerializationFeature.INDENT_OUTPUT)
-          .build();
-
-  /** Knows its type beforehand, which {@code JSON.readTree} would look up for each document. */
-  private static final ObjectReader TREE = JSON.readerFor(JsonNode.class);
+  private static final JsonTree JSON =
+      JsonTree.of(
+          JsonFactory.builder()
+              .streamReadConstraints(
+                  StreamReadConstraints.builder().maxStringLength(1 << 26).build()),
+          true);
 
   private Envelope() {}
 
@@ -65,12 +53,7 @@ public final class Envelope {
 
   /** The bytes of a file of the type in a version of it. */
   public static byte[] encode(String type, int version, JsonNode document) {
-    byte[] body;
-    try {
-      body = JSON.writeValueAsBytes(document);
-    } catch (JsonProcessingException e) {
-      throw new IllegalStateException(e);
-    }
+    byte[] body = JSON.write(document);
     String line = "cinch " + type + " " + version + " " + body.length + " " + sha256(body) + "\n";
     byte[] first = line.getBytes(StandardCharsets.US_ASCII);
     byte[] all = Arrays.copyOf(first, first.length + body.length);
@@ -128,7 +111,7 @@ public final class Envelope {
       throw new DamagedException(path, newline + 1, "SHA-256 " + line.group(4), digest);
     }
     try {
-      return new Document(version, new Fields(TREE.readTree(body), path));
+      return new Document(version, new Fields(JSON.read(body), path));
     } catch (java.io.IOException e) {
       throw new DamagedException(path, newline + 1, "JSON", "something else");
     }

@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.Id;
@@ -31,7 +32,7 @@ public record Floor(Id log, long segment, long to, long record) {
   }
 
   public byte[] encode() {
-    ObjectNode document = Envelope.JSON.createObjectNode();
+    ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("log", log.toString()).put("segment", segment);
     document.put("to", to).put("record", record);
     return Envelope.encode(TYPE, document);

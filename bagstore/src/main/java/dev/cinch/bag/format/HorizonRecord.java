@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
@@ -121,7 +122,7 @@ public record HorizonRecord(
   }
 
   public byte[] encode() {
-    ObjectNode document = Envelope.JSON.createObjectNode();
+    ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("log", log.toString()).put("number", number).put("from", from).put("to", to);
     document.put("previous", previous).put("trustedKeys", trustedKeys);
     if (version() >= WITH_KEYS) {

@@ -1,5 +1,6 @@
 package dev.cinch.bag.format;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.KeyEndorsement;
@@ -65,7 +66,7 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
       return (key + "\n").getBytes(StandardCharsets.US_ASCII);
     }
     Endorsement e = endorsement.get();
-    ObjectNode document = Envelope.JSON.createObjectNode();
+    ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("store", e.store().toString()).put("number", e.number());
     document.put("publicKey", key.toString());
     document.put("signedBy", e.signedBy()).put("signature", e.signature());

@@ -1,19 +1,17 @@
 package dev.cinch.bag.store;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
-import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.JsonTree;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -37,12 +35,7 @@ public record StoreIdentity(
 
   private static final Pattern PIN = Pattern.compile("|[0-9a-f]{64}");
 
-  private static final ObjectMapper JSON =
-      JsonMapper.builder()
-          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-          .enable(SerializationFeature.INDENT_OUTPUT)
-          .build();
+  private static final JsonTree JSON = JsonTree.of(JsonFactory.builder(), true);
   private static final String DIGEST = "sha256";
 
   /** Whether a key after the first counts only if an earlier one signed it (rule F3). */
@@ -53,7 +46,7 @@ public record StoreIdentity(
   /** The file's bytes: a JSON object whose last field is the digest of the others. */
   public byte[] encode() {
     StoreSettings s = settings;
-    ObjectNode node = JSON.createObjectNode();
+    ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("format", format).put("store", id.toString()).put("created", created);
     node.put("bucketWidthMs", s.bucketWidthMs()).put("graceMs", s.graceMs());
     node.put("clockAheadMs", s.clockAheadMs()).put("clockBehindMs", s.clockBehindMs());
@@ -69,11 +62,10 @@ public record StoreIdentity(
       node.put("firstKey", firstKey);
     }
     node.put(DIGEST, digest(node));
-    try {
-      return (JSON.writeValueAsString(node) + "\n").getBytes(StandardCharsets.UTF_8);
-    } catch (JsonProcessingException e) {
-      throw new IllegalStateException(e);
-    }
+    byte[] json = JSON.write(node);
+    byte[] line = Arrays.copyOf(json, json.length + 1);
+    line[json.length] = '\n';
+    return line;
   }
 
   /** SHA-256 of the other fields, each as {@code name=value} and a newline, in the file's order. */
@@ -97,7 +89,7 @@ public record StoreIdentity(
       throws DamagedException, NewerFormatException {
     JsonNode node;
     try {
-      node = JSON.readTree(bytes);
+      node = JSON.read(bytes);
     } catch (IOException e) {
       throw new DamagedException(path, 0, "a JSON object", bytes.length + " other bytes");
     }

@@ -3,16 +3,13 @@ package dev.cinch.lease.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
-import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.JsonEscapes;
+import dev.cinch.lease.JsonTree;
 import dev.cinch.lease.OneLine;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CoderResult;
@@ -29,12 +26,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Fields {
   /** Shared by reader and writer; thread-safe. */
-  static final ObjectMapper JSON =
-      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
-          .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-          .disable(JsonParser.Feature.AUTO_CLOSE_SOURCE)
-          .build();
+  static final JsonTree JSON =
+      JsonTree.of(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE), false);
 
   /** Ends the name of the field that has a time as a string of nanoseconds. */
   static final String NANOS = "Nanos";
@@ -55,9 +48,12 @@ final class Fields {
     String text = decoded(utf8);
     JsonNode node;
     try {
-      node = JSON.readTree(text);
-    } catch (JsonProcessingException e) {
-      String message = e.getOriginalMessage();
+      node = JSON.read(text);
+    } catch (IOException e) {
+      String message =
+          e instanceof JsonProcessingException json
+              ? json.getOriginalMessage()
+              : String.valueOf(e.getMessage());
       int line = message.indexOf('\n');
       throw new WireException("not JSON: " + (line < 0 ? message : message.substring(0, line)));
     }

@@ -1,8 +1,8 @@
 package dev.cinch.lease.http;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
@@ -23,11 +23,7 @@ final class WireWriter {
   private WireWriter() {}
 
   static byte[] bytes(JsonNode node) {
-    try {
-      return Fields.JSON.writeValueAsBytes(node);
-    } catch (JsonProcessingException e) {
-      throw new IllegalStateException("a tree of JSON can always be written", e);
-    }
+    return Fields.JSON.write(node);
   }
 
   static ObjectNode acquire(AcquireRequest request) {
@@ -122,7 +118,7 @@ final class WireWriter {
   }
 
   static ObjectNode object() {
-    return Fields.JSON.createObjectNode();
+    return JsonNodeFactory.instance.objectNode();
   }
 
   private static ObjectNode witness(Witness w) {
@@ -162,7 +158,7 @@ final class WireWriter {
   }
 
   private static ArrayNode metadata(List<Metadata> all) {
-    ArrayNode out = Fields.JSON.createArrayNode();
+    ArrayNode out = JsonNodeFactory.instance.arrayNode();
     for (Metadata m : all) {
       time(out.addObject().put("log", m.log().toString()), "bucketStart", m.bucketStart())
           .put("dataFile", m.dataFile());
@@ -177,9 +173,9 @@ final class WireWriter {
 
   private static JsonNode logs(LogSet logs) {
     if (logs.all()) {
-      return Fields.JSON.getNodeFactory().textNode("all");
+      return JsonNodeFactory.instance.textNode("all");
     }
-    ArrayNode out = Fields.JSON.createArrayNode();
+    ArrayNode out = JsonNodeFactory.instance.arrayNode();
     logs.ids().forEach(id -> out.add(id.toString()));
     return out;
   }
