@@ -42,7 +42,7 @@ FIELDS = {
     "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
-    "floor": {"log": str, "segment": int, "to": int, "record": int},
+    "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int},
     "segment": {"sha256": str, "index": str},
     "listed bucket": {"start": int, "lock": str},
     "locked file": {

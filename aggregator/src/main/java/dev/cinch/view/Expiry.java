@@ -13,6 +13,8 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.Floors;
+import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -104,7 +106,7 @@ public final class Expiry {
     boolean moves = due > floor.segment();
     if (moves) {
       SegmentHeader h = segments.header(due);
-      floor = new Floor(log.id(), due, h.to(), h.lastRecord());
+      floor = new Floor(log.id(), due, h.to(), h.lastRecord(), messages(floor, due, checkpoint));
       floor.precedes(segments.header(due + 1), log.layout().floor(due));
       if (really) {
         publish(floor);
@@ -134,6 +136,19 @@ public final class Expiry {
       }
     }
     return low;
+  }
+
+  /** How many messages there were up to a segment, by what these say at their ends. */
+  private long messages(Floor before, long last, Optional<Checkpoint> checkpoint)
+      throws IOException {
+    var marks = new SegmentMarks(log, checkpoint);
+    long messages = before.messages();
+    for (long number = before.segment() + 1; number <= last; number++) {
+      try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
+        messages += segment.trailer().messages();
+      }
+    }
+    return messages;
   }
 
   private void publish(Floor floor) throws IOException {

@@ -10,7 +10,6 @@ import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.List;
-import java.util.OptionalLong;
 
 /**
  * Numbers settled messages by their place in the log, from 1; those that no lease permits have a
@@ -21,19 +20,17 @@ final class Numbered {
   private final Of current = new Of();
   private long start = Long.MIN_VALUE;
   private long next = 1;
-  private boolean known;
 
   /**
    * @param wanted whether anybody wants numbers; if not, messages are handed on as they are
    */
   Numbered(boolean wanted) {
     this.wanted = wanted;
-    this.known = wanted;
   }
 
   /** A message and its number. */
   interface Sequenced extends Message {
-    /** Its number in the log, from 1; 0 if it has none yet, or nobody can know it. */
+    /** Its number in the log, from 1; 0 if it has none yet. */
     long sequence();
   }
 
@@ -51,10 +48,8 @@ final class Numbered {
     if (from < boundary) {
       boundary = from == Long.MIN_VALUE ? from : Bucket.floor(from, log.context().bucketWidth());
     }
-    OptionalLong before = log.reader().settledBefore(boundary);
     start = from;
-    known = before.isPresent();
-    next = before.orElse(0) + 1;
+    next = log.reader().settledBefore(boundary) + 1;
     return boundary;
   }
 
@@ -82,7 +77,7 @@ final class Numbered {
   }
 
   private long number(Message m) {
-    return m.settled() && known ? next++ : 0;
+    return m.settled() ? next++ : 0;
   }
 
   /** Used for one after the other, as all messages are. */

@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -66,6 +67,25 @@ final class SequenceTest {
     cinch.feed("g\n", "append", "--log=jobs").ended(0);
     assertEquals(
         List.of("f6", "g"), cat(cinch, "cat", "--log=jobs", "--json", "--live", "--tail=2"));
+  }
+
+  /** Neither numbers nor the last messages change when the first ones expire. */
+  @Test
+  void messagesThatExpiredHadNumbers() throws Exception {
+    Cinch cinch = filled(temp);
+    cinch.run("view", "build", "--wait=0s").ended(0);
+    cinch.run("gc", "--retention=0s").ended(0);
+    cinch.run("expire", "--log=jobs", "--keep=35m").ended(0);
+    assertEquals(List.of("d4", "e5", "f6"), cat(cinch, "cat", "--log=jobs", "--json"));
+    assertEquals(List.of("d4", "e5", "f6"), cat(cinch, "view", "cat", "--log=jobs", "--json"));
+    assertEquals(List.of("f6"), cat(cinch, "cat", "--log=jobs", "--json", "--from=-25m"));
+    assertEquals(List.of("e5", "f6"), cat(cinch, "cat", "--log=jobs", "--json", "--tail=2"));
+    assertEquals(3, cat(cinch, "cat", "--log=jobs", "--json", "--tail=9").size());
+    JsonNode log = JSON.readTree(cinch.run("status", "--json").ended(0).out()).get("logs").get(0);
+    assertEquals(3, log.get("messages").intValue());
+    assertEquals(1, log.get("segments").intValue());
+    String before = log.get("expiredBefore").textValue();
+    assertTrue(before.compareTo(log.get("newest").textValue()) < 0, before);
   }
 
   /** What is settled while it is followed, before and after what was asked for. */

@@ -17,13 +17,14 @@ import java.nio.file.Path;
  * @param segment number of the last one that is dropped; a checkpoint names a later one
  * @param to the end of that segment, nanoseconds since the Unix epoch
  * @param record number of the last record in it
+ * @param messages in all segments that are dropped, so that those which stay keep their numbers
  */
-public record Floor(Id log, long segment, long to, long record) {
+public record Floor(Id log, long segment, long to, long record, long messages) {
   private static final String TYPE = "floor";
 
   /** Of a log of which nothing expired: its first segment begins with record 1. */
   public static Floor none(Id log) {
-    return new Floor(log, 0, Long.MIN_VALUE, 0);
+    return new Floor(log, 0, Long.MIN_VALUE, 0, 0);
   }
 
   /** Whether nothing expired. */
@@ -34,7 +35,7 @@ public record Floor(Id log, long segment, long to, long record) {
   public byte[] encode() {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("log", log.toString()).put("segment", segment);
-    document.put("to", to).put("record", record);
+    document.put("to", to).put("record", record).put("messages", messages);
     return Envelope.encode(TYPE, document);
   }
 
@@ -46,7 +47,11 @@ public record Floor(Id log, long segment, long to, long record) {
     Fields in = Envelope.decode(TYPE, bytes, path);
     long segment = in.number("segment", 1, Numbered.MAX);
     return new Floor(
-        in.id("log"), segment, in.number("to"), in.number("record", segment, Numbered.MAX));
+        in.id("log"),
+        segment,
+        in.number("to"),
+        in.number("record", segment, Numbered.MAX),
+        in.number("messages", 0, Long.MAX_VALUE));
   }
 
   /**

@@ -104,13 +104,12 @@ public final class LogReader {
   }
 
   /**
-   * How many settled messages there are before a time, those included that no valid lease permits:
-   * what number the next one has in the log, from 0. Found by counts.
+   * How many settled messages there were before a time, those included that no valid lease permits
+   * and all that expired. Found by counts.
    *
    * @param boundary the start of a bucket, or {@link Long#MIN_VALUE}
-   * @return empty if messages expired, so that nobody can count them
    */
-  public OptionalLong settledBefore(long boundary) throws IOException {
+  public long settledBefore(long boundary) throws IOException {
     return new SequenceSearch(log, chain).before(boundary);
   }
 

@@ -49,7 +49,7 @@ public final class Segments {
   }
 
   /** The numbers of all of them, as {@link #lastAsPermitted}. */
-  public SortedSet<Long> listed() throws IOException {
+  SortedSet<Long> listed() throws IOException {
     var numbers = new TreeSet<Long>();
     for (String name : log.store().fresh().listAsPermitted(log.layout().segments())) {
       Numbered.parse(name).ifPresent(numbers::add);

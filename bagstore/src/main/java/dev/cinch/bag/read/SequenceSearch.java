@@ -5,6 +5,7 @@ import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
@@ -17,7 +18,6 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.SortedSet;
 
 /**
  * Counts the settled messages before a time, by the ends of segments and by locks. Not thread-safe.
@@ -37,17 +37,17 @@ final class SequenceSearch {
   }
 
   /**
-   * How many there were before a boundary of buckets, those included that no lease permits.
-   *
-   * @return empty if some of them expired, so that nobody can count them
+   * How many there were before a boundary of buckets, those included that no lease permits and
+   * those that expired: all that did count, as nothing before them is read.
    */
-  OptionalLong before(long boundary) throws IOException {
+  long before(long boundary) throws IOException {
     while (true) {
-      SortedSet<Long> listed = segments.listed();
+      OptionalLong last = segments.lastAsPermitted();
+      Floor floor = new Floors(log).last();
       try {
-        return count(boundary, listed);
+        return count(boundary, floor, last.orElse(0));
       } catch (IOException e) {
-        if (segments.listed().equals(listed)) {
+        if (segments.lastAsPermitted().equals(last) && new Floors(log).last().equals(floor)) {
           throw e;
         }
         // Retired or expired meanwhile.
@@ -55,18 +55,15 @@ final class SequenceSearch {
     }
   }
 
-  private OptionalLong count(long boundary, SortedSet<Long> listed) throws IOException {
-    if (!listed.isEmpty() && listed.first() > 1) {
-      return OptionalLong.empty();
-    }
-    long count = 0;
-    long record = 0;
+  private long count(long boundary, Floor floor, long segments) throws IOException {
+    long count = floor.messages();
+    long record = floor.record();
     Optional<Checkpoint> checkpoint = chain.checkpoint();
     var marks = new SegmentMarks(log, checkpoint);
-    for (long number : listed) {
+    for (long number = floor.segment() + 1; number <= segments; number++) {
       try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
         if (segment.header().to() > boundary) {
-          return OptionalLong.of(count + within(segment, boundary));
+          return count + within(segment, boundary);
         }
         count += segment.trailer().messages();
         record = segment.header().lastRecord();
@@ -87,7 +84,7 @@ final class SequenceSearch {
         }
       }
     }
-    return OptionalLong.of(count);
+    return count;
   }
 
   private static long within(SegmentReader segment, long boundary) throws IOException {

@@ -5,6 +5,7 @@ import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
@@ -17,7 +18,6 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Optional;
-import java.util.SortedSet;
 
 /**
  * Finds where the last messages of a log begin, by the counts in locks and segments. Whoever reads
@@ -51,18 +51,19 @@ final class TailSearch {
   long start(Link tip) throws IOException {
     while (true) {
       Optional<Checkpoint> checkpoint = chain.checkpoint();
+      Floor floor = new Floors(log).last();
       found = 0;
       try {
         Optional<Long> start = inRecords(tip, checkpoint.map(Checkpoint::number).orElse(0L));
         if (start.isEmpty() && checkpoint.isPresent()) {
-          start = inSegments(checkpoint.get());
+          start = inSegments(checkpoint.get(), floor);
         }
         return start.orElse(Long.MIN_VALUE);
       } catch (IOException e) {
-        if (chain.checkpoint().equals(checkpoint)) {
+        if (chain.checkpoint().equals(checkpoint) && new Floors(log).last().equals(floor)) {
           throw e;
         }
-        // Retired meanwhile: segments have it.
+        // Retired meanwhile, so that segments have it; or expired.
       }
     }
   }
@@ -94,10 +95,9 @@ final class TailSearch {
         .sum();
   }
 
-  private Optional<Long> inSegments(Checkpoint checkpoint) throws IOException {
+  private Optional<Long> inSegments(Checkpoint checkpoint, Floor floor) throws IOException {
     var marks = new SegmentMarks(log, Optional.of(checkpoint));
-    SortedSet<Long> listed = new Segments(log).listed();
-    long first = listed.isEmpty() ? 1 : listed.first();
+    long first = floor.segment() + 1;
     for (long number = checkpoint.segment(); number >= first; number--) {
       try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
         long messages = segment.trailer().messages();

@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param segments how many there are
  * @param coveredThrough the time through which segments cover the log; {@link Long#MIN_VALUE} if
  *     there is none
+ * @param expiredBefore the time before which messages expired; {@link Long#MIN_VALUE} if none did
  * @param intent the furthest time that closers have announced and not reached, if there is one
  */
 public record LogStatus(
@@ -30,6 +31,7 @@ public record LogStatus(
     boolean newestSettled,
     long segments,
     long coveredThrough,
+    long expiredBefore,
     Optional<LeftIntent> intent) {
   public LogStatus {
     open = List.copyOf(open);

@@ -111,15 +111,16 @@ public final class LogSurvey {
         segments.bytes() + bytesBehind,
         Math.max(newestOpen, newestSettled),
         newestOpen <= newestSettled,
-        countedSegments,
+        segments.kept(),
         segments.to(),
+        segments.expiredBefore(),
         intent(settled));
   }
 
   /** What segments have, and then what the locks behind them say. */
   private void count(Optional<Link> tip, long last, Progress progress) throws IOException {
+    segments.countThrough(last); // also where it is the same: messages may have expired
     if (last != countedSegments) {
-      segments.countThrough(last);
       countedSegments = last;
       countedRecords = segments.lastRecord();
       messagesBehind = 0;

@@ -2,6 +2,8 @@ package dev.cinch.bag.status;
 
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.read.Floors;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.read.SegmentCursor;
@@ -11,11 +13,11 @@ import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.Optional;
-import java.util.SortedSet;
 
 /** What a log's segments hold, by their ends. Segments never change. Not thread-safe. */
 final class SegmentTotals {
   private final LogContext log;
+  private Floor expired;
   private long counted;
   private long lastRecord;
   private long messages;
@@ -25,6 +27,7 @@ final class SegmentTotals {
 
   SegmentTotals(LogContext log) {
     this.log = log;
+    this.expired = Floor.none(log.id());
   }
 
   /** The number of the last segment; 0 if there is none. */
@@ -36,9 +39,15 @@ final class SegmentTotals {
   void countThrough(long number) throws IOException {
     Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
     var marks = new SegmentMarks(log, checkpoint);
-    SortedSet<Long> listed = new Segments(log).listed();
-    if (counted == 0 && !listed.isEmpty()) {
-      counted = listed.first() - 1; // what was before is not in the log any more
+    Floor floor = new Floors(log).last();
+    if (!floor.equals(expired)) { // begin again with what is kept
+      expired = floor;
+      counted = floor.segment();
+      lastRecord = floor.record();
+      messages = 0;
+      bytes = 0;
+      newest = Long.MIN_VALUE;
+      to = floor.to();
     }
     while (counted < number) {
       try (SegmentReader segment = SegmentReader.open(log, counted + 1, marks)) {
@@ -67,6 +76,16 @@ final class SegmentTotals {
       }
     }
     return Long.MIN_VALUE;
+  }
+
+  /** The time before which messages expired; {@link Long#MIN_VALUE} if none did. */
+  long expiredBefore() {
+    return expired.to();
+  }
+
+  /** How many segments there are. */
+  long kept() {
+    return counted - expired.segment();
   }
 
   long lastRecord() {
