@@ -144,7 +144,8 @@ final class StatusPrinter {
     if (s.newest() != Long.MIN_VALUE) {
       json.flag("newestSettled", s.newestSettled());
     }
-    json.number("segments", s.segments()).timeIfAny("coveredThrough", s.coveredThrough())
+    json.number("segments", s.segments())
+        .timeIfAny("coveredThrough", s.coveredThrough())
         .timeIfAny("expiredBefore", s.expiredBefore());
   }
 }
