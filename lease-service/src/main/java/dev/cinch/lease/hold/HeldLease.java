@@ -208,14 +208,14 @@ public final class HeldLease {
   private Grant renewOrResume(LogSet addLogs)
       throws LeaseRefusedException, LeaseUnavailableException {
     try {
-      return call(() -> calls.renew(grant(), addLogs), false);
+      return call(() -> calls.renew(grant(), addLogs));
     } catch (LeaseRefusedException e) {
       if (e.reason() != LeaseRefusedException.Reason.OTHER_INSTANCE) {
         throw e;
       }
-      Grant unused = call(() -> calls.resume(grant()), true);
+      Grant unused = call(() -> calls.resume(grant()));
       // It does not know yet what was written, and fenced.
-      return call(() -> calls.renew(grant(), addLogs), false);
+      return call(() -> calls.renew(grant(), addLogs));
     }
   }
 
@@ -239,7 +239,7 @@ public final class HeldLease {
   public Grant upgrade() throws LeaseRefusedException, LeaseUnavailableException {
     try {
       synchronized (network) {
-        return call(() -> calls.upgrade(grant()), false);
+        return call(() -> calls.upgrade(grant()));
       }
     } finally {
       tell();
@@ -282,11 +282,7 @@ public final class HeldLease {
     Grant send() throws LeaseRefusedException, LeaseUnavailableException;
   }
 
-  /**
-   * @param elsewhere whether another instance answers, by which alone the holder goes from then on
-   */
-  private Grant call(Call call, boolean elsewhere)
-      throws LeaseRefusedException, LeaseUnavailableException {
+  private Grant call(Call call) throws LeaseRefusedException, LeaseUnavailableException {
     if (now.state() != State.HELD) {
       throw new LeaseRefusedException(
           LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here", 0);
@@ -294,7 +290,7 @@ public final class HeldLease {
     long askedAt = time.monotonicNanos();
     try {
       Grant grant = call.send();
-      renewed(grant, askedAt, elsewhere);
+      renewed(grant, askedAt);
       unsure = false;
       return grant;
     } catch (LeaseUnavailableException e) {
@@ -310,7 +306,7 @@ public final class HeldLease {
     }
   }
 
-  private synchronized void renewed(Grant grant, long askedAt, boolean elsewhere) {
+  private synchronized void renewed(Grant grant, long askedAt) {
     Snapshot before = now;
     if (before.state() != State.HELD) {
       return; // Lost or closed while the answer was on its way: that stays so.
@@ -320,7 +316,7 @@ public final class HeldLease {
         new Snapshot(
             State.HELD,
             grant,
-            elsewhere || deadline - before.deadline() > 0 ? deadline : before.deadline(),
+            deadline - before.deadline() > 0 ? deadline : before.deadline(),
             null);
     renewAt = askedAt + third();
   }

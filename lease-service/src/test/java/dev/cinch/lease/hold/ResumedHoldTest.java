@@ -1,0 +1,260 @@
+package dev.cinch.lease.hold;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Rule L13: what a holder does when another instance of the service answers. */
+final class ResumedHoldTest {
+  private static final long MS = 1_000_000;
+  private static final HoldSettings SETTINGS = new HoldSettings(Rig.LEASE_MS, 10, 200, 500);
+
+  private final Rig rig = new Rig();
+  private final Script service = new Script();
+  private final List<String> losses = new ArrayList<>();
+  private LeaseReport report = LeaseReport.NOTHING;
+
+  /** Plays an instance that knows the leases once it has resumed them. */
+  private final class Script extends ForwardingLeases {
+    /** Of the instance that answers. */
+    long number = 1;
+
+    boolean knows = true;
+    final List<String> asked = new ArrayList<>();
+
+    /** What happens instead of an answer to a resume. */
+    Failure resuming = () -> {};
+
+    Failure releasing = () -> {};
+
+    /** While a resume is under way. */
+    Runnable meanwhile = () -> {};
+
+    interface Failure {
+      void happen() throws LeaseRefusedException, LeaseUnavailableException;
+    }
+
+    private Grant last = new Grant(new Id(0, 0), List.of());
+
+    Script() {
+      super(rig.service);
+    }
+
+    private Grant signed(Grant grant, long expiry) {
+      Witness w = grant.witnesses().get(0).witness();
+      var at =
+          new Witness(
+              w.name(),
+              w.holder(),
+              number,
+              1,
+              false,
+              w.logs(),
+              expiry,
+              rig.time.wallNanos(),
+              w.correlation(),
+              w.previous(),
+              w.previousEnding(),
+              w.previousEndedAt(),
+              w.watermark(),
+              w.fence(),
+              number > 1);
+      SignedWitness signed = new WitnessSigner(SigningKey.ofSeed(new byte[32])).sign(at);
+      last = new Grant(grant.id(), List.of(signed));
+      return last;
+    }
+
+    void check(LeaseReport said, String what) throws LeaseRefusedException {
+      asked.add(what + " to " + said.instance().orElse(0) + at());
+      if (!knows || said.instance().orElse(0) != number) {
+        throw new LeaseRefusedException(Reason.OTHER_INSTANCE, "another", 0);
+      }
+    }
+
+    private String at() {
+      return " at " + number;
+    }
+
+    @Override
+    public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport said)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      report.watermark().ifPresent(w -> assertEquals(report.watermark(), said.watermark()));
+      check(said, "renew");
+      return signed(last, rig.time.wallNanos() + durationMs * MS);
+    }
+
+    @Override
+    public Grant resume(ResumeRequest request)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      asked.add("resume from " + request.witnesses().get(0).witness().instance() + at());
+      meanwhile.run();
+      resuming.happen();
+      knows = true;
+      return signed(last, rig.time.wallNanos() + request.durationMs() * MS);
+    }
+
+    @Override
+    public void release(Id id, LeaseReport said)
+        throws LeaseRefusedException, LeaseUnavailableException {
+      releasing.happen();
+      check(said, "release");
+    }
+
+    void restart() {
+      number++;
+      knows = false;
+      asked.clear();
+    }
+  }
+
+  private HeldLease hold() throws Exception {
+    long askedAt = rig.time.monotonicNanos();
+    Grant grant = service.signed(rig.acquire("a"), rig.time.wallNanos() + Rig.LEASE_MS * MS);
+    return new HeldLease(
+        service,
+        rig.time,
+        SETTINGS,
+        grant,
+        askedAt,
+        () -> report,
+        (lease, why) -> losses.add(why),
+        new Random(3));
+  }
+
+  private void live(HeldLease lease, long ms) {
+    long end = rig.time.monotonicNanos() + ms * MS;
+    while (rig.time.monotonicNanos() < end && lease.state() == HeldLease.State.HELD) {
+      long next = lease.doWork(rig.time.monotonicNanos());
+      rig.time.advanceNanos(Math.max(1, Math.min(next, end) - rig.time.monotonicNanos()));
+    }
+  }
+
+  @Test
+  void l13_itGoesOnWhereItWasResumedAndSaysWhatItWroteBefore() throws Exception {
+    HeldLease lease = hold();
+    report = new LeaseReport(OptionalLong.of(77), true, List.of());
+    service.restart();
+    live(lease, 4_000);
+    assertEquals(
+        List.of("renew to 1 at 2", "resume from 1 at 2", "renew to 2 at 2"), service.asked);
+    live(lease, 30_000);
+    assertEquals(List.of(), losses);
+    lease.release(LeaseReport.NOTHING);
+    assertEquals("release to 2 at 2", service.asked.get(service.asked.size() - 1));
+  }
+
+  @Test
+  void l13_fromItsNewestWitnesses() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    live(lease, 4_000);
+    service.restart();
+    live(lease, 4_000);
+    assertEquals("resume from 2 at 3", service.asked.get(1));
+  }
+
+  @Test
+  void l13_aResumeThatIsNotAnsweredIsSentAgainWhileTheLeaseLasts() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    service.resuming =
+        () -> {
+          service.resuming = () -> {};
+          throw new LeaseUnavailableException("no answer", null);
+        };
+    live(lease, 9_000);
+    assertEquals(2, service.asked.stream().filter(a -> a.startsWith("resume")).count());
+    assertEquals(HeldLease.State.HELD, lease.state());
+  }
+
+  @Test
+  void l13_orTheLeaseIsUsedWhereItIs() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    service.resuming =
+        () -> {
+          throw new LeaseUnavailableException("no answer", null);
+        };
+    live(lease, 4_000);
+    service.number = 1; // the earlier one is there again
+    service.knows = true;
+    live(lease, 9_000);
+    assertEquals(HeldLease.State.HELD, lease.state());
+    lease.release(LeaseReport.NOTHING);
+    assertEquals("release to 1 at 1", service.asked.get(service.asked.size() - 1));
+  }
+
+  @Test
+  void l13_whoCanNotResumeHasLostIt() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    service.resuming =
+        () -> {
+          throw new LeaseRefusedException(Reason.NOT_HELD, "another instance ended it", 0);
+        };
+    live(lease, 4_000);
+    assertEquals(List.of("another instance ended it"), losses);
+  }
+
+  @Test
+  void l13_afterAReleaseWasSentNothingIsResumed() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    service.releasing =
+        () -> {
+          throw new LeaseUnavailableException("no answer", null);
+        };
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    service.releasing = () -> {};
+    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.NONE));
+    assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
+    assertEquals(List.of("release to 1 at 2"), service.asked);
+  }
+
+  @Test
+  void l13_anAnswerThatComesAfterItWasGivenUpIsNotTaken() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    service.meanwhile = lease::close;
+    rig.time.advanceMs(4_000);
+    long next = lease.doWork(rig.time.monotonicNanos());
+    assertEquals(Long.MAX_VALUE, next);
+    assertEquals(1, lease.grant().witnesses().get(0).witness().instance());
+    service.asked.clear();
+    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(List.of("release to 1 at 2"), service.asked);
+  }
+
+  @Test
+  void l13_whoIsUnsureResumesBeforeItReleases() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    service.resuming =
+        () -> {
+          throw new LeaseUnavailableException("no answer", null);
+        };
+    live(lease, 4_000);
+    service.resuming = () -> {};
+    lease.release(LeaseReport.NOTHING);
+    assertEquals("release to 2 at 2", service.asked.get(service.asked.size() - 1));
+  }
+}
