@@ -474,7 +474,9 @@ public final class Session implements AutoCloseable {
   public Left leave() {
     releasing.lock();
     try {
-      used.forEach(LogWriter::flush);
+      for (LogWriter writer : used) {
+        writer.flush();
+      }
       used.clear();
       Holding joined = holdings.get(0);
       if (holdings.size() != 1 || joined.isOwn()) {
