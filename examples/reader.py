@@ -746,6 +746,8 @@ class Log:
     def __init__(self, store, name):
         self.settings = settings(store)
         self.directory = os.path.join(store, "logs", name)
+        if os.path.exists(os.path.join(self.directory, "removed")):
+            raise Damaged(f"{self.directory}: the log was removed")
         self.id = envelope(os.path.join(self.directory, "identity"), "log")[0]["log"]
         self.width = self.settings["bucketWidthMs"] * 1_000_000
         self.store = store

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
+import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.PosixFs;
@@ -17,12 +18,14 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.FirstKey;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.LogList;
+import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.LocalShare;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -281,7 +284,8 @@ public final class Store {
   /**
    * Opens a log that exists.
    *
-   * @throws NotAStoreException if it does not
+   * @throws LogRemovedException if it was removed
+   * @throws NotAStoreException if there is none
    */
   public Log log(LogName name) throws IOException {
     LogLayout layout = context.layout().log(name);
@@ -289,6 +293,15 @@ public final class Store {
     try {
       in = identity(layout);
     } catch (NoSuchFileException e) {
+      Optional<Removal> removed = new RemovedLogs(context).find(name);
+      if (removed.isPresent()) {
+        throw new LogRemovedException(
+            "log \"%s\" was removed at %s by %s; its name is not used again"
+                .formatted(
+                    name,
+                    IsoTime.second(Math.floorDiv(removed.get().removed(), 1_000_000_000L)) + "Z",
+                    removed.get().by()));
+      }
       throw new NotAStoreException(
           "there is no log \"" + name + "\" in " + context.layout().root());
     }
@@ -315,6 +328,8 @@ public final class Store {
     for (LogName name : names) {
       try {
         logs.add(log(name));
+      } catch (LogRemovedException e) {
+        continue;
       } catch (NotAStoreException e) {
         if (isWhole(context.layout().log(name))) {
           logs.add(log(name));
@@ -343,6 +358,8 @@ public final class Store {
   public Log createLog(LogName name) throws IOException {
     try {
       return log(name);
+    } catch (LogRemovedException e) {
+      throw e; // its name means the messages that were in it, for whoever reads old leases
     } catch (NotAStoreException e) {
       LogLayout layout = context.layout().log(name);
       if (holdsRecords(layout)) {

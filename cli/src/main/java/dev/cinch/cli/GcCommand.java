@@ -2,7 +2,9 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreEnds;
+import dev.cinch.view.RemovedLogFiles;
 import dev.cinch.view.Retention;
 import dev.cinch.view.RetireBlockedException;
 import java.io.IOException;
@@ -66,7 +68,29 @@ final class GcCommand implements Callable<Integer> {
       StoreEnds.removeOld(opened.context());
     }
     try (Output out = io.output()) {
-      return logs.each(opened, io, out, log -> retire(log, out));
+      int code = logs.each(opened, io, out, log -> retire(log, out));
+      if (logs.log == null) {
+        removed(opened, out);
+      }
+      return code;
+    }
+  }
+
+  private void removed(Store opened, Output out) throws IOException {
+    var files = new RemovedLogFiles(opened);
+    for (LogName name : opened.freshLogs()) {
+      long count = files.delete(name, !dryRun, path -> {});
+      if (count > 0) {
+        json.print(
+            out,
+            "%s: %s %d files, for it was removed"
+                .formatted(name, dryRun ? "would delete" : "deleted", count),
+            line ->
+                line.text("type", "removed")
+                    .text("log", name.toString())
+                    .flag("dryRun", dryRun)
+                    .number("files", count));
+      }
     }
   }
 

@@ -26,11 +26,13 @@ final class LogCommand implements Callable<Integer>, Commands.Group {
 
   @Override
   public CommandLine line() {
-    return new CommandLine(this).addSubcommand("create", new LogCreateCommand(io));
+    return new CommandLine(this)
+        .addSubcommand("create", new LogCreateCommand(io))
+        .addSubcommand("rm", new LogRmCommand(io));
   }
 
   @Override
   public Integer call() {
-    throw new ParameterException(spec.commandLine(), "name what to do: create");
+    throw new ParameterException(spec.commandLine(), "name what to do: create, rm");
   }
 }

@@ -5,6 +5,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -106,6 +107,9 @@ final class StoreProbes {
 
   private void log(LogName name) throws IOException {
     List<Log> whole = store.whole(List.of(name));
+    if (whole.isEmpty() && new RemovedLogs(store.context()).find(name).isPresent()) {
+      return;
+    }
     if (whole.isEmpty()) {
       access.halfMade(layout.log(name).root());
       return;

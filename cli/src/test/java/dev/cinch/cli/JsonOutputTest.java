@@ -57,6 +57,8 @@ final class JsonOutputTest {
       lines("cinch logs", cinch.run("logs", "--json").ended(0));
       lines("cinch status", cinch.run("status", "--json").ended(0));
       expired(cinch);
+      cinch.run("log", "create", "wrong").ended(0);
+      lines("cinch log rm", cinch.run("log", "rm", "wrong", "--yes=wrong", "--json").ended(0));
       leases(cinch);
       damaged(served.store, cinch);
     }

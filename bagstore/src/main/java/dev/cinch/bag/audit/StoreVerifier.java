@@ -7,6 +7,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.ListedLog;
@@ -15,6 +16,7 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.Id;
@@ -27,6 +29,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -53,6 +56,9 @@ public final class StoreVerifier {
 
   /** Logs that have lost their identity. */
   private final Set<LogName> told = new HashSet<>();
+
+  /** Ids of those that were removed. */
+  private final Map<LogName, Id> removed = new HashMap<>();
 
   private StoreVerifier(Store store, Tally tally) {
     this.store = store;
@@ -128,7 +134,8 @@ public final class StoreVerifier {
   private void lost(List<ListedLog> listed) throws IOException {
     CacheWait wait = null;
     for (ListedLog log : listed) {
-      String actual = told.contains(log.name()) ? "" : otherThan(log);
+      boolean known = told.contains(log.name()) || log.id().equals(removed.get(log.name()));
+      String actual = known ? "" : otherThan(log);
       while (!actual.isEmpty()) {
         wait = wait == null ? new CacheWait(context, context.layout().logs()) : wait;
         if (!wait.again()) {
@@ -249,6 +256,9 @@ public final class StoreVerifier {
     Path identity = context.layout().log(name).identity();
     try {
       List<Log> whole = store.whole(List.of(name));
+      if (whole.isEmpty() && removed(name)) {
+        return;
+      }
       if (whole.isEmpty()) {
         tally.found(
             Finding.note(identity, 0, "the identity of a log", "none yet: it has no message"));
@@ -282,6 +292,22 @@ public final class StoreVerifier {
     } catch (IOException e) {
       tally.found(Finding.of(e, context.layout().log(name).root(), "a log"));
     }
+  }
+
+  /** What is left of a log that was removed means nothing. */
+  private boolean removed(LogName name) throws IOException {
+    Optional<Removal> removal = new RemovedLogs(context).find(name);
+    if (removal.isEmpty()) {
+      return false;
+    }
+    Path path = context.layout().log(name).removed();
+    tally.read(path, removal.get().encode().length);
+    removed.put(name, removal.get().log());
+    if (!removal.get().name().equals(name.value())) {
+      tally.found(
+          Finding.damage(path, 0, "the removal of log " + name, "that of " + removal.get().name()));
+    }
+    return true;
   }
 
   /** A log of which no message passes is as good as lost, and says nothing by itself. */

@@ -166,6 +166,28 @@ public final class HorizonAdvance {
     return Bucket.ceiling(Math.max(-outermost, Math.min(outermost, time)), width);
   }
 
+  /**
+   * Settles the log to the end of time, so that nothing is ever committed in it again (rule H8).
+   * What is open is closed early; an append that is under way is REJECTED, or was committed before.
+   *
+   * @return the last record there will be
+   */
+  public Link end() throws IOException, InterruptedException {
+    long to = boundary(Long.MAX_VALUE);
+    Optional<Link> tip = chain.freshTip();
+    if (reaches(tip, to)) {
+      return chain.durable(tip.orElseThrow());
+    }
+    long now = log.store().checkedNow();
+    long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    new UnrecordedLocks(log).refuse(new BucketTree(log).known(from, to), closer);
+    Intent intent = Intent.end(log, to);
+    intent.leave();
+    Link last = chain.durable(settle(intent, now));
+    intent.remove();
+    return last;
+  }
+
   private static boolean reaches(Optional<Link> tip, long to) {
     return tip.isPresent() && tip.get().record().to() >= to;
   }

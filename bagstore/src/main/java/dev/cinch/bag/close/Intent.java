@@ -24,10 +24,23 @@ final class Intent {
 
   /** Draws its name, and leaves no mark yet. */
   Intent(LogContext log, long to) {
+    this(log, to, Id.random(log.store().random()), false);
+  }
+
+  private Intent(LogContext log, long to, Id closer, boolean end) {
     this.log = log;
     this.to = to;
-    this.closer = Id.random(log.store().random());
-    this.file = log.layout().intent(to, closer);
+    this.closer = closer;
+    this.file = end ? log.layout().endIntent(closer) : log.layout().intent(to, closer);
+  }
+
+  /**
+   * Of whoever removes the log: it counts whatever the time is.
+   *
+   * @param to the last boundary there is
+   */
+  static Intent end(LogContext log, long to) {
+    return new Intent(log, to, Id.random(log.store().random()), true);
   }
 
   /** The boundary that it announces; nanoseconds since the Unix epoch. */
@@ -54,7 +67,8 @@ final class Intent {
     } catch (NoSuchFileException e) {
       return; // swept: a record has reached it
     }
-    if (!Intents.canBeLeft(to, changed)) {
+    boolean end = file.equals(log.layout().endIntent(closer));
+    if (!end && !Intents.canBeLeft(to, changed)) {
       remove();
       throw new TooEarlyException(to, to - changed + log.store().settings().graceNanos());
     }

@@ -25,7 +25,8 @@ public record LogLayout(Path root, LogName name) {
   public static final int RECORDS_PER_GROUP = 1000;
 
   /** All that stands in a log's directory. */
-  public static final Set<String> NAMES = Set.of("identity", "buckets", "horizon", "segments");
+  public static final Set<String> NAMES =
+      Set.of("identity", "removed", "buckets", "horizon", "segments");
 
   /** All that stands in {@link #horizon}. */
   public static final Set<String> HORIZON_NAMES = Set.of("records", "intents", "checkpoints");
@@ -38,6 +39,7 @@ public record LogLayout(Path root, LogName name) {
 
   private static final int RECORD_GROUP_DIGITS = 7;
   private static final String FLOOR_PREFIX = "floor-";
+  private static final String END_PREFIX = "end-";
   private static final String DATA_SUFFIX = ".log";
 
   /**
@@ -49,6 +51,11 @@ public record LogLayout(Path root, LogName name) {
   /** Id and date of birth; published last when a log is made. */
   public Path identity() {
     return root.resolve("identity");
+  }
+
+  /** Says that the log was removed; stays in place of the identity. */
+  public Path removed() {
+    return root.resolve("removed");
   }
 
   public Path buckets() {
@@ -164,8 +171,19 @@ public record LogLayout(Path root, LogName name) {
     return intents().resolve(TimeName.of(to) + "-" + closer);
   }
 
-  /** The boundary that an intent reaches; empty for a name of another kind. */
+  /** The intent of whoever removes the log: it reaches every bucket (rule H8). */
+  public Path endIntent(Id closer) {
+    return intents().resolve(END_PREFIX + closer);
+  }
+
+  /**
+   * The boundary that an intent reaches, {@link Long#MAX_VALUE} for the end of time; empty for a
+   * name of another kind.
+   */
   public static OptionalLong intentReach(String name) {
+    if (name.startsWith(END_PREFIX)) {
+      return OptionalLong.of(Long.MAX_VALUE);
+    }
     int dash = name.indexOf('-');
     return dash < 0 ? OptionalLong.empty() : TimeName.parse(name.substring(0, dash));
   }

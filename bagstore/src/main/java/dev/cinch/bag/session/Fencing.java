@@ -2,6 +2,7 @@ package dev.cinch.bag.session;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
+import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.layout.LogName;
@@ -84,6 +85,8 @@ final class Fencing {
   private static List<Log> madeWhole(Store store, LogName name) throws IOException {
     try {
       return List.of(store.createLog(name));
+    } catch (LogRemovedException e) {
+      return List.of();
     } catch (AccessDeniedException e) {
       return List.of(); // its maker kept it to himself, and may have died long ago
     }

@@ -14,6 +14,7 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
@@ -69,7 +70,8 @@ final class VerdictReader {
           wait = Math.min(e.waitNanos(), CLOCK_LOOK_NANOS);
           if (!said && e.waitNanos() > longestWait()) {
             LOG.warn(
-                "an append to {} is pending ({}): by the filesystem's clock its bucket is over in {} s, which can't be right; looking at it again",
+                "an append to {} is pending ({}): by the filesystem's clock its bucket is over in"
+                    + " {} s, which can't be right; looking at it again",
                 log.layout().name(),
                 attempt.why(),
                 e.waitNanos() / 1_000_000_000L);
@@ -79,6 +81,9 @@ final class VerdictReader {
           interrupted = true;
           continue;
         } catch (IOException e) {
+          if (removed()) {
+            return rejected(attempt, "the log was removed");
+          }
           damaged = e instanceof DamagedException d ? stillDamaged(d, damaged) : null;
           if (!said) {
             LOG.warn(
@@ -179,6 +184,15 @@ final class VerdictReader {
     return covered
         ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
         : rejected(attempt, "the bucket was closed before it was visible, and retired");
+  }
+
+  /** Of a log that was removed, and most of its files with it: nobody will see the message. */
+  private boolean removed() {
+    try {
+      return new RemovedLogs(log.store()).find(log.layout().name()).isPresent();
+    } catch (IOException e) {
+      return false; // nobody knows yet
+    }
   }
 
   private static Outcome rejected(Attempt.Unknown attempt, String how) {

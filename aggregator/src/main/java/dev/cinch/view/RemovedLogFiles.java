@@ -1,0 +1,156 @@
+package dev.cinch.view;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.format.Removal;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreContext;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Deletes what a log left that was removed (rule H8), a day later: reads that were under way then
+ * are over. The tombstone stays, and the last record, which tells late writers that they are
+ * REJECTED. Any number may run at once; what a crash leaves, the next run deletes. Thread-safe.
+ */
+@CheckReturnValue
+public final class RemovedLogFiles {
+  private static final Logger LOG = LoggerFactory.getLogger(RemovedLogFiles.class);
+
+  private final StoreContext store;
+  private final StoreFs fs;
+
+  public RemovedLogFiles(Store store) {
+    this.store = store.context();
+    this.fs = this.store.fs();
+  }
+
+  /**
+   * Deletes the files of a log if it was removed a day ago or more.
+   *
+   * @param really false: changes nothing
+   * @param each told of every file that goes, or went
+   * @return how many these are; 0 also of a log that was not removed
+   */
+  public long delete(LogName name, boolean really, Consumer<Path> each) throws IOException {
+    Optional<Removal> removal = new RemovedLogs(store).find(name);
+    long now = store.fsClock().now();
+    if (removal.isEmpty() || now - removal.get().removed() < Retention.STALE_NANOS) {
+      return 0;
+    }
+    LogLayout log = store.layout().log(name);
+    long last = lastRecord(log);
+    var sweep = new Sweep(really, each);
+    for (String era : list(log.buckets())) {
+      Path eras = log.buckets().resolve(era);
+      for (String group : list(eras)) {
+        Path groups = eras.resolve(group);
+        for (String bucket : list(groups)) {
+          sweep.bucket(groups.resolve(bucket));
+        }
+        sweep.directory(groups);
+      }
+      sweep.directory(eras);
+    }
+    sweep.files(log.segments());
+    sweep.files(log.checkpoints());
+    for (String group : list(log.records())) {
+      Path groups = log.records().resolve(group);
+      for (String file : list(groups)) {
+        boolean kept =
+            Numbered.parse(file).equals(OptionalLong.of(last))
+                || SealName.parse(file).filter(s -> s.number() == last).isPresent();
+        if (!kept) {
+          sweep.file(groups.resolve(file));
+        }
+      }
+      sweep.directory(groups);
+    }
+    return sweep.files;
+  }
+
+  private long lastRecord(LogLayout log) throws IOException {
+    long last = 0;
+    for (String group : list(log.records())) {
+      for (String file : list(log.records().resolve(group))) {
+        last = Math.max(last, Numbered.parse(file).orElse(0));
+      }
+    }
+    return last;
+  }
+
+  private List<String> list(Path directory) throws IOException {
+    try {
+      return fs.list(directory).stream().sorted().toList();
+    } catch (NoSuchFileException e) {
+      return List.of(); // gone already
+    }
+  }
+
+  private final class Sweep {
+    private final boolean really;
+    private final Consumer<Path> each;
+    private long files;
+
+    Sweep(boolean really, Consumer<Path> each) {
+      this.really = really;
+      this.each = each;
+    }
+
+    void bucket(Path directory) throws IOException {
+      if (really) {
+        try {
+          fs.chmod(directory, store.directoryMode());
+        } catch (IOException e) {
+          LOG.debug("{}: mode left: {}", directory, e.toString()); // who may write needs none
+        }
+      }
+      files(directory);
+      directory(directory);
+    }
+
+    void files(Path directory) throws IOException {
+      for (String name : list(directory)) {
+        file(directory.resolve(name));
+      }
+    }
+
+    void file(Path file) throws IOException {
+      try {
+        if (really) {
+          fs.unlink(file);
+        }
+        files++;
+        each.accept(file);
+      } catch (NoSuchFileException e) {
+        return; // somebody else was faster
+      }
+    }
+
+    /** Unless it holds what is not ours, or what a process has open. */
+    void directory(Path directory) {
+      if (really) {
+        try {
+          fs.rmdir(directory);
+        } catch (FileSystemException e) {
+          LOG.debug("{}: stays: {}", directory, e.toString());
+        } catch (IOException e) {
+          LOG.info("{}: stays: {}", directory, e.toString());
+        }
+      }
+    }
+  }
+}

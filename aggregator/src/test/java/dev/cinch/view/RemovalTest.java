@@ -1,0 +1,205 @@
+package dev.cinch.view;
+
+import static dev.cinch.view.Retiring.files;
+import static dev.cinch.view.Retiring.open;
+import static dev.cinch.view.Retiring.rig;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.LogRemovedException;
+import dev.cinch.bag.Receipt;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.Removal;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.write.LogWriter;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A log that is removed: rule H8. */
+class RemovalTest {
+  private static Receipt append(LogWriter writer, String text) throws Exception {
+    return writer.append(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static Store store(Rig rig) throws IOException {
+    return Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
+  }
+
+  private static Removal remove(Log log) throws IOException, InterruptedException {
+    HorizonChain.Link unused = log.horizon().end();
+    return new RemovedLogs(log.context().store()).bury(log.context());
+  }
+
+  private static List<String> verify(Rig rig) throws IOException {
+    var found = new ArrayList<String>();
+    StoreVerifier.verify(
+        rig.root,
+        rig.environment(rig.disk.view(Rig.ALICE), rig.time),
+        f -> found.add(f.toString()));
+    return found;
+  }
+
+  private static void agrees(Log log, Receipt receipt, String text, String when)
+      throws IOException {
+    long there = Lines.settled(log).stream().filter(l -> l.endsWith(" " + text)).count();
+    assertEquals(receipt instanceof Receipt.Committed ? 1 : 0, there, when + ": " + receipt);
+  }
+
+  /** Before each operation of an append somebody removes the log. */
+  @Test
+  void h8_whatIsCommittedWhileTheLogEndsIsInIt() throws Exception {
+    boolean fired = true;
+    int committed = 0;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(k, 1);
+      Log other = open(rig);
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      try (LogWriter writer = rig.open(faulty).writer(Durability.SYNC)) {
+        int[] left = {k};
+        faulty.before(
+            op -> {
+              if (--left[0] == 0) {
+                end(other);
+              }
+            });
+        Receipt receipt = append(writer, "under way");
+        fired = left[0] <= 0;
+        if (!fired) {
+          break;
+        }
+        agrees(other, receipt, "under way", "before operation " + k);
+        committed += receipt instanceof Receipt.Committed ? 1 : 0;
+        assertInstanceOf(Receipt.Rejected.class, append(writer, "after"));
+      }
+    }
+    assertTrue(committed > 0, "some were visible before");
+  }
+
+  private static void end(Log log) {
+    try {
+      HorizonChain.Link unused = log.horizon().end();
+    } catch (IOException | InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Before each operation of a removal somebody appends, in a bucket of his own. */
+  @Test
+  void h8_aWriterSeesTheIntentOfWhoeverEndsTheLog() throws Exception {
+    boolean fired = true;
+    int rejected = 0;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(k, 1);
+      rig.time.advanceMs(60_000); // the next message makes a bucket
+      Log writing = rig.open(rig.disk.view(Rig.BOB));
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log log = rig.open(faulty);
+      int[] left = {k};
+      var receipts = new ArrayList<Receipt>();
+      try (LogWriter writer = writing.writer(Durability.SYNC)) {
+        faulty.before(
+            op -> {
+              if (--left[0] == 0) {
+                try {
+                  receipts.add(append(writer, "beside"));
+                } catch (Exception e) {
+                  throw new AssertionError(e);
+                }
+              }
+            });
+        end(log);
+      }
+      fired = left[0] <= 0;
+      if (fired) {
+        agrees(open(rig), receipts.get(0), "beside", "before operation " + k);
+        rejected += receipts.get(0) instanceof Receipt.Rejected ? 1 : 0;
+      }
+    }
+    assertTrue(rejected > 0, "some came too late");
+  }
+
+  @ParameterizedTest
+  @EnumSource(Fault.class)
+  void h8_stoppedAnywhere(Fault fault) throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(5, 2);
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log log = rig.open(faulty);
+      faulty.arm(k, fault);
+      try {
+        Removal unused = remove(log);
+      } catch (IOException | FaultyFs.Crash e) {
+        // What the process did not survive, the next one finishes.
+      }
+      fired = faulty.fired();
+      if (fault.crashes() && k % 2 == 0) {
+        rig.disk.powerCut();
+      }
+      String when = fault + " at " + k;
+      assertTrue(verify(rig).stream().noneMatch(f -> f.startsWith("damage")), when);
+      try {
+        Removal unused = remove(open(rig));
+      } catch (LogRemovedException e) {
+        // It was removed.
+      }
+      assertThrows(LogRemovedException.class, () -> open(rig), when);
+      assertTrue(verify(rig).stream().noneMatch(f -> f.startsWith("damage")), when);
+    }
+  }
+
+  @Test
+  void itsFilesGoADayLaterAndTheTombstoneStays() throws Exception {
+    Rig rig = rig(6, 3);
+    Log log = open(rig);
+    Retiring.aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    new Retention(log, Retiring.HOUR).run();
+    Lines.write(rig, 5, 5);
+    List<String> all = Lines.settled(log);
+    Removal removal = remove(log);
+    assertEquals(log.id(), removal.log());
+    Store store = store(rig);
+    var deleting = new RemovedLogFiles(store);
+    assertEquals(0, deleting.delete(Rig.JOBS, true, p -> {}));
+    assertEquals(all, Lines.settled(log)); // who reads it now finishes
+    rig.time.advanceMs(Duration.ofDays(2).toMillis());
+    Path root = log.context().layout().root();
+    List<Path> before = files(log, root);
+    var named = new ArrayList<Path>();
+    long count = deleting.delete(Rig.JOBS, false, named::add);
+    assertEquals(count, named.size());
+    assertEquals(before, files(log, root));
+    assertEquals(count, deleting.delete(Rig.JOBS, true, p -> {}));
+    assertEquals(0, deleting.delete(Rig.JOBS, true, p -> {}));
+    List<String> left = files(log, root).stream().map(p -> p.getFileName().toString()).toList();
+    assertTrue(left.contains("removed") && left.contains("0000000005"), left.toString());
+    assertEquals(3, left.size(), left.toString()); // and the last record's seal
+    assertEquals(List.of(), verify(rig));
+    try (LogWriter writer = log.writer(Durability.SYNC)) { // one that slept through all that
+      assertInstanceOf(Receipt.Rejected.class, append(writer, "late"));
+    }
+    assertTrue(deleting.delete(Rig.JOBS, true, p -> {}) > 0);
+    assertEquals(List.of(), store.whole(store.freshLogs()));
+    assertThrows(LogRemovedException.class, () -> store.createLog(Rig.JOBS));
+    Log next = store.createLog(new LogName("next"));
+    assertTrue(next.context().created() <= rig.time.wallNanos());
+  }
+}

@@ -1,0 +1,62 @@
+package dev.cinch.bag.store;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Removal;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.LogName;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.util.Optional;
+
+/** Which logs were removed (rule H8). Thread-safe. */
+@CheckReturnValue
+public final class RemovedLogs {
+  private final StoreContext store;
+
+  public RemovedLogs(StoreContext store) {
+    this.store = store;
+  }
+
+  /**
+   * What says that a log was removed; empty if it was not.
+   *
+   * @throws dev.cinch.bag.format.DamagedException if that is damaged
+   */
+  public Optional<Removal> find(LogName name) throws IOException {
+    LogLayout layout = store.layout().log(name);
+    try {
+      return Optional.of(
+          store
+              .fresh()
+              .decode(
+                  layout.removed(),
+                  Envelope.MAX_BYTES,
+                  bytes -> Removal.decode(bytes, layout.removed())));
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Puts the tombstone in the place of a log's identity. The horizon must have reached the end of
+   * time.
+   *
+   * @return what stands there: somebody else's if that was first
+   */
+  public Removal bury(LogContext log) throws IOException {
+    LogLayout layout = log.layout();
+    var mine =
+        new Removal(
+            log.id(), layout.name().value(), store.fsClock().now(), store.machine().toString());
+    store.fresh().publish(layout.removed(), mine.encode(), store.fileMode());
+    Removal there = find(layout.name()).orElseThrow();
+    try {
+      store.fs().unlink(layout.identity());
+    } catch (NoSuchFileException e) {
+      // Somebody else was faster.
+    }
+    store.fs().forceDirectory(layout.root());
+    return there;
+  }
+}
