@@ -5,6 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.read.LogReader;
+import dev.cinch.lease.time.SystemTime;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -86,6 +90,29 @@ final class SequenceTest {
     assertEquals(1, log.get("segments").intValue());
     String before = log.get("expiredBefore").textValue();
     assertTrue(before.compareTo(log.get("newest").textValue()) < 0, before);
+  }
+
+  /** The last messages are found without reading those before. */
+  @Test
+  void theLastMessagesBeginWithTheirBucket() throws Exception {
+    Cinch cinch = filled(temp);
+    Path store = temp.resolve("store");
+    List<String> lines = cinch.run("cat", "--log=jobs", "--json").ended(0).out().lines().toList();
+    for (String step : List.of("built", "retired")) {
+      LogReader reader =
+          Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE))
+              .log(new LogName("jobs"))
+              .reader();
+      int[] begins = {5, 3, 3, 2, 0, 0}; // index of the first message of the bucket
+      for (int n = 1; n <= 6; n++) {
+        long first = JSON.readTree(lines.get(begins[n - 1])).get("timestampNanos").asLong();
+        long start = reader.startOfLast(n, Long.MAX_VALUE);
+        assertTrue(start <= first && first < start + 100_000_000, step + " " + n);
+      }
+      assertEquals(Long.MIN_VALUE, reader.startOfLast(7, Long.MAX_VALUE));
+      cinch.run("view", "build", "--wait=0s").ended(0);
+      cinch.run("gc", "--retention=0s").ended(0);
+    }
   }
 
   /** What is settled while it is followed, before and after what was asked for. */
