@@ -90,6 +90,19 @@ class ViewCommandsTest {
     assertFalse(files("buckets").isEmpty()); // nothing goes that is not kept
   }
 
+  /** Segments are built once their oldest is a day old, so the first run mostly builds none. */
+  @Test
+  void aBuildSaysOnATerminalWhyItBuiltNothing() {
+    assertEquals("", cinch.run("view", "build").ended(0).err(), "quiet in a pipe");
+    Cinch.Ran none = cinch.onTerminal().run("view", "build").ended(0);
+    assertEquals("", none.out());
+    assertTrue(
+        none.err().contains("jobs: nothing to build yet; segments go through no time"), none.err());
+    Cinch.Ran built = cinch.run("view", "build", "--wait=0s").ended(0);
+    assertTrue(built.out().startsWith("jobs: 1 segment up to number 1 through "), built.out());
+    assertFalse(built.err().contains("nothing to build"), built.err());
+  }
+
   @Test
   void misuse() {
     cinch.run("view").failed(2, "name one of");
