@@ -1,6 +1,8 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -28,7 +30,12 @@ final class LogsCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      for (LogName name : store.open().permittedLogs()) {
+      Store opened = store.open();
+      var removed = new RemovedLogs(opened.context());
+      for (LogName name : opened.permittedLogs()) {
+        if (removed.find(name).isPresent()) {
+          continue;
+        }
         json.print(out, name.toString(), line -> line.text("log", name.toString()));
       }
     }

@@ -5,9 +5,11 @@ import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.status.LogStatus;
 import dev.cinch.bag.status.LogSurvey;
+import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.StoreSettings;
 import java.io.IOException;
 import java.net.URI;
@@ -96,6 +98,12 @@ record StoreReport(
       offset.ifPresent(o -> judgeClock(o, attention));
       for (LogName name : only.isEmpty() ? store.permittedLogs() : only) {
         look(name, at, !only.isEmpty(), logs, attention);
+      }
+      if (only.isEmpty()) {
+        for (ListedLog gone : new LogList(store.context()).gone()) {
+          String why = "its directory is gone, and log-names lists it: restore it from a backup";
+          attention.add(new Attention(Kind.DAMAGE, gone.name(), why));
+        }
       }
       Optional<LeaseServerLook.Found> found =
           askServer ? LeaseServerLook.ask(store, server) : Optional.empty();

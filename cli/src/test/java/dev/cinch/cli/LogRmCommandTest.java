@@ -42,9 +42,24 @@ class LogRmCommandTest {
     assertEquals("", cinch.run("gc", "--retention=1d").ended(0).out()); // not for a day
     cinch.run("verify").ended(0);
     cinch.run("audit").ended(0);
-    cinch.run("doctor", store.toString());
+    assertFalse(cinch.run("doctor", store.toString()).out().contains("no identity yet"));
+    assertEquals("jobs\n", cinch.run("logs").ended(0).out());
+    assertFalse(cinch.run("status").ended(0).out().contains("wrong"));
     assertEquals("two\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
     cinch.feed("three\n", "append", "--log=others").ended(0);
+  }
+
+  @Test
+  void aLogThatIsGoneIsNoRemovedOne() throws Exception {
+    try (var all = Files.walk(store.resolve("logs/wrong"))) {
+      for (Path path : all.sorted(java.util.Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    }
+    Cinch.Ran status = cinch.run("status").ended(1);
+    assertTrue(status.out().contains("wrong: its directory is gone"), status.out());
+    assertTrue(cinch.run("verify").ended(1).out().contains("which log-names lists"));
+    cinch.feed("x\n", "append", "--log=wrong").failed(4, "is gone, and log-names lists it");
   }
 
   @Test

@@ -57,11 +57,26 @@ public final class LogList {
 
   /** What is listed under a name, as fresh as this user may look. */
   public List<ListedLog> named(LogName name) throws IOException {
+    return all().stream().filter(l -> l.name().equals(name)).toList();
+  }
+
+  /**
+   * What is listed and has no directory, past every cache: those logs are gone. Empty for a user
+   * who may not create files in the store, and so can't tell.
+   */
+  public List<ListedLog> gone() throws IOException {
+    List<ListedLog> listed = all(); // first: the logs were there before
+    Optional<List<String>> there = store.fresh().listIfPermitted(store.layout().logs());
+    return there.isEmpty()
+        ? List.of()
+        : listed.stream().filter(l -> !there.get().contains(l.name().value())).toList();
+  }
+
+  private List<ListedLog> all() throws IOException {
     var found = new ArrayList<ListedLog>();
     try {
       for (String entry : store.fresh().listAsPermitted(store.layout().logNames())) {
-        Optional<ListedLog> listed = ListedLog.parse(entry).filter(l -> l.name().equals(name));
-        listed.ifPresent(found::add);
+        ListedLog.parse(entry).ifPresent(found::add);
       }
     } catch (NoSuchFileException e) {
       return List.of(); // a store of an earlier version, or a copy
