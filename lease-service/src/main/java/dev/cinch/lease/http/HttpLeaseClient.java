@@ -62,15 +62,16 @@ public final class HttpLeaseClient implements LeaseService {
   private final Duration timeout;
 
   private HttpLeaseClient(Builder b) {
-    http =
-        b.http
-            .apply(
-                HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .followRedirects(HttpClient.Redirect.NEVER)
-                    .executor(ClientThreads.start())
-                    .connectTimeout(b.connectTimeout))
-            .build();
+    HttpClient.Builder client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .followRedirects(HttpClient.Redirect.NEVER)
+            .executor(ClientThreads.start())
+            .connectTimeout(b.connectTimeout);
+    if ("http".equalsIgnoreCase(b.base.getScheme())) {
+      client.sslContext(NoTls.context());
+    }
+    http = b.http.apply(client).build();
     base = b.base;
     timeout = b.requestTimeout;
   }
