@@ -173,6 +173,30 @@ final class ResumeTest extends SessionRig {
   }
 
   @Test
+  void l13_theWatermarkIsThatOfTheWholeLease() throws Exception {
+    long last;
+    try (var a = new Holder("a")) {
+      a.session.acquire(NAMES, LEASE);
+      last = committed(a.session.append(a.log, bytes("1"))).timestamp();
+      replace(a);
+      a.live(20_000);
+      assertTrue(a.session.append(a.log, bytes("2")).timestamp() > last);
+    }
+    try (var b = new Holder("b")) {
+      Witness w = b.session.acquire(NAMES, LEASE).witnesses().get(0).witness();
+      assertTrue(w.watermark().timestamp() > last);
+      last = committed(b.session.append(b.log, bytes("3"))).timestamp();
+      replace(b);
+      b.live(4_000); // and writes nothing more
+    }
+    try (var c = new Holder("c")) {
+      Witness w = c.session.acquire(NAMES, LEASE).witnesses().get(0).witness();
+      assertEquals(last, w.watermark().timestamp());
+    }
+    assertEquals(3, audit().messages());
+  }
+
+  @Test
   void l12_aReleaseThatReachesALaterInstanceIsNone() throws Exception {
     try (var a = new Holder("a")) {
       a.session.acquire(NAMES, LEASE);
