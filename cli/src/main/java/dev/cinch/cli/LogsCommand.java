@@ -2,8 +2,9 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -30,15 +31,27 @@ final class LogsCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      Store opened = store.open();
-      var removed = new RemovedLogs(opened.context());
-      for (LogName name : opened.permittedLogs()) {
-        if (removed.find(name).isPresent()) {
-          continue;
-        }
+      for (LogName name : names(store.open())) {
         json.print(out, name.toString(), line -> line.text("log", name.toString()));
       }
     }
     return ExitCode.GOOD;
+  }
+
+  /** Those that were made to their end and not removed; one that is damaged has its name. */
+  static List<LogName> names(Store store) throws IOException {
+    var names = new ArrayList<LogName>();
+    for (LogName name : store.permittedLogs()) {
+      boolean there;
+      try {
+        there = !store.whole(List.of(name)).isEmpty();
+      } catch (IOException e) {
+        there = true;
+      }
+      if (there) {
+        names.add(name);
+      }
+    }
+    return names;
   }
 }

@@ -59,7 +59,7 @@ final class NamesCommand implements Callable<Integer> {
       out.ifClosed(ExitCode.GOOD);
       Store opened = store.open();
       if (kind == Kind.LOGS) {
-        for (LogName name : opened.logs()) {
+        for (LogName name : LogsCommand.names(opened)) {
           print(name.toString(), out);
         }
       } else {

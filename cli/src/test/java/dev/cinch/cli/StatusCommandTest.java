@@ -167,6 +167,21 @@ final class StatusCommandTest {
   }
 
   @Test
+  void aLogThatWasRemovedIsNotThere() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.run("log", "create", "a", "b", "c").ended(0);
+    cinch.run("log", "rm", "a", "--yes=a").ended(0);
+    Files.write(store.resolve("logs/c/identity"), new byte[] {1});
+    assertEquals("b\nc\n", cinch.run("logs").ended(0).out(), "a damaged one is there");
+    assertEquals("b\nc\n", cinch.run("names", "logs").ended(0).out());
+    JsonNode status = status(cinch, 1);
+    assertEquals(List.of("DAMAGE c"), attention(status));
+    assertEquals(2, status.get("logs").size());
+    cinch.run("status", "--log=a").failed(4, "was removed");
+  }
+
+  @Test
   void whatIsWrongOnTheLine() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
     cinch.run("status", "--watch", "0s").failed(2, "--watch is longer than 0s");
