@@ -114,14 +114,18 @@ final class GrantDirectory {
     void ended(OptionalLong highest, long instance) throws IOException {
       String wrote = highest.isPresent() ? Long.toString(highest.getAsLong()) : "none";
       Path tmp = directory.resolve("tmp-" + name);
-      Files.writeString(tmp, wrote + " " + instance + "\n");
-      Files.move(tmp, directory.resolve(WROTE + name));
-      Files.delete(directory.resolve(USE + name));
+      try {
+        Files.writeString(tmp, wrote + " " + instance + "\n");
+        Files.move(tmp, directory.resolve(WROTE + name));
+      } catch (NoSuchFileException e) {
+        return; // nobody waited for it: the leases run out
+      }
+      unused();
     }
 
     /** It can't have written anything. */
     void unused() throws IOException {
-      Files.delete(directory.resolve(USE + name));
+      Files.deleteIfExists(directory.resolve(USE + name));
     }
   }
 
@@ -180,17 +184,15 @@ final class GrantDirectory {
     Files.writeString(directory.resolve(GRANT), id + "\n" + server + "\n");
   }
 
-  /** Removes it, but for uses that have not ended. */
+  /** Removes it: the leases were given back, or never will be. */
   void remove() throws IOException {
     for (Path file : files()) {
-      if (!String.valueOf(file.getFileName()).startsWith(USE)) {
-        Files.deleteIfExists(file);
-      }
+      Files.deleteIfExists(file);
     }
     try {
       Files.deleteIfExists(directory);
     } catch (DirectoryNotEmptyException e) {
-      // A use that has not ended: what it leaves there concerns nobody any more.
+      // A use that ended at this moment: what it left there concerns nobody any more.
     }
   }
 

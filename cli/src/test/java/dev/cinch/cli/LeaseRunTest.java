@@ -283,8 +283,13 @@ class LeaseRunTest {
     assertEquals(0, uses.open());
     assertEquals(java.util.OptionalLong.of(5), uses.highest());
     assertEquals(java.util.Set.of(1L, 2L), uses.instances());
+    grant.reopen();
+    var three = grant.use();
     grant.remove();
     assertFalse(Files.exists(grant.path()));
+    three.ended(java.util.OptionalLong.of(9), 1); // it may go on for long: nobody asks it
+    assertFalse(Files.exists(grant.path()));
+    org.junit.jupiter.api.Assertions.assertThrows(Failure.Refusal.class, grant::use);
   }
 
   private static String mode(Path path) throws IOException {
