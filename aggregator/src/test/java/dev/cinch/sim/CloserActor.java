@@ -89,7 +89,7 @@ final class CloserActor extends Actor {
     }
   }
 
-  /** All that was written, and hardly more (section 5); and it finds that by itself (H8). */
+  /** All that was written, and hardly more (section 5); and it finds that by itself (H9). */
   private void settleUnasked(SimProcess me, Log log) throws IOException, InterruptedException {
     HorizonAdvance horizon = log.horizon();
     long to = horizon.reachable();

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
-/** A log to which nobody appends stays small (rules H8 and R2). */
+/** A log to which nobody appends stays small (rules H9 and R2). */
 class IdleRetentionTest {
   private static final Duration MONTH = Duration.ofDays(30);
   private static final long MINUTE = 60_000;

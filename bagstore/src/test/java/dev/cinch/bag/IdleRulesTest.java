@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
-/** Rule H8: what idle time costs, and what ends a pause. */
+/** Rule H9: what idle time costs, and what ends a pause. */
 class IdleRulesTest {
   private static final long SECOND = 1_000_000_000;
   private static final long HALF_AN_HOUR = 1_800 * SECOND;
@@ -92,7 +92,7 @@ class IdleRulesTest {
   }
 
   @Test
-  void h8_thePauseDoublesUpToHalfAnHour() throws Exception {
+  void h9_thePauseDoublesUpToHalfAnHour() throws Exception {
     ledger.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "m");
     Closer closer = closer();
     closer.rounds(SECOND, 3 * 3_600 * SECOND);
@@ -105,7 +105,7 @@ class IdleRulesTest {
   }
 
   @Test
-  void h8_aClosersIntervalAndHowManyThereAreChangeNothing() throws Exception {
+  void h9_aClosersIntervalAndHowManyThereAreChangeNothing() throws Exception {
     Closer one = closer();
     Closer two = new Closer(rig.disk.view(Rig.ALICE), true);
     for (long passed = 0; passed < DAY; passed += 20 * SECOND) {
@@ -118,7 +118,7 @@ class IdleRulesTest {
   }
 
   @Test
-  void h8_aBucketEndsThePauseAndNothingElseDoes() throws Exception {
+  void h9_aBucketEndsThePauseAndNothingElseDoes() throws Exception {
     Closer closer = closer();
     long idle = closer.rounds(10 * SECOND, DAY);
     while (closer.round()) {
@@ -135,7 +135,7 @@ class IdleRulesTest {
   }
 
   @Test
-  void h8_aFenceAndALateAppendWaitForNoPause() throws Exception {
+  void h9_aFenceAndALateAppendWaitForNoPause() throws Exception {
     Closer closer = closer();
     closer.rounds(10 * SECOND, DAY);
     long fence = closer.log.horizon().reachable();
@@ -165,7 +165,7 @@ class IdleRulesTest {
 
   /** Else closers that were away for a moment could not go on by themselves. */
   @Test
-  void h8_theLongestPauseLeavesHalfOfWhatNeedsAnOpinion() throws Exception {
+  void h9_theLongestPauseLeavesHalfOfWhatNeedsAnOpinion() throws Exception {
     Closer closer = closer();
     closer.rounds(10 * SECOND, DAY);
     rig.time.advanceNanos(HALF_AN_HOUR - 30 * SECOND);
@@ -178,7 +178,7 @@ class IdleRulesTest {
   }
 
   @Test
-  void h8_aLookAtAnIdleLogTakesAHandfulOfOperations() throws Exception {
+  void h9_aLookAtAnIdleLogTakesAHandfulOfOperations() throws Exception {
     ledger.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "m");
     closer().rounds(10 * SECOND, 3_600 * SECOND);
     var disk = new FaultyFs(rig.disk.view(Rig.BOB));

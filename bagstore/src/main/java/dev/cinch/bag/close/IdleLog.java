@@ -10,7 +10,7 @@ import java.util.Optional;
 /**
  * What a closer that comes again and again asks before it advances a log's horizon, so that idle
  * time costs almost nothing: whether there is a bucket to settle, or the last record is old enough
- * (rule H8). The pause is read off the chain, so it is the same for all closers, and for one that
+ * (rule H9). The pause is read off the chain, so it is the same for all closers, and for one that
  * starts anew each time.
  *
  * <p>Nothing but waiting depends on the answer. It keeps the last record that it saw, which may be
