@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.bag.Share;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(300)
 class RestartTest {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final int APPENDS = 20;
+  private static final int APPENDS = Share.of(20, 6);
 
   @TempDir Path temp;
 
