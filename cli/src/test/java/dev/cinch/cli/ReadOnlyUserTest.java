@@ -78,6 +78,10 @@ class ReadOnlyUserTest {
         "one\n",
         cinch.run("cat", "--log=jobs", "--follow", "--from=0", "--to", settled).ended(0).out());
     assertTrue(cinch.run("verify").ended(0).out().startsWith("intact: "));
+    assertEquals("jobs\n", cinch.run("logs").ended(0).out());
+    Cinch.Ran status = cinch.run("status").ended(0);
+    assertTrue(status.out().startsWith("nothing needs attention\n"), status.out());
+    assertEquals("three\n", cinch.run("cat", "--log=jobs", "--live", "--tail=1").ended(0).out());
     assertTrue(cinch.run("audit").ended(0).out().startsWith("exclusive: 2 messages"));
     cinch.run("lease", "list").ended(0);
     cinch.run("lease", "show", "x").ended(0);
