@@ -177,6 +177,7 @@ class ModulesTest {
                 "java..",
                 "com.sun.management", // how many descriptors a process may have
                 "com.sun.nio.file", // O_DIRECT
+                "javax.net.ssl", // to do without it
                 "org.slf4j",
                 "org.jspecify.annotations",
                 "com.google.errorprone.annotations",
