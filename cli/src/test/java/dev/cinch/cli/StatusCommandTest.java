@@ -54,7 +54,7 @@ final class StatusCommandTest {
     assertFalse(empty.has("newest"));
     JsonNode jobs = status.get("logs").get(1);
     assertFalse(jobs.get("idle").booleanValue());
-    assertEquals(1, jobs.get("openBuckets").intValue());
+    assertTrue(jobs.get("openBuckets").intValue() > 0); // of 100 ms: two, on a busy machine
     assertFalse(jobs.get("newestSettled").booleanValue());
     String messages = cinch.run("cat", "--log=jobs", "--live", "--json").ended(0).out();
     JsonNode last = JSON.readTree(messages.lines().toList().get(1));
