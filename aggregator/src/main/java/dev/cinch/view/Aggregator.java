@@ -131,9 +131,8 @@ public final class Aggregator {
     long messages = 0;
     long bytes = 0;
     while (true) {
-      OptionalLong last = segments.last(true);
-      Optional<SegmentHeader> before =
-          last.isEmpty() ? Optional.empty() : Optional.of(segments.header(last.getAsLong()));
+      Optional<SegmentHeader> before = segments.lastHeader(true);
+      OptionalLong last = before.map(h -> OptionalLong.of(h.number())).orElse(OptionalLong.empty());
       List<Link> records;
       Optional<Published> mine;
       try {

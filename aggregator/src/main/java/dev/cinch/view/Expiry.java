@@ -92,6 +92,20 @@ public final class Expiry {
   }
 
   private Plan go(Consumer<Path> each, boolean really) throws IOException {
+    while (true) {
+      long before = floors.last().segment();
+      try {
+        return attempt(each, really);
+      } catch (IOException e) {
+        if (floors.last().segment() <= before) {
+          throw e;
+        }
+        // Somebody else was faster, and what was looked at is gone.
+      }
+    }
+  }
+
+  private Plan attempt(Consumer<Path> each, boolean really) throws IOException {
     Optional<Checkpoint> checkpoint = chain.checkpoint();
     Floor floor = segments.floor(checkpoint);
     long cutoff = log.store().fsClock().now() - keepNanos;

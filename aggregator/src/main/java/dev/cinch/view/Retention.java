@@ -161,6 +161,20 @@ public final class Retention {
   private Optional<Checkpoint> due() throws IOException {
     Optional<HorizonChain.Link> unused = chain.freshTip(); // nothing goes where that is damaged
     long cutoff = log.store().fsClock().now() - retentionNanos;
+    while (true) {
+      Optional<Checkpoint> before = chain.checkpoint();
+      try {
+        return due(cutoff);
+      } catch (IOException e) {
+        if (chain.checkpoint().equals(before)) {
+          throw e;
+        }
+        LOG.debug("{}: {}; somebody else retires", log.layout().name(), e.toString());
+      }
+    }
+  }
+
+  private Optional<Checkpoint> due(long cutoff) throws IOException {
     OptionalLong last = segments.last(true);
     long behind = chain.checkpoint().map(Checkpoint::segment).orElse(0L);
     long low = behind; // the last segment known to be over

@@ -8,7 +8,6 @@ import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.read.Segments;
 import java.io.IOException;
-import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,12 +62,7 @@ public final class ViewReader {
 
   /** The time through which segments cover the log, {@link Long#MIN_VALUE} if there is none. */
   public long covered() throws IOException {
-    OptionalLong last = segments.lastAsPermitted();
-    if (last.isEmpty()) {
-      return Long.MIN_VALUE;
-    }
-    SegmentHeader header = segments.header(last.getAsLong());
-    return header.to();
+    return segments.lastHeader(false).map(SegmentHeader::to).orElse(Long.MIN_VALUE);
   }
 
   /**

@@ -275,9 +275,14 @@ final class SegmentsVerifier {
       messages.put(number, reader.trailer().messages());
       digests.put(number, found); // what its seal denies needs no second finding
       tally.read(path, reader.size());
-    } catch (DamagedException e) {
-      tally.found(Finding.of(e));
     } catch (IOException e) {
+      if (expire()) {
+        return; // under our hands
+      }
+      if (e instanceof DamagedException damaged) {
+        tally.found(Finding.of(damaged));
+        return;
+      }
       gap = true;
       tally.found(Finding.of(e, path, "a readable segment"));
     }

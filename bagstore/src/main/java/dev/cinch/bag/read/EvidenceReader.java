@@ -212,11 +212,14 @@ public final class EvidenceReader {
           covered = h.to();
           messages(in.messages(from, Long.MAX_VALUE, keys), 0);
         }
-      } catch (DamagedException e) {
+      } catch (IOException e) {
         if (expired(checkpoint.get(), marks)) {
           continue;
         }
-        sink.damaged(e);
+        if (!(e instanceof DamagedException damaged)) {
+          throw e;
+        }
+        sink.damaged(damaged);
         if (!listed.contains(segment)) { // nor are those up to the next: told once
           listed = listed.tailSet(segment);
           segment = listed.isEmpty() ? checkpoint.get().segment() : listed.first() - 1;

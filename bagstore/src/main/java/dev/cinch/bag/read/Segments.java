@@ -76,6 +76,28 @@ public final class Segments {
     return OptionalLong.of(header(seals.lastKey()).number());
   }
 
+  /**
+   * The header of the last one; empty if there is none.
+   *
+   * @param fresh as for {@link #last}; false: as fresh as this user may look
+   */
+  public Optional<SegmentHeader> lastHeader(boolean fresh) throws IOException {
+    while (true) {
+      OptionalLong last = fresh ? last(true) : lastAsPermitted();
+      if (last.isEmpty()) {
+        return Optional.empty();
+      }
+      try {
+        return Optional.of(header(last.getAsLong()));
+      } catch (IOException e) {
+        if ((fresh ? last(true) : lastAsPermitted()).equals(last)) {
+          throw e;
+        }
+        // Others were published meanwhile, and that one expired.
+      }
+    }
+  }
+
   public SegmentHeader header(long number) throws IOException {
     return header(number, new SegmentMarks(log, Optional.empty()));
   }

@@ -1,0 +1,162 @@
+package dev.cinch.view;
+
+import static dev.cinch.view.Retiring.HOUR;
+import static dev.cinch.view.Retiring.aggregate;
+import static dev.cinch.view.Retiring.open;
+import static dev.cinch.view.Retiring.rig;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.Finding.Severity;
+import dev.cinch.bag.audit.LeaseAuditor;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.fs.StoreFs;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Messages that expire while somebody works on the log: nobody calls it damage (rule R4). */
+class ExpiredUnderwayTest {
+  private static final int MESSAGES = 5;
+
+  private interface Work {
+    void on(Rig rig, StoreFs fs) throws Exception;
+  }
+
+  /** Three segments behind a checkpoint, a fourth that is not, and a record that is in none. */
+  private static Rig store(long seed) throws Exception {
+    Rig rig = rig(seed, 3);
+    aggregate(rig);
+    rig.time.advanceMs(7_200_000);
+    new Retention(open(rig), HOUR).run();
+    Lines.write(rig, MESSAGES, 5);
+    aggregate(rig);
+    Lines.write(rig, MESSAGES, 5);
+    return rig;
+  }
+
+  /** Before each operation of the work, in a store of its own, messages expire. */
+  private static void beside(boolean retireToo, Work work) throws Exception {
+    boolean fired = true;
+    int k = 0;
+    while (fired) {
+      Rig rig = store(++k);
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (--left[0] == 0) {
+              expire(rig, retireToo);
+            }
+          });
+      work.on(rig, faulty);
+      fired = left[0] <= 0;
+    }
+    assertTrue(k > 10, "operations: " + k);
+  }
+
+  private static void expire(Rig rig, boolean retireToo) {
+    try {
+      Log log = open(rig);
+      if (retireToo) {
+        var limits = new Aggregator.Limits(1, Long.MAX_VALUE);
+        assertTrue(new Aggregator(log, limits).run().lastSegment() >= 5);
+        rig.time.advanceMs(7_200_000);
+        new Retention(log, HOUR).run();
+      }
+      assertTrue(new Expiry(log, HOUR).run(path -> {}).before() > Lines.MIN);
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static List<String> damage(Rig rig, StoreFs fs) throws IOException {
+    var found = new ArrayList<String>();
+    StoreVerifier.verify(
+        rig.root,
+        rig.environment(fs, rig.time),
+        f -> {
+          if (f.severity() == Severity.DAMAGE) {
+            found.add(f.toString());
+          }
+        });
+    return found;
+  }
+
+  @Test
+  void verifyFindsNoDamage() throws Exception {
+    for (boolean retireToo : new boolean[] {false, true}) {
+      beside(retireToo, (rig, fs) -> assertEquals(List.of(), damage(rig, fs)));
+    }
+  }
+
+  @Test
+  void auditFindsNoViolation() throws Exception {
+    for (boolean retireToo : new boolean[] {false, true}) {
+      beside(
+          retireToo,
+          (rig, fs) -> {
+            Store store = Store.open(rig.root, rig.environment(fs, rig.time));
+            assertEquals(List.of(), LeaseAuditor.audit(store).violations());
+          });
+    }
+  }
+
+  /** What a reader was given is a part of the log from somewhere on, and what is kept is in it. */
+  @Test
+  void readersGiveWhatIsKept() throws Exception {
+    for (boolean retireToo : new boolean[] {false, true}) {
+      beside(
+          retireToo,
+          (rig, fs) -> {
+            List<String> all = Lines.settled(open(rig));
+            Log log = rig.open(fs);
+            List<String> settled = Lines.settled(log);
+            List<String> view = Lines.view(log);
+            List<String> kept = Lines.settled(open(rig));
+            for (List<String> read : List.of(settled, view)) {
+              assertTrue(all.containsAll(read), read.toString());
+              assertTrue(read.containsAll(kept), read.toString());
+              assertEquals(read.stream().distinct().sorted().toList(), read);
+            }
+          });
+    }
+  }
+
+  @Test
+  void segmentsAreBuiltAndBucketsRetired() throws Exception {
+    for (boolean retireToo : new boolean[] {false, true}) {
+      beside(
+          retireToo,
+          (rig, fs) -> {
+            Log log = rig.open(fs);
+            var limits = new Aggregator.Limits(1, Long.MAX_VALUE);
+            assertTrue(new Aggregator(log, limits).run().lastSegment() >= 5);
+            rig.time.advanceMs(7_200_000);
+            new Retention(log, HOUR).run();
+            new Expiry(log, HOUR).run(path -> {});
+            assertEquals(MESSAGES, Lines.settled(open(rig)).size());
+            assertEquals(List.of(), damage(rig, rig.disk.view(Rig.ALICE)));
+          });
+    }
+  }
+
+  /** Who may not look past caches waits until they have expired, and sees the floor then. */
+  @Test
+  void n2_oldListingsAreNoDamage() throws Exception {
+    Rig rig = store(1);
+    var fs = new StaleListFs(rig.disk.view(Rig.BOB));
+    Log log = rig.open(fs);
+    assertTrue(fs.list(log.context().layout().checkpoints()).size() > 0);
+    assertTrue(fs.list(log.context().layout().segments()).size() > 0);
+    expire(rig, false);
+    assertEquals(Lines.settled(open(rig)), Lines.settled(log));
+    assertEquals(List.of(), damage(rig, fs));
+  }
+}
