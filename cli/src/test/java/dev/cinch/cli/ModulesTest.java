@@ -269,6 +269,8 @@ class ModulesTest {
             .resideInAPackage(VIEW)
             .and()
             .doNotHaveSimpleName("Retention") // publishes checkpoints
+            .and()
+            .doNotHaveSimpleName("Expiry") // publishes floors
             .should()
             .callCodeUnitWhere(call("that creates", Fresh.class, "publish")));
     holds(
