@@ -208,6 +208,10 @@ public final class Retention {
   private void publish(Checkpoint line) throws IOException {
     Optional<Checkpoint> before = chain.checkpoint();
     long verified = before.map(Checkpoint::segment).orElse(0L);
+    if (verified >= line.segment()) {
+      LOG.debug("{}: somebody else retires as much, or more", log.layout().name());
+      return;
+    }
     // Who linked the segments may have stopped before it did: they must last before anything goes.
     fs.forceDirectory(log.layout().segments());
     var digests = new ArrayList<SegmentDigests>();
