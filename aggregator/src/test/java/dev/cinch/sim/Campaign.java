@@ -9,9 +9,10 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Runs many seeds on all cores.
  *
- * <p>{@code Campaign FROM COUNT [--seconds N] [--threads N] [--trace] [--brief]}: seeds from {@code
- * FROM} on; {@code --trace} prints the whole trace of each failing seed, {@code --brief} leaves out
- * looking for smaller worlds. Exits with 1 if a rule was broken.
+ * <p>{@code Campaign FROM COUNT [--seconds N] [--threads N] [--trace] [--brief] [--among
+ * TRAIT,...]}: seeds from {@code FROM} on; {@code --trace} prints the whole trace of each failing
+ * seed, {@code --brief} leaves out looking for smaller worlds, {@code --among} passes over worlds
+ * that lack any of these traits. Exits with 1 if a rule was broken.
  */
 public final class Campaign {
   private static final int MOST_FAILURES = 5;
@@ -23,6 +24,7 @@ public final class Campaign {
   private final long count;
   private final long deadline;
   private final int threads;
+  private final List<String> traits;
   private final AtomicLong next;
   private final List<Outcome> failures = new ArrayList<>();
   private Statistics statistics = Statistics.NONE;
@@ -31,6 +33,11 @@ public final class Campaign {
    * @param nanos after which no further seed is begun
    */
   Campaign(long from, long count, long nanos, int threads) {
+    this(from, count, nanos, threads, List.of());
+  }
+
+  private Campaign(long from, long count, long nanos, int threads, List<String> traits) {
+    this.traits = traits;
     this.from = from;
     this.count = count;
     this.deadline = System.nanoTime() + nanos;
@@ -58,7 +65,9 @@ public final class Campaign {
         if (seed >= from + count) {
           return;
         }
-        add(run(seed, bench));
+        if (fits(seed, traits)) {
+          add(run(seed, bench));
+        }
       }
     }
   }
@@ -117,13 +126,11 @@ public final class Campaign {
    * @return how many seeds it took until a rule was seen broken; 0 if none was
    */
   public static long runsUntilFailure(List<String> traits, long most) {
-    if (!Plan.traits().containsAll(traits)) {
-      throw new IllegalArgumentException(traits + " are not all of " + Plan.traits());
-    }
+    checkTraits(traits);
     long left = most;
     try (var bench = new Workbench()) {
       for (long seed = 1; left > 0 && seed / RAREST <= most; seed++) {
-        if (traits.isEmpty() || traits.stream().allMatch(Plan.draw(seed)::has)) {
+        if (fits(seed, traits)) {
           left--;
           if (!run(seed, bench).passed()) {
             return seed;
@@ -134,6 +141,16 @@ public final class Campaign {
     return 0;
   }
 
+  private static void checkTraits(List<String> traits) {
+    if (!Plan.traits().containsAll(traits)) {
+      throw new IllegalArgumentException(traits + " are not all of " + Plan.traits());
+    }
+  }
+
+  private static boolean fits(long seed, List<String> traits) {
+    return traits.isEmpty() || traits.stream().allMatch(Plan.draw(seed)::has);
+  }
+
   public static void main(String[] args) throws InterruptedException {
     long from = args.length > 0 ? Long.parseLong(args[0]) : 1;
     long count = args.length > 1 ? Long.parseLong(args[1]) : 10_000;
@@ -141,16 +158,19 @@ public final class Campaign {
     int threads = Runtime.getRuntime().availableProcessors();
     boolean trace = false;
     boolean brief = false;
+    List<String> traits = List.of();
     for (int i = 2; i < args.length; i++) {
       switch (args[i]) {
         case "--seconds" -> seconds = Long.parseLong(args[++i]);
         case "--threads" -> threads = Integer.parseInt(args[++i]);
         case "--trace" -> trace = true;
         case "--brief" -> brief = true;
+        case "--among" -> traits = List.of(args[++i].split(","));
         default -> throw new IllegalArgumentException(args[i] + "?");
       }
     }
-    var campaign = new Campaign(from, count, seconds * 1_000_000_000L, threads);
+    checkTraits(traits);
+    var campaign = new Campaign(from, count, seconds * 1_000_000_000L, threads, traits);
     long began = System.nanoTime();
     campaign.run();
     double took = (System.nanoTime() - began) / 1e9;

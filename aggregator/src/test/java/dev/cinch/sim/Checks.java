@@ -17,6 +17,7 @@ import dev.cinch.sim.Scan.Found;
 import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.Rng;
 import dev.cinch.view.Aggregator;
+import dev.cinch.view.Expiry;
 import dev.cinch.view.Retention;
 import java.io.IOException;
 import java.time.Duration;
@@ -26,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 
 /** Compares the files with what callers were told, once everything has come to rest. */
 final class Checks {
@@ -33,11 +35,13 @@ final class Checks {
   private final History history;
   private final Plan plan;
   private final Map<Attempt, Found> existing = new HashMap<>();
+  private final long[] floors;
 
   Checks(World world) {
     this.world = world;
     this.history = world.history;
     this.plan = world.plan;
+    this.floors = new long[plan.logs()];
   }
 
   void run() throws Exception {
@@ -52,11 +56,17 @@ final class Checks {
     Store store = Store.open(World.ROOT, environment(machine, gate, 11));
     var settled = new ArrayList<List<Found>>();
     for (int i = 0; i < plan.logs(); i++) {
-      settled.add(settle(store.createLog(Workbench.log(i)), i));
+      Log log = store.createLog(Workbench.log(i));
+      settled.add(settle(log, i));
+      floors[i] = log.reader().expired();
+      history.floor(i, floors[i]);
     }
     settled.forEach(this::note);
     attempts();
     views(settled);
+    if (plan.expiring()) {
+      new ExpiryCheck(history, existing.values(), floors, plan).run();
+    }
     leases();
     // What nearly never finds anything that the others don't is not always worth its time.
     Rng rng = Rng.of(plan.seed(), 13);
@@ -124,7 +134,8 @@ final class Checks {
                 && f.timestamp() == c.timestamp()
                 && f.position() == c.position()
                 && f.file().equals(c.file().toString());
-        if (there == invisible) {
+        boolean expired = f == null && c.timestamp() < floors[a.log];
+        if (there == invisible && !expired) {
           history.violation((invisible ? "visible without a lease: " : "LOST: ") + a + " " + f);
         }
       } else if (f != null && a.receipt != null) {
@@ -138,15 +149,21 @@ final class Checks {
   /** What was settled once never changes (H4). */
   private void views(List<List<Found>> settled) {
     for (History.View v : history.views) {
+      long from = Math.max(v.floor(), floors[v.log()]); // what was before may have expired
       int[] now =
           settled.get(v.log()).stream()
-              .filter(f -> f.timestamp() < v.to())
+              .filter(f -> f.timestamp() >= from && f.timestamp() < v.to())
               .mapToInt(f -> f.attempt().id)
               .toArray();
-      if (!Arrays.equals(now, v.ids())) {
+      int[] then =
+          IntStream.range(0, v.ids().length)
+              .filter(i -> v.times()[i] >= from)
+              .map(i -> v.ids()[i])
+              .toArray();
+      if (!Arrays.equals(now, then)) {
         history.violation(
             "settled through %d for %s it was %s, and now it is %s"
-                .formatted(v.to(), v.who(), Arrays.toString(v.ids()), Arrays.toString(now)));
+                .formatted(v.to(), v.who(), Arrays.toString(then), Arrays.toString(now)));
       }
     }
   }
@@ -261,6 +278,14 @@ final class Checks {
       new Retention(log, Duration.ZERO).run();
       if (!read(log, i).equals(settled.get(i))) {
         history.violation("after retention log " + i + " gives another answer");
+      }
+      if (plan.expiring()) {
+        new Expiry(log, Duration.ZERO).run(path -> {});
+        long floor = log.reader().expired();
+        if (!read(log, i)
+            .equals(settled.get(i).stream().filter(f -> f.timestamp() >= floor).toList())) {
+          history.violation("after expiry log " + i + " gives another answer");
+        }
       }
     }
   }

@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** What callers asked for and were told, to be compared with what is in the files. */
@@ -87,13 +88,23 @@ final class History {
     }
   }
 
-  /** What a settled read gave once. */
-  record View(String who, int log, long to, int[] ids) {}
+  /**
+   * What a settled read gave once.
+   *
+   * @param floor before which messages may have expired under it
+   */
+  record View(String who, int log, long floor, long to, int[] ids, long[] times) {}
 
   final List<Attempt> attempts = new ArrayList<>();
   final Map<Id, Held> held = new LinkedHashMap<>();
   final List<View> views = new ArrayList<>();
   final List<String> violations = new ArrayList<>();
+
+  /** The times up to which somebody saw that messages had expired, in each log. */
+  final Map<Integer, TreeSet<Long>> floors = new HashMap<>();
+
+  /** Segments that expired. */
+  int expired;
 
   /** A request may reach two instances, as when one was thought dead: each grants for itself. */
   private record Granted(LeaseService by, Id request) {}
@@ -154,6 +165,13 @@ final class History {
 
   List<Held> leases(Grant grant) {
     return grant.witnesses().stream().map(s -> held.get(s.witness().correlation())).toList();
+  }
+
+  /** Somebody saw a floor; one that is none counts for nothing. */
+  void floor(int log, long to) {
+    if (to > Long.MIN_VALUE) {
+      floors.computeIfAbsent(log, i -> new TreeSet<>()).add(to);
+    }
   }
 
   /** Each text once, since one fault shows in many places. */

@@ -27,6 +27,7 @@ record Outcome(
    * Counts.
    *
    * @param operations of files and network
+   * @param expired segments
    * @param faults how often each struck, by ordinal
    */
   record Statistics(
@@ -41,9 +42,10 @@ record Outcome(
       long grants,
       long fences,
       long resumes,
+      long expired,
       long[] faults) {
     static final Statistics NONE =
-        new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
+        new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
 
     Statistics plus(Statistics o) {
       var sum = faults.clone();
@@ -62,6 +64,7 @@ record Outcome(
           grants + o.grants,
           fences + o.fences,
           resumes + o.resumes,
+          expired + o.expired,
           sum);
     }
 
@@ -70,7 +73,8 @@ record Outcome(
       var text = new StringBuilder();
       text.append(
           ("%,d runs, %,d operations, %,d switches, %,d committed, %,d rejected, %,d refused,"
-                  + " %,d untold, %,d crashes, %,d grants, %,d after a fence, %,d resumed%n")
+                  + " %,d untold, %,d crashes, %,d grants, %,d after a fence, %,d resumed,"
+                  + " %,d segments expired%n")
               .formatted(
                   runs,
                   operations,
@@ -82,7 +86,8 @@ record Outcome(
                   crashes,
                   grants,
                   fences,
-                  resumes));
+                  resumes,
+                  expired));
       for (FaultKind kind : FaultKind.values()) {
         text.append("  %-20s %,d%n".formatted(kind, faults[kind.ordinal()]));
       }

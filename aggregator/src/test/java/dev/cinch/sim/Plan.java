@@ -89,12 +89,15 @@ record Plan(
     Rng makes = Rng.of(seed, 7);
     Rng mounts = Rng.of(seed, 8);
     Rng resumes = Rng.of(seed, 9);
+    Rng expires = Rng.of(seed, 10);
+    boolean expiring = expires.oneIn(8); // messages do, while others read them
+    boolean cut = expiring && expires.oneIn(3); // and the power fails
     Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
-    boolean local = rng.oneIn(7) || power && rng.below(4) > 0;
+    boolean local = rng.oneIn(7) || power && rng.below(4) > 0 || cut;
     FsKind kind = local ? FsKind.LOCAL : rng.oneIn(6) ? FsKind.GLUSTER : FsKind.NFS;
-    Durability durability = power || rng.below(5) < 3 ? Durability.SYNC : Durability.CLOSE;
+    Durability durability = power || rng.below(5) < 3 || cut ? Durability.SYNC : Durability.CLOSE;
     Confirm confirm = rng.oneIn(10) ? Confirm.LATE : Confirm.ALWAYS;
     long widthMs = new long[] {100, 200, 500, 1_000}[rng.below(4)];
     long graceMs = new long[] {200, 300, 600}[rng.below(3)];
@@ -105,7 +108,7 @@ record Plan(
     if (theme.isPresent()) {
       on.add(FaultKind.AMBUSH);
     }
-    if (power) {
+    if (power || cut) {
       on.add(FaultKind.MACHINE_CRASH);
     }
     if (kind == FsKind.NFS && delegates.oneIn(3)) {
@@ -126,13 +129,13 @@ record Plan(
     if (leased && makes.oneIn(3)) {
       roles = with(roles, Role.TENTATIVE);
     }
-    boolean replaced = leased && serves.oneIn(5);
+    boolean replaced = leased && !expiring && serves.oneIn(5);
     if (replaced) { // the service is, by another instance, while the first one goes on
       on.addAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVICE_ZOMBIE, FaultKind.AMBUSH));
       roles = with(roles, Role.SESSION);
     }
-    boolean making = leased && !replaced && makes.oneIn(5);
-    boolean resuming = leased && !making && resumes.oneIn(2);
+    boolean making = leased && !expiring && !replaced && makes.oneIn(5);
+    boolean resuming = leased && !expiring && !making && resumes.oneIn(2);
     if (resuming) { // the service forgets, and whoever holds leases for long goes on
       on.addAll(Set.of(FaultKind.SERVICE_ZOMBIE, FaultKind.AMBUSH));
       if (resumes.oneIn(2)) {
@@ -146,6 +149,15 @@ record Plan(
         on.addAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVICE_ZOMBIE));
       }
       roles = with(roles, Role.SESSION);
+    }
+    if (expiring) {
+      on.add(FaultKind.AMBUSH);
+      drawn = Theme.EXPIRING;
+      theme = Optional.of(drawn);
+      roles = with(with(with(roles, Role.CLOSER), Role.READER), Role.EXPIRER);
+      if (expires.oneIn(2)) {
+        roles = with(roles, Role.EXPIRER);
+      }
     }
     if (replaced || making || resuming) {
       drawn = making ? Theme.MAKING : Theme.LEASING;
@@ -286,24 +298,31 @@ record Plan(
 
   /** Names that {@link #has} knows. */
   static Set<String> traits() {
-    return Stream.of(Theme.values(), FaultKind.values(), FsKind.values(), Confirm.values())
+    return Stream.of(
+            Theme.values(), FaultKind.values(), FsKind.values(), Confirm.values(), Role.values())
         .flatMap(Arrays::stream)
         .map(Enum::name)
         .collect(Collectors.toSet());
   }
 
   /**
-   * @param trait the name of a theme, a kind of fault, a filesystem or a way to confirm
+   * @param trait the name of a theme, a kind of fault, a filesystem, a way to confirm or a role
    */
   boolean has(String trait) {
     return theme.filter(t -> t.name().equals(trait)).isPresent()
         || on.stream().anyMatch(f -> f.name().equals(trait))
         || kind.name().equals(trait)
-        || confirm.name().equals(trait);
+        || confirm.name().equals(trait)
+        || roles.stream().anyMatch(r -> r.name().equals(trait));
   }
 
   boolean leased() {
     return roles.contains(Role.SESSION);
+  }
+
+  /** Whether messages expire. */
+  boolean expiring() {
+    return roles.contains(Role.EXPIRER);
   }
 
   Plan without(FaultKind kind) {

@@ -6,6 +6,7 @@ import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.Violation;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Rng;
@@ -24,13 +25,16 @@ final class ReaderActor extends Actor {
   /** Whether it verifies or audits the store now and then, whatever others do meanwhile. */
   private final boolean checks;
 
+  /** Whether it may hold against the store what it can't read. */
+  private final boolean readable;
+
   ReaderActor(World world, Rng rng) {
     super(world, rng);
     this.follows = world.faults.has(FaultKind.DELEGATIONS) && rng.oneIn(2);
-    this.checks =
+    this.readable =
         UNREADABLE.stream().noneMatch(world.faults::has)
-            && world.plan.ambushes().stream().noneMatch(a -> UNREADABLE.contains(a.what()))
-            && rng.oneIn(2);
+            && world.plan.ambushes().stream().noneMatch(a -> UNREADABLE.contains(a.what()));
+    this.checks = readable && rng.oneIn(2);
     this.left = follows ? 2 * left : Math.min(left, 6);
   }
 
@@ -53,9 +57,14 @@ final class ReaderActor extends Actor {
         } else {
           long to =
               reader.settled(Long.MIN_VALUE, Long.MAX_VALUE, rng.oneIn(2), scan, scan::ignored);
-          world.history.views.add(new History.View(me.toString(), index, to, scan.ids()));
+          long floor = world.plan.expiring() ? expired(log, index) : Long.MIN_VALUE;
+          world.history.views.add(
+              new History.View(me.toString(), index, floor, to, scan.ids(), scan.times()));
         }
       } catch (IOException e) {
+        if (readable && e instanceof DamagedException) {
+          world.history.violation(me + " was told damage: " + e.getMessage());
+        }
         tolerate(me, calm, e);
       }
       if (follows) { // what is being written, and so is given delegations for it
@@ -64,6 +73,12 @@ final class ReaderActor extends Actor {
         wait(me);
       }
     }
+  }
+
+  private long expired(Log log, int index) throws IOException {
+    long floor = log.reader().expired();
+    world.history.floor(index, floor);
+    return floor;
   }
 
   private void check(SimProcess me, Store store) throws IOException {

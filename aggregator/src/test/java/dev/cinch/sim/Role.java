@@ -9,7 +9,8 @@ enum Role {
   TENTATIVE,
   CLOSER,
   READER,
-  AGGREGATOR;
+  AGGREGATOR,
+  EXPIRER;
 
   /** How the names of its processes begin. */
   String processName() {

@@ -84,6 +84,10 @@ final class Scan implements MessageSink {
     return found;
   }
 
+  long[] times() {
+    return found.stream().mapToLong(Found::timestamp).toArray();
+  }
+
   int[] ids() {
     return Arrays.copyOf(ids, count);
   }

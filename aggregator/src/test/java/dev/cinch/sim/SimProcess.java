@@ -1,6 +1,7 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.LocalShare;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.time.TimeSource;
@@ -187,7 +188,7 @@ final class SimProcess implements Gate, TimeSource {
     } catch (SimCrash e) {
       crashed = true;
     } catch (Throwable e) {
-      why = hidesCrash(e) ? null : e;
+      why = hidesCrash(e) || hasExpired(e) ? null : e;
       crashed = true;
     }
     dead = true;
@@ -210,6 +211,13 @@ final class SimProcess implements Gate, TimeSource {
       }
     }
     return false;
+  }
+
+  /** Its last verdict did: it can't know more, and its work goes on in a new process. */
+  private boolean hasExpired(Throwable e) {
+    return e instanceof FateUnknownException
+        && world.plan.expiring()
+        && String.valueOf(e.getMessage()).endsWith(" expired");
   }
 
   void handOver() {

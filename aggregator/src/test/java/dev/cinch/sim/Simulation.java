@@ -95,6 +95,7 @@ final class Simulation {
         world.history.held.size(),
         fences,
         world.history.held.values().stream().filter(h -> h.resumed).count(),
+        world.history.expired,
         faults);
   }
 }

@@ -38,6 +38,7 @@ class SimulationTest {
       assertTrue(s.rejected() > RUNS / 20, "both outcomes happen: " + s);
       assertTrue(s.fences() > RUNS / 100, "leases are taken over: " + s);
       assertTrue(s.resumes() > RUNS / 100, "leases are resumed: " + s);
+      assertTrue(s.expired() > RUNS / 100, "messages expire: " + s);
       for (FaultKind kind : FaultKind.values()) {
         assertTrue(s.faults()[kind.ordinal()] > 0 || isProperty(kind), kind + " strikes: " + s);
       }

@@ -102,6 +102,7 @@ final class World {
       case CLOSER -> new CloserActor(this, mine, Rng.of(plan.seed(), 1_000 + n));
       case READER -> new ReaderActor(this, mine);
       case AGGREGATOR -> new AggregatorActor(this, mine);
+      case EXPIRER -> new ExpirerActor(this, mine);
     };
   }
 

@@ -128,7 +128,23 @@ public record Ambush(
         new Point(Op.LINK, "/identity"),
         new Point(Op.LINK, "/records"),
         new Point(Op.CREATE, DATA),
-        new Point(Op.RPC, ""));
+        new Point(Op.RPC, "")),
+    /** Messages expire while others read, check, retire and expire them. */
+    EXPIRING(
+        new Point(Op.LINK, "/checkpoints/floor-"),
+        new Point(Op.LINK, "/checkpoints/floor-"),
+        new Point(Op.LINK, "/checkpoints"),
+        new Point(Op.FORCE_DIRECTORY, "/checkpoints"),
+        new Point(Op.LIST, "/checkpoints"),
+        new Point(Op.OPEN_READ, "/checkpoints"),
+        new Point(Op.LINK, "/segments"),
+        new Point(Op.LIST, "/segments"),
+        new Point(Op.OPEN_READ, "/segments"),
+        new Point(Op.OPEN_READ, "/segments"),
+        new Point(Op.UNLINK, "/segments"),
+        new Point(Op.UNLINK, "/segments"),
+        new Point(Op.OPEN_READ, "/lock"),
+        new Point(Op.UNLINK, "/lock"));
 
     private final List<Point> points;
 
@@ -183,7 +199,7 @@ public record Ambush(
   }
 
   private static FaultKind what(Theme theme, Point point, Rng rng) {
-    if (theme == Theme.POWER && rng.oneIn(3)) {
+    if ((theme == Theme.POWER || theme == Theme.EXPIRING) && rng.oneIn(3)) {
       return FaultKind.MACHINE_CRASH;
     }
     return switch (rng.below(8)) {
