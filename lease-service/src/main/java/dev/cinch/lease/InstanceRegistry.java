@@ -16,6 +16,9 @@ import java.util.Set;
  */
 @CheckReturnValue
 public interface InstanceRegistry {
+  /** The id of the store: a lease granted for another one is none here (rule L10). */
+  Id store();
+
   /**
    * Compares the service's clock with the one that the store's users go by. A ceiling far ahead of
    * that is one that everybody has to wait for.

@@ -5,6 +5,7 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -93,6 +94,11 @@ public final class StoreInstances implements InstanceRegistry {
   @Override
   public String latest() throws IOException {
     return latest(store).map(Instance::inWords).orElse("a later instance");
+  }
+
+  @Override
+  public Id store() {
+    return store.identity().id();
   }
 
   @Override

@@ -39,6 +39,7 @@ final class LeaseTable {
   private final TableLimits limits;
   private final long instance;
   private final boolean resumable;
+  private final Id store;
   private final Shards shards;
   private final Stripes stripes;
   private final LogSets logSets = new LogSets();
@@ -46,13 +47,14 @@ final class LeaseTable {
   /**
    * @param instance number of the service instance, from 1
    * @param origin what names never seen inherit
-   * @param resumable whether a later instance might resume leases: then they are to be ended before
-   *     their names are granted on, or they are forgotten (rule L11)
+   * @param store whose later instances might resume leases: then they are to be ended before their
+   *     names are granted on, or they are forgotten (rule L11); empty if there is none
    */
-  LeaseTable(TableLimits limits, long instance, Inheritance origin, boolean resumable) {
+  LeaseTable(TableLimits limits, long instance, Inheritance origin, Optional<Id> store) {
     this.limits = limits;
     this.instance = instance;
-    this.resumable = resumable;
+    this.resumable = store.isPresent();
+    this.store = store.orElse(Correlation.NO_STORE);
     this.shards = new Shards(limits, origin, resumable, logSets);
     this.stripes = new Stripes(limits, logSets);
   }
@@ -224,7 +226,7 @@ final class LeaseTable {
       }
       from = entry.inheritance(time, shard.earlier());
     }
-    entry.grant(request, from, time, expiry, Correlation.of(request.id(), name, time));
+    entry.grant(request, from, time, expiry, Correlation.of(request.id(), name, time, store));
     return entry;
   }
 

@@ -3,6 +3,7 @@ package dev.cinch.lease.memory;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
@@ -63,6 +64,7 @@ public final class MemoryLeaseService implements LeaseService {
   private final long longestLeaseMs;
   private final InstanceGuard guard;
   private final LeaseTable table;
+  private final Id storeId;
 
   private MemoryLeaseService(Builder b) throws IOException {
     signer = b.signer;
@@ -79,7 +81,9 @@ public final class MemoryLeaseService implements LeaseService {
             start);
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
-    table = new LeaseTable(limits, guard.number(), guard.origin(), b.registry != null);
+    Optional<Id> store = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
+    storeId = store.orElse(Correlation.NO_STORE);
+    table = new LeaseTable(limits, guard.number(), guard.origin(), store);
     log.info(
         "lease service instance {} with {} {}",
         guard.number(),
@@ -229,7 +233,7 @@ public final class MemoryLeaseService implements LeaseService {
 
   @Override
   public Grant resume(ResumeRequest request) throws LeaseRefusedException {
-    Requests.check(request, longestLeaseMs);
+    Requests.check(request, longestLeaseMs, storeId);
     guard.requireLatest();
     List<LeaseEnd> ends = guard.ends().resumable(request);
     // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).

@@ -7,6 +7,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -54,7 +55,7 @@ final class Requests {
     }
   }
 
-  static void check(ResumeRequest request, long longestLeaseMs) throws LeaseRefusedException {
+  static void check(ResumeRequest request, long longestLeaseMs, Id store) throws LeaseRefusedException {
     int names = request.witnesses().size();
     if (names < 1 || names > AcquireRequest.MAX_NAMES) {
       throw invalid("1 to " + AcquireRequest.MAX_NAMES + " leases are resumed, not " + names);
@@ -68,9 +69,9 @@ final class Requests {
       if (w.tentative()) {
         throw notHeld("the lease on " + w.name() + " was tentative; acquire anew");
       }
-      if (!Correlation.isOf(request.id(), w)) {
+      if (!Correlation.isOf(request.id(), w, store)) {
         throw notHeld(
-            "the lease on " + w.name() + " was not granted to this id, or by an older version");
+            "the lease on " + w.name() + " was not granted to this id for this store, or by an older version");
       }
     }
     duration(request.durationMs(), longestLeaseMs);

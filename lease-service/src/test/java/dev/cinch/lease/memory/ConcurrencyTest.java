@@ -13,6 +13,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
@@ -35,7 +36,7 @@ final class ConcurrencyTest {
             new TableLimits(4, 1_000, 1_000, 1_000, 1_000, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
-            false);
+            Optional.empty());
     var holders = new AtomicIntegerArray(NAMES);
     var tasks = new ArrayList<Callable<Integer>>();
     for (int t = 0; t < 4; t++) {

@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.time.ManualTime;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class FakeRegistry implements InstanceRegistry {
   /** What is on disk. */
   static final class Store {
+    Id id = new Id(7, 7);
     final Map<Long, Long> ceilings = new TreeMap<>();
     long numbers;
 
@@ -49,6 +51,11 @@ final class FakeRegistry implements InstanceRegistry {
 
   FakeRegistry(Store store) {
     this.store = store;
+  }
+
+  @Override
+  public Id store() {
+    return store.id;
   }
 
   @Override

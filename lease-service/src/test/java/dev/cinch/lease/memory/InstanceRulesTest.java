@@ -67,7 +67,7 @@ final class InstanceRulesTest {
   @Test
   void l3_theTableRefusesAnExpiryAboveTheCeilingByItself() {
     var table =
-        new LeaseTable(TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), false);
+        new LeaseTable(TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
     var rig = new Rig();
     long ceiling = START + LEASE_MS * MS - 1;
     refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), START, ceiling));
@@ -360,7 +360,7 @@ final class InstanceRulesTest {
             new TableLimits(1, 10, 0, 0, 0, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
-            false);
+            Optional.empty());
     var rig = new Rig();
     var a = rig.request("a");
     long expiry = table.acquire(a, START, Long.MAX_VALUE).get(0).expiry();

@@ -35,7 +35,7 @@ public final class LeaseMemory {
 
   private LeaseMemory(int leases, TableLimits limits) {
     this.leases = leases;
-    this.table = new LeaseTable(limits, 1, Inheritance.origin(Ending.NONE, Fence.NONE), false);
+    this.table = new LeaseTable(limits, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
   }
 
   public static void main(String[] args) throws Exception {

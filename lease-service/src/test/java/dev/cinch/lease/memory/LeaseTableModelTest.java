@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
@@ -80,7 +81,7 @@ final class LeaseTableModelTest {
             new TableLimits(2, 100_000, 1_000_000_000_000L, Long.MAX_VALUE, 1_000_000_000L, 2),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
-            false);
+            Optional.empty());
     NAMES.forEach(n -> truths.put(n, new Truth()));
     for (int step = 0; step < STEPS; step++) {
       now += random.nextInt(4) == 0 ? random.nextInt(40) * 1_000_000L : random.nextInt(3);

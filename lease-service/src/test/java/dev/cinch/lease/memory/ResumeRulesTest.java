@@ -106,6 +106,20 @@ final class ResumeRulesTest {
     assertEquals(Map.of(endOf(grant), 2L), store.ends);
   }
 
+  /** Servers of two stores may have one key, and one address after the other. */
+  @Test
+  void l10_aLeaseThatWasGrantedForAnotherStoreIsNotResumed() throws Exception {
+    var other = new FakeRegistry.Store();
+    other.id = new Id(7, 8);
+    other.numbers = 1;
+    other.ceilings.put(1L, START);
+    Grant grant = first.acquire("a");
+    Rig there = new Rig(time, new FakeRegistry(other));
+    refused(Reason.NOT_HELD, () -> resumed(there, grant));
+    assertEquals(Map.of(), other.ends);
+    assertEquals(2, only(resumed(later(), grant)).instance());
+  }
+
   @Test
   void l10_whatHadToBeFencedStillHasTo() throws Exception {
     Grant expired = first.acquire("a");
