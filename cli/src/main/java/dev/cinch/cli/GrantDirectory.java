@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * fences.
  *
  * <ul>
- *   <li>{@code grant}: the id, and the address of the lease service; removed before the leases are
- *       given back
+ *   <li>{@code grant}: the id, and the address of the lease service; renamed to {@code given-back}
+ *       before the leases are given back, which may be tried again
  *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code grant}, so
  *       that either it finds none, or whoever gives back finds the use
  *   <li>{@code wrote-ID}: its highest timestamp, or {@code none}, and the instance that it went by;
@@ -37,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class GrantDirectory {
   private static final String GRANT = "grant";
+  private static final String GIVEN_BACK = "given-back";
   private static final String USE = "use-";
   private static final String WROTE = "wrote-";
 
@@ -59,11 +60,20 @@ final class GrantDirectory {
             ? Path.of(runtime)
             : Path.of(System.getProperty("java.io.tmpdir"));
     Path made = Files.createTempDirectory(parent, "cinch-grant-"); // with mode 0700
-    Files.createFile(
-        made.resolve(GRANT),
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-    Files.writeString(made.resolve(GRANT), id + "\n" + server + "\n");
-    return new GrantDirectory(made, id, server);
+    var grant = new GrantDirectory(made, id, server);
+    boolean written = false;
+    try {
+      Files.createFile(
+          made.resolve(GRANT),
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      Files.writeString(made.resolve(GRANT), id + "\n" + server + "\n");
+      written = true;
+    } finally {
+      if (!written) {
+        grant.remove();
+      }
+    }
+    return grant;
   }
 
   /**
@@ -72,13 +82,7 @@ final class GrantDirectory {
    * @throws Failure.Refusal if its leases were given back
    */
   static GrantDirectory open(Path directory) throws IOException {
-    List<String> lines;
-    try {
-      lines = Files.readAllLines(directory.resolve(GRANT));
-    } catch (NoSuchFileException e) {
-      throw new Failure.Refusal(
-          GrantOption.VARIABLE + ": there is no grant in " + directory + ", or it was given back");
-    }
+    List<String> lines = lines(directory);
     if (lines.size() != 2) {
       throw new IOException(directory + " is no grant of cinch lease");
     }
@@ -87,6 +91,18 @@ final class GrantDirectory {
     } catch (IllegalArgumentException e) {
       throw new IOException(directory + " is no grant of cinch lease", e);
     }
+  }
+
+  private static List<String> lines(Path directory) throws IOException {
+    for (String name : List.of(GRANT, GIVEN_BACK)) {
+      try {
+        return Files.readAllLines(directory.resolve(name));
+      } catch (NoSuchFileException e) {
+        // That of the other name, or none.
+      }
+    }
+    throw new Failure.Refusal(
+        GrantOption.VARIABLE + ": there is no grant in " + directory + ", or it was given back");
   }
 
   Path path() {
@@ -159,15 +175,23 @@ final class GrantDirectory {
 
   /** Lets nobody begin a use any more. */
   Uses close() throws IOException {
-    Files.deleteIfExists(directory.resolve(GRANT));
+    try {
+      Files.move(directory.resolve(GRANT), directory.resolve(GIVEN_BACK));
+    } catch (NoSuchFileException e) {
+      // It was closed before.
+    }
     int open = 0;
     OptionalLong highest = OptionalLong.empty();
     var instances = new HashSet<Long>();
     for (Path file : files()) {
-      String name = String.valueOf(file.getFileName());
-      if (name.startsWith(USE)) {
+      if (isA(USE, file)) {
         open++;
-      } else if (name.startsWith(WROTE)) {
+      }
+    }
+    // In a listing of its own, begun after the other one: a use that ended while that went on
+    // may be missing there, and what it wrote too.
+    for (Path file : files()) {
+      if (isA(WROTE, file)) {
         String[] words = Files.readString(file).strip().split(" ");
         if (!words[0].equals("none")) {
           long wrote = Long.parseLong(words[0]);
@@ -179,9 +203,13 @@ final class GrantDirectory {
     return new Uses(open, highest, instances);
   }
 
-  /** Lets uses begin again, since the leases were not given back. */
+  private static boolean isA(String kind, Path file) {
+    return String.valueOf(file.getFileName()).startsWith(kind);
+  }
+
+  /** Lets uses begin again, since nobody was asked to take the leases back. */
   void reopen() throws IOException {
-    Files.writeString(directory.resolve(GRANT), id + "\n" + server + "\n");
+    Files.move(directory.resolve(GIVEN_BACK), directory.resolve(GRANT));
   }
 
   /** Removes it: the leases were given back, or never will be. */

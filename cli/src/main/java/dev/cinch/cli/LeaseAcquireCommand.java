@@ -98,11 +98,22 @@ final class LeaseAcquireCommand extends LeaseRequest {
         new LeaseWait(wait, SystemTime.INSTANCE, random, this::say)
             .take(() -> asks.acquire(request(Id.random(random), permitted)));
     if (export) {
-      GrantDirectory made = GrantDirectory.make(grant.id(), server.uri(), io.env());
+      GrantDirectory made = directory(client, grant);
       printer.line(
           "export CINCH_GRANT=" + quoted(made.path()) + " CINCH_SERVER=" + quoted(server.uri()));
     } else {
       printer.print(LeaseDocuments.grant(grant));
+    }
+  }
+
+  private GrantDirectory directory(HttpLeaseClient client, Grant grant) throws Exception {
+    try {
+      return GrantDirectory.make(grant.id(), server.uri(), io.env());
+    } catch (IOException e) {
+      var back = new LostAnswers(client);
+      back.lost(grant.id()); // nobody will know it
+      back.giveBack();
+      throw e;
     }
   }
 

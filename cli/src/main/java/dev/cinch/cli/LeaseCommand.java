@@ -155,7 +155,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     private void releaseShared(HttpLeaseClient client, Id id, GrantDirectory grant)
         throws Exception {
       GrantDirectory.Uses uses = grant.close();
-      boolean released = false;
+      boolean sent = false;
       try {
         if (uses.open() > 0) {
           throw new Failure.Refusal(
@@ -168,11 +168,12 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
                   + " be given back, and run out");
         }
         LeaseReport last = held.report(uses.highest());
+        // It may be carried out whatever is answered, and later: no append may begin any more.
+        sent = true;
         client.release(
             id, uses.instances().isEmpty() ? last : last.to(uses.instances().iterator().next()));
-        released = true;
       } finally {
-        if (!released) {
+        if (!sent) {
           grant.reopen();
         }
       }

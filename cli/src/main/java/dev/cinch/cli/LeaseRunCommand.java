@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -201,7 +202,7 @@ final class LeaseRunCommand implements Callable<Integer> {
   }
 
   private int run(HeldLease held) throws IOException, InterruptedException {
-    GrantDirectory grant = GrantDirectory.make(held.id(), server.uri(), io.env());
+    GrantDirectory grant = shared(held);
     try {
       Map<String, String> variables = new HashMap<>();
       variables.put(GrantOption.VARIABLE, grant.path().toString());
@@ -221,6 +222,15 @@ final class LeaseRunCommand implements Callable<Integer> {
       return missing ? NOT_FOUND : NOT_EXECUTABLE;
     } finally {
       giveBack(held, grant);
+    }
+  }
+
+  private GrantDirectory shared(HeldLease held) throws IOException {
+    try {
+      return GrantDirectory.make(held.id(), server.uri(), io.env());
+    } catch (IOException e) {
+      String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
+      throw e;
     }
   }
 

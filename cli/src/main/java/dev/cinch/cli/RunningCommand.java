@@ -5,7 +5,9 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
@@ -68,9 +70,24 @@ final class RunningCommand {
     }
   }
 
-  /** Waits for its end, no longer than so many nanoseconds; whether it has ended. */
+  /**
+   * Waits for its end, and that of what it had started when it was told to end; no longer than so
+   * many nanoseconds. Whether all have ended.
+   */
   boolean await(long nanos) throws InterruptedException {
-    return process.waitFor(nanos, TimeUnit.NANOSECONDS);
+    if (!process.waitFor(nanos, TimeUnit.NANOSECONDS)) {
+      return false;
+    }
+    for (ProcessHandle child : started) {
+      try {
+        Object unused = child.onExit().get(nanos, TimeUnit.NANOSECONDS);
+      } catch (TimeoutException e) {
+        return false;
+      } catch (ExecutionException e) {
+        throw new IllegalStateException("no process ends with an exception", e);
+      }
+    }
+    return true;
   }
 
   /** Its exit code; 128 and the signal's number if one ended it. */
@@ -84,10 +101,11 @@ final class RunningCommand {
     started.forEach(ProcessHandle::destroy);
   }
 
-  /** Ends what is left of it (SIGKILL). */
+  /** Ends what is left of it (SIGKILL); then its own end alone is waited for. */
   void kill() {
     look();
     started.forEach(ProcessHandle::destroyForcibly);
+    started.clear();
   }
 
   private void look() {

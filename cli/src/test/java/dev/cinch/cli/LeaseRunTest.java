@@ -23,6 +23,9 @@ import org.junit.jupiter.api.io.TempDir;
 class LeaseRunTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 
+  /** In bytes, on Linux. */
+  private static final int LONGEST_PATH = 4_096;
+
   @TempDir Path temp;
 
   private Served served;
@@ -181,6 +184,51 @@ class LeaseRunTest {
       assertTrue(err.contains("the lease service does not answer; ending the command"), err);
       assertTrue(err.contains("it did not end: killing it"), err);
     }
+  }
+
+  /** A shell whose child does not end is the usual command. */
+  @Test
+  void whatTheCommandStartedIsEndedToo() throws Exception {
+    Path stubborn =
+        Files.writeString(
+            temp.resolve("stubborn"),
+            "trap '' TERM; echo $$; i=0; while [ $((i=i+1)) -lt 400 ]; do sleep 0.05; done\n");
+    try (Forked running = run("sh " + stubborn + " & wait", "--for=2s")) {
+      long pid = Long.parseLong(running.line());
+      served.away(true);
+      String err = running.err();
+      running.ended(3);
+      assertTrue(err.contains("it did not end: killing it"), err);
+      ProcessHandle.of(pid).ifPresent(child -> child.onExit().join());
+    }
+  }
+
+  @Test
+  void leasesThatNoCommandCanShareAreGivenBack() throws Exception {
+    Path deep = temp.toRealPath();
+    while (deep.toString().length() < LONGEST_PATH - 16) {
+      int left = LONGEST_PATH - 16 - deep.toString().length();
+      deep = deep.resolve("d".repeat(Math.min(200, Math.max(1, left))));
+    }
+    cinch.with("XDG_RUNTIME_DIR", Files.createDirectories(deep).toString());
+    cinch.run("lease", "run", "jobs/1", "--", "true").failed(4, "/ddd");
+    assertEquals("RELEASED", shown("jobs/1").get("state").textValue());
+    cinch.run("lease", "acquire", "--export", "jobs/2").failed(4, "/ddd");
+    assertEquals("RELEASED", shown("jobs/2").get("state").textValue());
+  }
+
+  /** Rule L14: a release that was not answered may be carried out when appends have begun anew. */
+  @Test
+  void l14_noAppendBeginsOnceAReleaseWasSent() throws Exception {
+    String said = cinch.run("lease", "acquire", "--export", "jobs/1").ended(0).out();
+    cinch.with("CINCH_GRANT", said.split("'", -1)[1]);
+    served.away(true);
+    cinch.run("lease", "release").failed(4, "away");
+    served.away(false);
+    cinch.feed("a\n", "append", "--log=jobs", "--create").failed(3, "being given back");
+    cinch.run("lease", "release").ended(0);
+    assertEquals("RELEASED", shown("jobs/1").get("state").textValue());
+    cinch.run("lease", "release").failed(3, "there is no grant in");
   }
 
   /** Rule L14: parent and appends resume each, and are one holder. */

@@ -55,7 +55,8 @@ final class Requests {
     }
   }
 
-  static void check(ResumeRequest request, long longestLeaseMs, Id store) throws LeaseRefusedException {
+  static void check(ResumeRequest request, long longestLeaseMs, Id store)
+      throws LeaseRefusedException {
     int names = request.witnesses().size();
     if (names < 1 || names > AcquireRequest.MAX_NAMES) {
       throw invalid("1 to " + AcquireRequest.MAX_NAMES + " leases are resumed, not " + names);
@@ -71,7 +72,9 @@ final class Requests {
       }
       if (!Correlation.isOf(request.id(), w, store)) {
         throw notHeld(
-            "the lease on " + w.name() + " was not granted to this id for this store, or by an older version");
+            "the lease on "
+                + w.name()
+                + " was not granted to this id for this store, or by an older version");
       }
     }
     duration(request.durationMs(), longestLeaseMs);

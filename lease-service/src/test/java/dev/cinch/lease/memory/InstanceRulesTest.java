@@ -67,7 +67,8 @@ final class InstanceRulesTest {
   @Test
   void l3_theTableRefusesAnExpiryAboveTheCeilingByItself() {
     var table =
-        new LeaseTable(TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
+        new LeaseTable(
+            TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
     var rig = new Rig();
     long ceiling = START + LEASE_MS * MS - 1;
     refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), START, ceiling));

@@ -35,7 +35,8 @@ public final class LeaseMemory {
 
   private LeaseMemory(int leases, TableLimits limits) {
     this.leases = leases;
-    this.table = new LeaseTable(limits, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
+    this.table =
+        new LeaseTable(limits, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
   }
 
   public static void main(String[] args) throws Exception {
