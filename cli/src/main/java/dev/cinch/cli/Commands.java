@@ -5,11 +5,11 @@ import java.io.StringWriter;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -277,6 +277,8 @@ final class Commands implements Callable<Integer> {
     CommandSpec s = java.util.Objects.requireNonNull(spec);
     throw new ParameterException(
         s.commandLine(),
-        "name a command: " + String.join(", ", BY_NAME.keySet()).toLowerCase(Locale.ROOT));
+        BY_NAME.keySet().stream()
+            .filter(name -> !name.equals("names")) // only shells call it
+            .collect(Collectors.joining(", ", "name a command: ", "")));
   }
 }

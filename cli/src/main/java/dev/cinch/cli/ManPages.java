@@ -40,10 +40,16 @@ public final class ManPages {
   static Map<String, String> all(CommandLine line) {
     var pages = new java.util.TreeMap<String, String>();
     pages.put(name(line.getCommandSpec()) + ".1", new ManPages().of(line.getCommandSpec()));
-    for (CommandLine sub : line.getSubcommands().values()) {
+    for (CommandLine sub : shown(line.getCommandSpec())) {
       pages.putAll(all(sub));
     }
     return pages;
+  }
+
+  private static List<CommandLine> shown(CommandSpec command) {
+    return command.subcommands().values().stream()
+        .filter(sub -> !sub.getCommandSpec().usageMessage().hidden())
+        .toList();
   }
 
   private static String name(CommandSpec command) {
@@ -77,9 +83,9 @@ public final class ManPages {
     }
     options("OPTIONS", Usage.own(command));
     options("COMMON OPTIONS", Usage.common(command));
-    if (!command.subcommands().isEmpty()) {
+    if (!shown(command).isEmpty()) {
       section("COMMANDS");
-      for (CommandLine sub : command.subcommands().values()) {
+      for (CommandLine sub : shown(command)) {
         item(name(sub.getCommandSpec()) + "(1)", sub.getCommandSpec().usageMessage().header()[0]);
       }
     }

@@ -12,6 +12,7 @@ import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -59,7 +60,7 @@ final class ServeCommand implements Callable<Integer> {
       names = "--key",
       paramLabel = "FILE",
       defaultValue = "cinch.key",
-      description = "The signing key, made with mode 0600 if there is none.")
+      description = "The signing key, made with mode 0600 if there is none and the store has none.")
   Path key;
 
   @Option(
@@ -165,6 +166,9 @@ final class ServeCommand implements Callable<Integer> {
             ? null
             : Store.open(
                 store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
+    if (opened != null) {
+      requireKeyOf(opened);
+    }
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
     MemoryLeaseService.Builder builder = builder(opened, signing, time);
     if (opened != null && !replace) {
@@ -205,6 +209,14 @@ final class ServeCommand implements Callable<Integer> {
       }
       throw new Failure.Refusal(
           by + " has taken over; instance " + service.info().instance() + " ends");
+    }
+  }
+
+  /** A store that has a key refuses a new one, so a mistyped name must not make one. */
+  private void requireKeyOf(Store opened) throws IOException {
+    if (Files.notExists(key) && TrustedKeyFiles.any(opened.context())) {
+      throw new Failure.Refusal(
+          key + ": no such file, and " + store + " has its key already: name the file with --key");
     }
   }
 

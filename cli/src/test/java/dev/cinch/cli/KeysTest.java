@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
@@ -120,6 +121,8 @@ class KeysTest {
     }
     cinch.run("keygen", key("three"), "--signed-by=" + temp.resolve("two")).ended(3);
     cinch.run("serve", key("two"), "--port=0").failed(3, "--signed-by OLD");
+    cinch.run("serve", key("mistyped"), "--port=0").failed(3, "no such file, and ");
+    assertFalse(Files.exists(temp.resolve("mistyped")), "it could serve no store that has a key");
     cinch.run("keygen", key("two"), "--signed-by=" + temp.resolve("one")).ended(0);
     cinch.run("keygen", key("two")).ended(0);
     cinch.run("keygen", key("three"), "--signed-by=" + temp.resolve("two")).ended(0);

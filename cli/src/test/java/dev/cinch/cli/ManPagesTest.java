@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
@@ -20,6 +21,8 @@ class ManPagesTest {
     assertTrue(
         pages.keySet().containsAll(java.util.List.of("cinch.1", "cinch-lease-acquire.1")),
         pages.keySet().toString());
+    assertFalse(pages.containsKey("cinch-names.1"), "only shells call it");
+    assertFalse(pages.getOrDefault("cinch.1", "").contains("cinch\\-names"));
     String append = pages.getOrDefault("cinch-append.1", "");
     assertTrue(append.startsWith(".TH CINCH-APPEND 1 "), append);
     for (String part :

@@ -38,6 +38,11 @@ public final class TrustedKeyFiles {
     return store.fresh().decode(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
   }
 
+  /** Whether a store has a key, so that another one needs a signature. */
+  public static boolean any(StoreContext store) throws IOException {
+    return !numbers(store.fs().list(store.layout().keys())).isEmpty();
+  }
+
   /**
    * Adds a key unless it is there. The first one signs for itself.
    *
@@ -116,7 +121,8 @@ public final class TrustedKeyFiles {
     return new KeyRefusedException(
         key.equals(by.publicKey())
             ? root
-                + " trusts another key, and a later one needs its signature once: cinch keygen --key NEW --store "
+                + " trusts another key, and a later one needs its signature once: cinch keygen"
+                + " --key NEW --store "
                 + root
                 + " --signed-by OLD"
             : "the key that is to sign, "
