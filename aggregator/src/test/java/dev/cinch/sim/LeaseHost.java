@@ -6,15 +6,15 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.memory.TableLimits;
-import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.WitnessSigner;
-import dev.cinch.sim.fs.Ambush;
+import dev.cinch.sim.LeaseInstance.Gone;
 import dev.cinch.sim.fs.FaultKind;
-import dev.cinch.sim.fs.Gate;
 import dev.cinch.sim.fs.Op;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
-import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -22,33 +22,37 @@ import org.jspecify.annotations.Nullable;
  * The machine of the lease service: starts instances, kills and forgets them, and carries out one
  * request at a time on the thread of whoever calls.
  */
-final class LeaseHost implements TimeSource, SimProcess.Body {
+final class LeaseHost implements SimProcess.Body {
   private static final long MAINTAIN_NANOS = 4_000_000_000L;
   private static final long RETRY_NANOS = 200_000_000L;
   private static final TableLimits LIMITS =
       new TableLimits(2, 3, 1L << 20, 2_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
+
+  /** One name a shard, so that others are forgotten. */
+  private static final TableLimits TIGHT =
+      new TableLimits(2, 1, 1L << 20, 500_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
+
+  private static final int MOST_INSTANCES = 3;
 
   private final World world;
   private final SimMachine machine;
   private final WitnessSigner signer;
   private final Rng random;
   private final PriorityQueue<Task> tasks = new PriorityQueue<>();
-  private @Nullable MemoryLeaseService service;
-  private @Nullable MemoryLeaseService zombie;
+  private final @Nullable Rng rivalry;
+  private @Nullable LeaseInstance service;
+  private @Nullable LeaseInstance zombie;
+
+  /** Of several, those that were started and not killed, in the order of their numbers. */
+  private final List<LeaseInstance> several = new ArrayList<>();
+
+  /** Those that were begun and not killed, of which some have no number yet. */
+  private final List<LeaseInstance> begun = new ArrayList<>();
+
   private @Nullable SimProcess daemon;
   private boolean busy;
   private long taskNumber;
   private int instances;
-  private int powerCuts;
-
-  /** The instance is gone, in the middle of whatever it did. */
-  static final class Gone extends Error {
-    private static final long serialVersionUID = 1;
-
-    Gone() {
-      super("service", null, false, false);
-    }
-  }
 
   /** A request to an instance. */
   interface Request<T> {
@@ -67,6 +71,7 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
     this.machine = machine;
     this.signer = signer;
     this.random = Rng.of(world.plan.seed(), 3);
+    this.rivalry = world.plan.several() ? Rng.of(world.plan.seed(), 15) : null;
   }
 
   /** Starts the first instance, and what runs in the background. */
@@ -74,7 +79,11 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
     SimProcess process = new SimProcess(world, machine, "service", this);
     daemon = process;
     process.wakeAt = 0;
-    in(0, this::boot);
+    if (rivalry == null) {
+      in(0, this::boot);
+    } else {
+      startAnother(0);
+    }
     in(MAINTAIN_NANOS, this::maintain);
     if (world.plan.restartNanos() > 0) {
       in(world.plan.restartNanos(), this::restart);
@@ -127,30 +136,70 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
     }
   }
 
-  private MemoryLeaseService instance() throws IOException {
-    var fs = SimProcess.fs(world, machine, new InstanceGate());
-    var environment = new Store.Environment(fs, machine.name, this, random);
+  /** Where there are several, they start and are paused on threads of their own. */
+  private void startAnother(long after) {
+    var process = new SimProcess(world, machine, "instance", this::bootAnother);
+    process.wakeAt = world.scheduler.now() + after;
+    world.scheduler.add(process);
+  }
+
+  private void bootAnother(SimProcess me) {
+    while (true) {
+      try {
+        several.add(instance());
+        several.sort(Comparator.comparingLong(i -> i.service().number()));
+        return;
+      } catch (IOException | Gone e) {
+        me.note("did not start");
+        world.scheduler.sleepUntil(world.scheduler.now() + RETRY_NANOS);
+      }
+    }
+  }
+
+  private LeaseInstance instance() throws IOException {
+    var instance = new LeaseInstance(world, machine, world.faults.stopped() ? null : rivalry);
+    begun.add(instance);
+    boolean started = false;
+    try {
+      start(instance);
+      started = true;
+      return instance;
+    } finally {
+      if (!started) {
+        begun.remove(instance);
+      }
+    }
+  }
+
+  private void start(LeaseInstance instance) throws IOException {
+    var fs = SimProcess.fs(world, machine, instance);
+    var environment = new Store.Environment(fs, machine.name, instance, random);
     Store store = Store.open(World.ROOT, environment);
     MemoryLeaseService started =
-        MemoryLeaseService.builder(signer, this)
+        MemoryLeaseService.builder(signer, instance)
             .registry(new StoreInstances(store.context()))
             .longestLeaseMs(12_000)
             .ceilingAheadMs(world.plan.ceilingAheadMs())
-            .limits(LIMITS)
+            .limits(rivalry != null && world.plan.seed() % 2 == 0 ? TIGHT : LIMITS)
             .start();
+    instance.started(started);
     instances++;
-    return started;
   }
 
   private void maintain() {
+    if (rivalry != null) {
+      maintainSeveral(rivalry);
+      in(MAINTAIN_NANOS / 2, this::maintain);
+      return;
+    }
     if (world.faults.strike(FaultKind.SERVICE_CLOCK_STEP)) {
       machine.step(world.faults.rng().nextLong(-20_000_000_000L, 20_000_000_000L));
     }
-    MemoryLeaseService s = service;
+    LeaseInstance s = service;
     if (s != null) {
       busy = true;
       try {
-        s.maintain();
+        s.service().maintain();
       } catch (Gone e) {
         if (s == service) {
           lose();
@@ -162,8 +211,80 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
     in(MAINTAIN_NANOS, this::maintain);
   }
 
+  /** Earlier ones that hang together with their threads are not looked after. */
+  private void maintainSeveral(Rng rng) {
+    for (LeaseInstance i : List.copyOf(several)) {
+      if (rng.oneIn(25) && world.faults.strike(FaultKind.SERVICE_CLOCK_STEP)) {
+        i.step(rng.spread(10_000_000, 20_000_000_000L) * (rng.oneIn(2) ? 1 : -1));
+      }
+      if (i == several.get(several.size() - 1) || rng.oneIn(20)) {
+        aside(0, () -> i, LeaseHost::maintained);
+      }
+    }
+  }
+
+  private interface Address {
+    LeaseInstance get() throws LeaseUnavailableException;
+  }
+
+  /** A request on a thread of its own, whose answer nobody hears. */
+  private void aside(long after, Address to, Request<?> request) {
+    var process =
+        new SimProcess(
+            world,
+            machine,
+            "request",
+            me -> {
+              try {
+                Object unused = sendTo(to.get(), request);
+              } catch (LeaseRefusedException | LeaseUnavailableException e) {
+                me.note("refused");
+              }
+            });
+    process.wakeAt = world.scheduler.now() + after;
+    world.scheduler.add(process);
+  }
+
+  /** A request that arrives when its sender has given it up, at whoever listens then. */
+  void late(long after, Request<?> request) {
+    aside(after, () -> address(null, world.faults.rng()), request);
+  }
+
+  private static boolean maintained(MemoryLeaseService s) {
+    s.maintain();
+    return true;
+  }
+
+  /** Another one is started, and the one before is killed, or was only slow. */
+  private void restartSeveral(Rng rng) {
+    if (rng.oneIn(4) && !several.isEmpty()) {
+      kill(several.get(several.size() - 1));
+    }
+    if (begun.size() >= MOST_INSTANCES) {
+      kill(begun.get(0));
+    }
+    startAnother(rng.spread(1_000_000, 3_000_000_000L));
+  }
+
+  private void kill(LeaseInstance i) {
+    i.kill();
+    several.remove(i);
+    begun.remove(i);
+  }
+
   /** Whatever it was asked for; a request under way is waited for. */
   private void restart() {
+    Rng rng = rivalry;
+    if (rng != null) {
+      if (!world.faults.stopped()) {
+        restartSeveral(rng);
+        long most = 2 * world.plan.restartNanos();
+        in(
+            rng.oneIn(4) ? rng.spread(most / 100, most) : rng.nextLong(most / 4, most),
+            this::restart);
+      }
+      return;
+    }
     if (world.scheduler.now() < world.plan.faultsEndNanos()) {
       if (service != null) {
         lose();
@@ -193,7 +314,11 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
    * there: no instance goes on with files that are not there any more.
    */
   void losePower() {
-    powerCuts++;
+    boolean any = !several.isEmpty();
+    List.copyOf(begun).forEach(this::kill);
+    if (any) {
+      startAnother(RETRY_NANOS);
+    }
     zombie = null;
     if (service != null) {
       lose();
@@ -218,8 +343,8 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
     for (long wait = 300_000; busy; wait = Math.min(2 * wait, 100_000_000)) {
       world.scheduler.sleepUntil(world.scheduler.now() + wait);
     }
-    MemoryLeaseService z = zombie;
-    MemoryLeaseService s = old && z != null ? z : service;
+    LeaseInstance z = zombie;
+    LeaseInstance s = old && z != null ? z : service;
     if (s == null) {
       throw new LeaseUnavailableException("the service is down", null);
     }
@@ -228,7 +353,7 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
       if (s == service && world.faults.strike(FaultKind.SERVICE_CRASH)) {
         throw new Gone();
       }
-      return request.send(s);
+      return request.send(s.service());
     } catch (Gone e) {
       if (s == service) {
         lose();
@@ -241,6 +366,44 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
     }
   }
 
+  /** Whether there are several instances, each of which has an address. */
+  boolean hasSeveral() {
+    return rivalry != null;
+  }
+
+  /** The instance that a process asks next, mostly the one before; the latest if that is over. */
+  LeaseInstance address(@Nullable LeaseInstance before, Rng rng) throws LeaseUnavailableException {
+    if (several.isEmpty()) {
+      throw new LeaseUnavailableException("the service is down", null);
+    }
+    if (before != null && before.serves() && rng.below(4) > 0) {
+      return before;
+    }
+    LeaseInstance any = several.get(rng.below(several.size()));
+    return any.serves() ? any : several.get(several.size() - 1);
+  }
+
+  /** As {@link #send} where there are several, which carry out requests at once. */
+  <T> T sendTo(LeaseInstance s, Request<T> request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    s.begin();
+    try {
+      if (s.isGone()) {
+        throw new Gone();
+      }
+      return request.send(s.service());
+    } catch (Gone e) {
+      boolean alone = several.remove(s) && several.isEmpty();
+      kill(s);
+      if (alone) {
+        startAnother(RETRY_NANOS);
+      }
+      throw new LeaseUnavailableException("the service went away", null);
+    } finally {
+      s.end();
+    }
+  }
+
   boolean busy() {
     return busy;
   }
@@ -248,76 +411,10 @@ final class LeaseHost implements TimeSource, SimProcess.Body {
   /** Its clock is set right. */
   void calm() {
     machine.setClock();
+    begun.forEach(LeaseInstance::setClock);
   }
 
   int instances() {
     return instances;
-  }
-
-  /** Where the file operations of one instance pass. */
-  private final class InstanceGate implements Gate {
-    private final int born = powerCuts;
-
-    private void checkPower() {
-      if (powerCuts != born) {
-        throw new Gone();
-      }
-    }
-
-    @Override
-    public void enter(Op op, Path path) {
-      checkPower();
-      world.scheduler.note(op, "service", 0, path);
-      if (world.faults.strike(FaultKind.SERVICE_CRASH)) {
-        throw new Gone();
-      }
-      Ambush met = world.faults.ambushed(op, path, "service");
-      if (met != null && met.what() == FaultKind.PAUSE) {
-        world.scheduler.note(Op.NOTE, "service", 0, "paused");
-        world.scheduler.standStill(
-            world.faults.rng().nextLong(1_000_000, met.longestNanos()), met.until());
-      } else if (met != null && world.faults.has(FaultKind.SERVICE_CRASH)) {
-        throw new Gone();
-      }
-      world.scheduler.step(world.plan.latencyNanos());
-      checkPower();
-    }
-
-    @Override
-    public void leave(Op op, Path path) {
-      world.scheduler.passed(op, path);
-      checkPower();
-    }
-
-    @Override
-    public void failed(Op op, Path path, Exception why) {
-      world.scheduler.note(Op.ERROR, "service", 0, why.getClass().getSimpleName());
-    }
-
-    @Override
-    public void opened(Killable file) {}
-
-    @Override
-    public void closed(Killable file) {}
-
-    @Override
-    public long now() {
-      return world.scheduler.now();
-    }
-  }
-
-  @Override
-  public long wallNanos() {
-    return machine.wall();
-  }
-
-  @Override
-  public long monotonicNanos() {
-    return machine.monotonic();
-  }
-
-  @Override
-  public void sleepNanos(long nanos) {
-    world.scheduler.sleepUntil(world.scheduler.now() + Math.max(0, nanos));
   }
 }

@@ -75,6 +75,26 @@ record Plan(
   private static final Set<Theme> LEASES = EnumSet.of(Theme.LEASING, Theme.READING);
   private static final Set<Theme> RETIRES = EnumSet.of(Theme.RETIRING, Theme.READING, Theme.POWER);
 
+  /** What leaves holders alone, so that they meet those of other instances. */
+  private static final Set<FaultKind> MILD =
+      EnumSet.of(
+          FaultKind.PAUSE,
+          FaultKind.PIECES,
+          FaultKind.ATTRIBUTES_CACHED,
+          FaultKind.LISTINGS_CACHED,
+          FaultKind.SERVICE_ZOMBIE,
+          FaultKind.AMBUSH);
+
+  /** Whether instances of the lease service go on side by side, and holders between them. */
+  boolean several() {
+    return theme.equals(Optional.of(Theme.RESUMING));
+  }
+
+  /** The shortest lease that a session may ask for. */
+  long leastLeaseMs() {
+    return widthMs + graceMs + MARGIN_MS + BOUND_MS + 1;
+  }
+
   /** Whether what one user makes is closed to others until its mode is set. */
   boolean opensLate() {
     return users != 1 && (umask & 0020) != 0;
@@ -92,6 +112,7 @@ record Plan(
     Rng expires = Rng.of(seed, 10);
     boolean expiring = expires.oneIn(8); // messages do, while others read them
     boolean cut = expiring && expires.oneIn(3); // and the power fails
+    Rng rivals = Rng.of(seed, 14);
     Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
@@ -143,6 +164,23 @@ record Plan(
       }
       roles = with(roles, Role.SESSION);
     }
+    boolean several = resuming && rivals.below(8) > 0; // instances, which go on side by side
+    if (several) {
+      if (rivals.below(4) > 0) {
+        on.retainAll(MILD);
+      }
+      on.addAll(Set.of(FaultKind.ANSWER_LOST, FaultKind.REQUEST_LOST, FaultKind.RPC_DOUBLED));
+      // One in four restarts is a crash; and with a server's clock that steps none is right.
+      on.removeAll(Set.of(FaultKind.SERVICE_CRASH, FaultKind.SERVER_CLOCK_STEP));
+      if (rivals.oneIn(2)) {
+        on.add(FaultKind.SERVICE_CLOCK_STEP);
+      }
+      if (rivals.oneIn(3) && kind != FsKind.LOCAL && durability == Durability.SYNC) {
+        on.add(FaultKind.SERVER_REBOOT);
+      }
+      roles = List.of(Role.SESSION, Role.SESSION, Role.SESSION, Role.CLOSER);
+      roles = with(roles, rivals.oneIn(3) ? Role.TENTATIVE : Role.SESSION);
+    }
     if (making) {
       on.add(FaultKind.AMBUSH);
       if (makes.oneIn(4)) {
@@ -160,13 +198,16 @@ record Plan(
       }
     }
     if (replaced || making || resuming) {
-      drawn = making ? Theme.MAKING : Theme.LEASING;
+      drawn = making ? Theme.MAKING : several ? Theme.RESUMING : Theme.LEASING;
       theme = Optional.of(drawn);
     }
     boolean late = making || power && makes.oneIn(2); // a log is made during the run
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH) || resuming;
     long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
+    if (several) {
+      leaseMs = least + rivals.between(1_000, 3_000);
+    }
     int most = theme.equals(Optional.of(Theme.SHARING)) ? 2 : 3;
     int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, most);
     return new Plan(
@@ -180,7 +221,9 @@ record Plan(
         graceMs,
         leaseMs,
         new long[] {50, 1_000, 5_000, 30_000}[serves.below(4)],
-        resuming ? resumes.spread(2_000_000_000L, 15_000_000_000L) : 0,
+        several
+            ? rivals.between(2, 4) * leaseMs * 1_000_000
+            : resuming ? resumes.spread(2_000_000_000L, 15_000_000_000L) : 0,
         rng.oneIn(4) ? 022 : 02,
         new long[] {1, 1_000_000, 4_000_000, 20_000_000}[rng.below(4)],
         machines,
@@ -190,7 +233,7 @@ record Plan(
         shares.oneIn(2) || late ? shares.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
         resuming || replaced && serves.below(4) > 0 || making && makes.oneIn(2),
-        rng.between(3, 12),
+        several ? rivals.between(20, 40) : rng.between(3, 12),
         rng.oneIn(4),
         new int[] {3, 8, 30, 150}[rng.below(4)],
         rng.spread(50_000, 10_000_000),

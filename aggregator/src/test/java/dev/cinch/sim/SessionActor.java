@@ -49,7 +49,7 @@ final class SessionActor extends Actor {
       Session session = Session.open(writers, network, me.toString(), keeper);
       try {
         int looks = me.horizonLooks();
-        Grant grant = session.acquire(names(rng), Duration.ofMillis(world.plan.leaseMs()));
+        Grant grant = session.acquire(names(rng), Duration.ofMillis(leaseMs()));
         if (me.horizonLooks() > looks && !fenced(session, grant)) {
           world.history.violation("F4: " + me + " fenced what was released: " + grant);
         }
@@ -57,18 +57,27 @@ final class SessionActor extends Actor {
       } catch (LeaseRefusedException | LeaseUnavailableException e) {
         me.note("not granted");
         failures++;
-        me.sleepNanos(rng.spread(20_000_000, 1_000_000L * world.plan.leaseMs()));
+        long longest = world.plan.several() ? 1_000 : world.plan.leaseMs();
+        me.sleepNanos(rng.spread(20_000_000, 1_000_000L * longest));
       } catch (IOException e) {
         me.note(e.getClass().getSimpleName());
         failures++;
         me.sleepNanos(100_000_000);
       }
       finish(me, session);
-      if (failures > (world.plan.lingering() ? 40 : 12)) {
+      if (failures > (world.plan.several() ? 80 : world.plan.lingering() ? 40 : 12)) {
         left = 0; // others want to end too
       }
     }
     writers.close();
+  }
+
+  /** Where instances go on side by side, a long one makes a ceiling for short ones after it. */
+  private long leaseMs() {
+    long least = world.plan.leastLeaseMs();
+    return world.plan.several() && rng.below(6) > 0
+        ? rng.nextLong(least, least + 800)
+        : world.plan.leaseMs();
   }
 
   private static boolean fenced(Session session, Grant grant) {
@@ -117,7 +126,8 @@ final class SessionActor extends Actor {
       append(me, session, log, index, held);
       rest(me);
       if (holds) {
-        me.sleepNanos(rng.nextLong(MS, world.plan.leaseMs() * MS));
+        long longest = world.plan.several() ? 1_000 : world.plan.leaseMs();
+        me.sleepNanos(rng.nextLong(MS, longest * MS));
       } else if (world.plan.lingering() && rng.oneIn(2)) {
         me.sleepNanos(rng.spread(MS, world.plan.leaseMs() * MS));
       }

@@ -17,6 +17,7 @@ import dev.cinch.sim.fs.Faults;
 import dev.cinch.sim.fs.Op;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The lease service as one process reaches it: requests and answers may be slow, lost, doubled, or
@@ -31,6 +32,15 @@ final class SimNetwork implements LeaseService {
 
   /** Whether it reaches an instance that was thought dead: never, always, or now and then. */
   private final int old;
+
+  /** Whom it asked last, where there are several. */
+  private @Nullable LeaseInstance address;
+
+  /** Whether the next request goes there, too. */
+  private boolean stays;
+
+  /** Whether the next request is one of those that matter most if they are lost, or come twice. */
+  private boolean isRisky;
 
   SimNetwork(World world, SimProcess process) {
     this.world = world;
@@ -48,7 +58,9 @@ final class SimNetwork implements LeaseService {
       if (faults.strike(FaultKind.RPC_SLOW)) {
         pause(faults.rng().spread(1_000_000, TIMEOUT_NANOS * 4));
       }
-      if (faults.strike(FaultKind.RPC_DOUBLED)) {
+      boolean risky = isRisky && world.leases.hasSeveral() && !faults.stopped();
+      isRisky = false;
+      if (faults.strike(FaultKind.RPC_DOUBLED) || (risky && process.random().oneIn(4))) {
         later(request);
       }
       if (faults.strike(FaultKind.REQUEST_LOST)) {
@@ -58,13 +70,15 @@ final class SimNetwork implements LeaseService {
         pause(TIMEOUT_NANOS);
         throw new LeaseUnavailableException("no answer", null);
       }
-      T answer = world.leases.send(old == 2 ? process.random().oneIn(2) : old == 1, request);
+      T answer = send(request);
       world.scheduler.passed(Op.RPC, World.ROOT);
       process.checkAlive();
       if (faults.strike(FaultKind.RPC_SLOW)) {
         pause(faults.rng().spread(1_000_000, TIMEOUT_NANOS * 4));
       }
-      if (faults.strike(FaultKind.ANSWER_LOST)) {
+      if (faults.strike(FaultKind.ANSWER_LOST) || (risky && process.random().oneIn(4))) {
+        stays = false;
+        address = null; // another one may listen there when it asks again
         pause(TIMEOUT_NANOS);
         throw new LeaseUnavailableException("no answer", null);
       }
@@ -75,6 +89,19 @@ final class SimNetwork implements LeaseService {
     }
   }
 
+  private <T> T send(Request<T> request) throws LeaseRefusedException, LeaseUnavailableException {
+    if (!world.leases.hasSeveral()) {
+      return world.leases.send(old == 2 ? process.random().oneIn(2) : old == 1, request);
+    }
+    LeaseInstance at = address;
+    if (at == null || !stays || !at.serves()) {
+      at = world.leases.address(at, process.random());
+      address = at;
+    }
+    stays = false;
+    return world.leases.sendTo(at, request);
+  }
+
   private void pause(long nanos) {
     world.scheduler.sleepUntil(world.scheduler.now() + nanos);
     process.checkAlive();
@@ -82,6 +109,10 @@ final class SimNetwork implements LeaseService {
 
   /** It arrives once more, and nobody hears the answer. */
   private void later(Request<?> request) {
+    if (world.leases.hasSeveral()) {
+      world.leases.late(world.faults.rng().spread(100_000, LATEST_NANOS), request);
+      return;
+    }
     boolean toOld = world.faults.rng().oneIn(2);
     world.leases.in(
         world.faults.rng().spread(100_000, LATEST_NANOS),
@@ -114,6 +145,8 @@ final class SimNetwork implements LeaseService {
   @Override
   public Grant resume(ResumeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
+    stays = true; // it was told so there, at this moment
+    isRisky = true;
     return call(s -> noted(s, s.resume(request)));
   }
 
@@ -126,6 +159,7 @@ final class SimNetwork implements LeaseService {
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
+    isRisky = true;
     boolean unused =
         call(
             s -> {

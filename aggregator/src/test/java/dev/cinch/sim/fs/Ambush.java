@@ -144,7 +144,18 @@ public record Ambush(
         new Point(Op.UNLINK, "/segments"),
         new Point(Op.UNLINK, "/segments"),
         new Point(Op.OPEN_READ, "/lock"),
-        new Point(Op.UNLINK, "/lock"));
+        new Point(Op.UNLINK, "/lock")),
+    /** Leases go on at later instances of their service, or end at earlier ones. */
+    RESUMING(
+        new Point(Op.RPC, ""),
+        new Point(Op.CREATE, "/ends"),
+        new Point(Op.LINK, "/ends"),
+        new Point(Op.FORCE_DIRECTORY, "/ends"),
+        new Point(Op.LIST, "/instances"),
+        new Point(Op.CREATE, "/instances"),
+        new Point(Op.CREATE, "/ceilings"),
+        new Point(Op.LIST, "/ceilings"),
+        new Point(Op.WRITE, DATA));
 
     private final List<Point> points;
 
