@@ -76,7 +76,7 @@ final class CatCommand implements Callable<Integer> {
       throw new ParameterException(spec.commandLine(), "--tail is not negative");
     }
     Store opened = store.open();
-    Log target = opened.log(log);
+    Log target = CreateOption.existing(opened, log);
     var ignored = new IgnoredMessages(io, "cinch cat");
     var progress = new Progress(io);
     try (Output out = io.output()) {

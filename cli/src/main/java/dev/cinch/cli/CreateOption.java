@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
@@ -41,9 +42,7 @@ final class CreateOption {
       List<LogName> others = store.permittedLogs();
       List<LogName> near = NearName.of(name, others);
       if (Boolean.FALSE.equals(create)) {
-        throw near.isEmpty()
-            ? e
-            : new NotAStoreException(e.getMessage() + "; there is " + inWords(near));
+        throw orNear(e, near);
       }
       if (create == null && !others.contains(name) && !near.isEmpty()) {
         throw new Failure.Refusal(
@@ -54,6 +53,28 @@ final class CreateOption {
       Commands.say(io, command.qualifiedName(), "there was no log \"" + name + "\"; it was made");
       return made;
     }
+  }
+
+  /**
+   * Opens a log that has to be there.
+   *
+   * @throws NotAStoreException if it is not; names those that have nearly the same name
+   */
+  static Log existing(Store store, LogName name) throws IOException {
+    try {
+      return store.log(name);
+    } catch (LogRemovedException e) {
+      throw e;
+    } catch (NotAStoreException e) {
+      List<LogName> others = store.permittedLogs();
+      throw others.contains(name) ? e : orNear(e, NearName.of(name, others));
+    }
+  }
+
+  private static NotAStoreException orNear(NotAStoreException e, List<LogName> near) {
+    return near.isEmpty()
+        ? e
+        : new NotAStoreException(e.getMessage() + "; there is " + inWords(near));
   }
 
   private static String inWords(List<LogName> names) {

@@ -72,7 +72,7 @@ final class LogRmCommand implements Callable<Integer> {
     Store opened = store.open();
     Log log;
     try {
-      log = opened.log(name);
+      log = CreateOption.existing(opened, name);
     } catch (LogRemovedException e) {
       Commands.say(io, COMMAND, String.valueOf(e.getMessage()));
       return ExitCode.GOOD; // a script may run it again

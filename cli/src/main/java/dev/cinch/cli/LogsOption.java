@@ -24,7 +24,7 @@ final class LogsOption {
   void check(Store store) throws IOException {
     if (log != null) {
       try {
-        Log unused = store.log(log);
+        Log unused = CreateOption.existing(store, log);
       } catch (NotAStoreException e) {
         throw e;
       } catch (IOException e) {

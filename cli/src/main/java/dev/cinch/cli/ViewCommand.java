@@ -163,7 +163,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
     @Override
     public Integer call() throws IOException {
       range.check();
-      Log opened = store.open().log(log);
+      Log opened = CreateOption.existing(store.open(), log);
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);

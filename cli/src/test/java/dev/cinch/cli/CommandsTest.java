@@ -200,7 +200,7 @@ class CommandsTest {
     assertEquals("", cinch.run("close", "--log=jobs", "--through", through).ended(0).out());
     cinch
         .run("close", "--log=jobs", "--through", "2100-01-01T00:00:00Z")
-        .failed(3, "too early to settle");
+        .failed(3, "too early to settle through 2100-01-01T00:00:00");
     assertEquals("a\n", cinch.run("cat", "--log", "jobs").out());
   }
 

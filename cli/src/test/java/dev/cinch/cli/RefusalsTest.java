@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Comparator;
@@ -192,6 +193,12 @@ class RefusalsTest {
     Cinch.on(store).run("close", "--log", "jobs").failed(4, "there is no log \"jobs\"");
     Cinch.on(store).feed("a\n", "append", "--log", "jobs", "--no-create").failed(4, "no log");
     Cinch.on(store).feed("a\n", "append", "--log", "jobs").ended(0);
+    for (String command : List.of("cat", "view cat", "close", "expire --keep=1d")) {
+      var args = new ArrayList<>(List.of(command.split(" ", -1)));
+      args.add("--log=jbos");
+      Cinch.on(store).run(args.toArray(String[]::new)).failed(4, "; there is \"jobs\"");
+    }
+    Cinch.on(store).run("log", "rm", "jbos", "--yes=jbos").failed(4, "; there is \"jobs\"");
     Cinch.on(store).feed("b\n", "append", "--log", "jobs", "--no-create").ended(0);
   }
 

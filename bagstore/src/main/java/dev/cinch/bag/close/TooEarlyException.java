@@ -1,5 +1,6 @@
 package dev.cinch.bag.close;
 
+import dev.cinch.lease.IsoTime;
 import java.io.IOException;
 
 /** The horizon cannot advance that far yet; nothing was touched. */
@@ -10,8 +11,8 @@ public class TooEarlyException extends IOException {
 
   TooEarlyException(long to, long waitNanos) {
     super(
-        "too early to settle through %d: the grace period ends in %.3f s by the filesystem's clock"
-            .formatted(to, waitNanos / 1e9));
+        "too early to settle through %s: the grace period ends in %.3f s by the filesystem's clock"
+            .formatted(IsoTime.text(to), waitNanos / 1e9));
     this.waitNanos = waitNanos;
   }
 
