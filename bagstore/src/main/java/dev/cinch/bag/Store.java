@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
-import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.PosixFs;
@@ -25,7 +24,6 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.LocalShare;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -293,14 +291,9 @@ public final class Store {
     try {
       in = identity(layout);
     } catch (NoSuchFileException e) {
-      Optional<Removal> removed = new RemovedLogs(context).find(name);
+      Optional<String> removed = new RemovedLogs(context).told(name);
       if (removed.isPresent()) {
-        throw new LogRemovedException(
-            "log \"%s\" was removed at %s by %s; its name is not used again"
-                .formatted(
-                    name,
-                    IsoTime.second(Math.floorDiv(removed.get().removed(), 1_000_000_000L)) + "Z",
-                    removed.get().by()));
+        throw new LogRemovedException(removed.get());
       }
       throw new NotAStoreException(
           "there is no log \"" + name + "\" in " + context.layout().root());

@@ -4,6 +4,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.session.Session;
+import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
@@ -307,7 +308,16 @@ final class AppendCommand implements Callable<Integer> {
 
   private AppendJob job(Log target, AppendJob.Submitter submitter) {
     int limit = target.context().store().settings().messageLimit();
-    return new AppendJob(submitter, limit, json ? io.output() : null);
+    return new AppendJob(submitter, limit, () -> removed(target), json ? io.output() : null);
+  }
+
+  /** That a log was removed; null as far as can be seen. */
+  private static @Nullable String removed(Log log) {
+    try {
+      return new RemovedLogs(log.context().store()).told(log.name()).orElse(null);
+    } catch (IOException e) {
+      return null; // the next message that is rejected asks again
+    }
   }
 
   private void run(AppendJob job, InputStream in) throws IOException, InterruptedException {

@@ -27,6 +27,7 @@ final class AppendJob {
 
   private final Submitter submitter;
   private final int limit;
+  private final Ending ending;
   private final @Nullable Output receipts;
   private final @Nullable JsonLines json;
   private final ArrayBlockingQueue<Sent> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
@@ -57,6 +58,13 @@ final class AppendJob {
     Pending submit(byte[] bytes, int offset, int length) throws MessageRefusedException;
   }
 
+  /** Why a log takes no message any more. */
+  @FunctionalInterface
+  interface Ending {
+    /** One line; null if it is not known to be so. Asked about what is rejected again and again. */
+    @Nullable String why();
+  }
+
   /** Lines of one read and what was said when they were handed over. */
   private record Sent(LineReader.Lines lines, @Nullable Pending[] pending, @Nullable String[] why) {
     static final Sent END =
@@ -65,11 +73,14 @@ final class AppendJob {
 
   /**
    * @param limit the longest message
+   * @param ending looked at where messages stay rejected, so that it does not go on with a log that
+   *     was removed
    * @param receipts where to print a receipt a line; null: nowhere
    */
-  AppendJob(Submitter submitter, int limit, @Nullable Output receipts) {
+  AppendJob(Submitter submitter, int limit, Ending ending, @Nullable Output receipts) {
     this.submitter = submitter;
     this.limit = limit;
+    this.ending = ending;
     this.receipts = receipts;
     this.json = receipts == null ? null : new JsonLines(receipts);
   }
@@ -219,6 +230,7 @@ final class AppendJob {
   private void harvest(Sent sent) throws IOException {
     int n = sent.lines().count();
     var fates = new Receipt[n];
+    String over = null;
     for (int round = 0; round <= RESENDS; round++) {
       boolean rejected = false;
       for (int i = 0; i < n; i++) {
@@ -226,6 +238,12 @@ final class AppendJob {
         if (pending != null && !(fates[i] instanceof Receipt.Committed)) {
           fates[i] = pending.await();
           rejected |= fates[i] instanceof Receipt.Rejected;
+        }
+      }
+      if (rejected && round == RESENDS) {
+        over = ending.why();
+        if (over != null) {
+          lost(over);
         }
       }
       if (!rejected || round == RESENDS) {
@@ -238,14 +256,15 @@ final class AppendJob {
       }
     }
     for (int i = 0; i < n; i++) {
-      tell(sent, i, fates[i]);
+      tell(sent, i, fates[i], over);
     }
     if (receipts != null) {
       receipts.flush();
     }
   }
 
-  private void tell(Sent sent, int i, @Nullable Receipt fate) throws IOException {
+  private void tell(Sent sent, int i, @Nullable Receipt fate, @Nullable String over)
+      throws IOException {
     long line = sent.lines().first + i;
     if (fate instanceof Receipt.Committed c) {
       committed++;
@@ -254,7 +273,7 @@ final class AppendJob {
     }
     String why =
         fate instanceof Receipt.Rejected r && sent.pending()[i] != null
-            ? r.reason()
+            ? (over == null ? r.reason() : over)
             : sent.why()[i];
     if (why == null) {
       return; // an error came before it was known whether it was handed over

@@ -5,7 +5,9 @@ import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -38,9 +40,16 @@ final class CreateOption {
   Log open(Store store, LogName name, Io io) throws IOException {
     try {
       return store.log(name);
+    } catch (LogRemovedException e) {
+      throw e;
     } catch (NotAStoreException e) {
       List<LogName> others = store.permittedLogs();
-      List<LogName> near = NearName.of(name, others);
+      List<LogName> near = new ArrayList<>();
+      for (LogName other : NearName.of(name, others)) {
+        if (new RemovedLogs(store.context()).find(other).isEmpty()) {
+          near.add(other);
+        }
+      }
       if (Boolean.FALSE.equals(create)) {
         throw orNear(e, near);
       }

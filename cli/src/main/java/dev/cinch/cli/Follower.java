@@ -1,20 +1,24 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
+import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /** Goes on with what comes to a log, until the end of its range is settled. Not thread-safe. */
 final class Follower {
   private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
   private static final long SHORTEST_PAUSE_NANOS = 50_000_000;
 
+  private final Log log;
   private final LogReader reader;
   private final TimeSource time;
   private final long pause;
@@ -35,6 +39,7 @@ final class Follower {
    * @param end of the range
    */
   Follower(Log log, long end, MessageSink sink, LogReader.Objection ignored, Output out) {
+    this.log = log;
     this.reader = log.reader();
     this.time = log.context().store().time();
     long width = log.context().bucketWidth();
@@ -54,6 +59,7 @@ final class Follower {
       if (next >= end) {
         return;
       }
+      refuseTheEnd(next);
       time.sleepNanos(pause);
     }
   }
@@ -72,9 +78,20 @@ final class Follower {
       if (next >= end) {
         return;
       }
+      refuseTheEnd(next);
       long settled = next;
       met.values().removeIf(file -> file.last < settled);
       time.sleepNanos(Math.max(pause, 2 * (time.monotonicNanos() - began)));
+    }
+  }
+
+  /** A log that was removed is settled to the last boundary there is: nothing comes any more. */
+  private void refuseTheEnd(long settled) throws IOException {
+    if (settled > Long.MAX_VALUE - 2 * log.context().bucketWidth()) {
+      Optional<String> removed = new RemovedLogs(log.context().store()).told(log.name());
+      if (removed.isPresent()) {
+        throw new NotAStoreException(removed.get());
+      }
     }
   }
 

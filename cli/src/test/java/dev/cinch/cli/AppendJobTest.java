@@ -62,7 +62,7 @@ class AppendJobTest {
 
   @Test
   void nothingRejectedKeepsTheOrder() throws Exception {
-    var job = new AppendJob(this::submit, 100, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null);
     job.run(lines("a", "b", "c"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(committed, submitted);
@@ -76,7 +76,7 @@ class AppendJobTest {
     rejections.put("c", AppendJob.RESENDS);
     rejections.put("d", AppendJob.RESENDS + 1);
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(this::submit, 100, new Output(bytes));
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes));
     job.run(lines("a", "b", "c", "d", "e", "never"));
     assertEquals(List.of("a", "e", "b", "c"), committed);
     assertEquals(4, job.committed());
@@ -92,6 +92,35 @@ class AppendJobTest {
         receipts.get(3));
     assertEquals(
         "{\"line\":6,\"state\":\"REFUSED\",\"reason\":\"a lease was lost\"}", receipts.get(5));
+  }
+
+  @Test
+  void noMoreIsReadForALogThatWasRemoved() throws Exception {
+    rejections.put("b", 1 + AppendJob.RESENDS);
+    var over = new CountDownLatch(1);
+    InputStream silent =
+        new InputStream() {
+          @Override
+          public int read() throws IOException {
+            try {
+              over.await();
+            } catch (InterruptedException e) {
+              throw new IOException(e);
+            }
+            return -1;
+          }
+        };
+    var bytes = new ByteArrayOutputStream();
+    var job = new AppendJob(this::submit, 100, () -> "it was removed", new Output(bytes));
+    job.run(new SequenceInputStream(lines("a", "b"), silent));
+    over.countDown();
+    assertEquals(
+        "1 of 2 messages not appended (line 2): it was removed; no more input was taken",
+        job.summary());
+    assertTrue(
+        bytes
+            .toString(StandardCharsets.UTF_8)
+            .endsWith("{\"line\":2,\"state\":\"REJECTED\",\"reason\":\"it was removed\"}\n"));
   }
 
   @Test
@@ -135,7 +164,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    new AppendJob(this::submit, 100, new Output(out)).run(in);
+    new AppendJob(this::submit, 100, () -> null, new Output(out)).run(in);
     assertEquals(List.of("a"), committed);
   }
 
@@ -166,7 +195,7 @@ class AppendJobTest {
             return 1;
           }
         };
-    var job = new AppendJob(this::submit, 100, new Output(full));
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(full));
     var e = assertThrows(Output.ClosedException.class, () -> job.run(endless));
     assertTrue(e.brokenPipe());
   }
@@ -189,7 +218,7 @@ class AppendJobTest {
             return line.length;
           }
         };
-    var job = new AppendJob(this::submit, 100, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null);
     job.run(endless);
     assertTrue(job.lost());
     assertEquals(List.of("a", "a"), committed);
@@ -201,7 +230,7 @@ class AppendJobTest {
   /** One that is refused for a moment only would leave a gap. */
   @Test
   void nothingBehindARefusedMessageIsAppended() throws Exception {
-    var job = new AppendJob(this::submit, 100, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null);
     job.run(lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
@@ -211,11 +240,11 @@ class AppendJobTest {
 
   @Test
   void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
-    var whole = new AppendJob(this::submit, 100, null);
+    var whole = new AppendJob(this::submit, 100, () -> null, null);
     whole.run(lines("a"));
     whole.stop(); // too late to keep anything out
     assertTrue(whole.ended());
-    var refused = new AppendJob(this::submit, 100, null);
+    var refused = new AppendJob(this::submit, 100, () -> null, null);
     refused.stop();
     refused.run(lines("b"));
     assertFalse(refused.ended());
@@ -247,7 +276,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    var job = new AppendJob(this::submit, 100, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null);
     var stopper =
         new Thread(
             () -> {
@@ -263,7 +292,7 @@ class AppendJobTest {
     stopper.join();
     assertEquals(List.of("a"), committed);
     assertEquals("1 messages committed", job.summary());
-    var stopped = new AppendJob(this::submit, 100, null);
+    var stopped = new AppendJob(this::submit, 100, () -> null, null);
     stopped.stop();
     stopped.run(lines("b"));
     assertEquals(0, stopped.committed());
@@ -284,14 +313,14 @@ class AppendJobTest {
   @Test
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 1);
-    var job = new AppendJob(this::submit, 100, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null);
     var e = assertThrows(IOException.class, () -> job.run(failing("a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
-    var other = new AppendJob(this::submit, 100, null);
+    var other = new AppendJob(this::submit, 100, () -> null, null);
     e = assertThrows(IOException.class, () -> other.run(failing("a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
@@ -312,7 +341,7 @@ class AppendJobTest {
           }
           return pending;
         };
-    var job = new AppendJob(poor, 100, null);
+    var job = new AppendJob(poor, 100, () -> null, null);
     var e = assertThrows(IOException.class, () -> job.run(lines("a", "b", "c", "d")));
     assertEquals(
         new Failure(
@@ -334,7 +363,7 @@ class AppendJobTest {
                 throw new OutOfMemoryError("Java heap space");
               };
         };
-    var job = new AppendJob(poor, 100, null);
+    var job = new AppendJob(poor, 100, () -> null, null);
     var e = assertThrows(IOException.class, () -> job.run(lines("a", "b")));
     assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
     assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());

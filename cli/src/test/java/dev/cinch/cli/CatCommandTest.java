@@ -127,4 +127,24 @@ final class CatCommandTest {
       assertEquals("d", now.line());
     }
   }
+
+  @Test
+  void followingEndsWithTheLog() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    cinch.settled("jobs", "a\n", Duration.ofMinutes(20));
+    cinch.overdue("jobs", "b\n");
+    try (Forked settled = follow(store, "--from=0");
+        Forked live = follow(store, "--from=0", "--live")) {
+      assertEquals("a", settled.line());
+      assertEquals(List.of("a", "b"), List.of(live.line(), live.line()));
+      cinch.run("log", "rm", "jobs", "--yes=jobs").ended(0);
+      assertEquals("b", settled.line());
+      for (Forked each : List.of(settled, live)) {
+        each.ended(4);
+        String err = each.err();
+        assertTrue(err.startsWith("cinch cat: log \"jobs\" was removed at "), err);
+      }
+    }
+  }
 }

@@ -50,6 +50,16 @@ class MistypedLogTest {
   }
 
   @Test
+  void nobodyIsSentToALogThatWasRemoved() {
+    Path store = Cinch.quickStore(temp);
+    Cinch.on(store).run("log", "create", "jobs").ended(0);
+    Cinch.on(store).run("log", "rm", "jobs", "--yes=jobs").ended(0);
+    Cinch.Ran ran = Cinch.on(store).feed("b\n", "append", "--log", "jobs", "--no-create").ended(4);
+    assertTrue(ran.err().endsWith("its name is not used again\n"), ran.err());
+    Cinch.on(store).feed("b\n", "append", "--log", "jbos").ended(0);
+  }
+
+  @Test
   void createMayRunEachTime() {
     Path store = Cinch.store(temp);
     assertEquals("jobs: made\n", Cinch.on(store).run("log", "create", "jobs").ended(0).out());

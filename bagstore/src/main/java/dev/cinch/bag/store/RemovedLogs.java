@@ -5,6 +5,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.lease.IsoTime;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.Optional;
@@ -36,6 +37,22 @@ public final class RemovedLogs {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
+  }
+
+  /**
+   * That a log was removed, in one line; empty if it was not.
+   *
+   * @throws dev.cinch.bag.format.DamagedException if what says so is damaged
+   */
+  public Optional<String> told(LogName name) throws IOException {
+    return find(name)
+        .map(
+            removal ->
+                "log \"%s\" was removed at %s by %s; its name is not used again"
+                    .formatted(
+                        name,
+                        IsoTime.second(Math.floorDiv(removal.removed(), 1_000_000_000L)) + "Z",
+                        removal.by()));
   }
 
   /**
