@@ -36,6 +36,7 @@ class ModelsTest {
       strings = {
         "bag.py",
         "carried_fence.py",
+        "expiry.py",
         "new_logs.py",
         "resume.py",
         "retention.py",
