@@ -17,6 +17,8 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -158,5 +160,85 @@ class ExpiredUnderwayTest {
     expire(rig, false);
     assertEquals(Lines.settled(open(rig)), Lines.settled(log));
     assertEquals(List.of(), damage(rig, fs));
+  }
+
+  /** Four segments of which two are old, all behind a checkpoint. */
+  private static Rig halfOld(long seed) throws Exception {
+    Rig rig = rig(seed, 2);
+    rig.time.advanceMs(7_200_000);
+    Lines.write(rig, MESSAGES, 5);
+    Lines.write(rig, MESSAGES, 5);
+    aggregate(rig);
+    new Retention(open(rig), Duration.ZERO).run();
+    return rig;
+  }
+
+  /** Where a read fails for another reason, what it gave above the floor is not given again. */
+  @Test
+  void r4_whoGoesOnAtTheFloorGivesNothingTwice() throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = halfOld(k);
+      List<String> all = Lines.settled(open(rig));
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      int at = k;
+      var lines = new ArrayList<String>();
+      try {
+        rig.open(faulty)
+            .reader()
+            .settled(
+                Lines.MIN,
+                Lines.MAX,
+                m -> {
+                  if (lines.size() == 2 * MESSAGES + 1) {
+                    expire(rig, false);
+                    faulty.arm(at, FaultyFs.Fault.ERROR_BEFORE);
+                  }
+                  return lines.add(Lines.line(m));
+                },
+                (m, file, why) -> {});
+        assertEquals(all, lines, "operation " + k);
+      } catch (IOException e) {
+        assertEquals(all.subList(0, lines.size()), lines, "operation " + k);
+      }
+      fired = faulty.fired();
+    }
+  }
+
+  /** Neither goes a segment before its floor lasts, nor is there a floor before its checkpoint. */
+  @Test
+  void r4_namesLastBeforeWhatRestsOnThem() throws Exception {
+    int taken = 0;
+    for (int k = 1; taken < 3; k++) {
+      Rig rig = store(k);
+      var first = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log stopped = rig.open(first);
+      first.arm(k, FaultyFs.Fault.CRASH_AFTER);
+      try {
+        new Expiry(stopped, HOUR).run(path -> {});
+      } catch (FaultyFs.Crash e) {
+        // Its floor is there, or not.
+      }
+      assertTrue(first.fired(), "operation " + k);
+      taken += Lines.MIN < open(rig).reader().expired() ? 1 : 0;
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      Log log = rig.open(faulty);
+      boolean[] forced = {false};
+      faulty.before(
+          op -> {
+            Path in = op.path().getParent();
+            String name = String.valueOf(op.path().getFileName());
+            boolean goes =
+                op.kind() == FaultyFs.Kind.UNLINK
+                    && log.context().layout().segments().equals(in)
+                    && !name.startsWith("tmp-");
+            boolean comes = op.kind() == FaultyFs.Kind.LINK && name.startsWith("floor-");
+            assertTrue(forced[0] || !goes && !comes, "" + op);
+            forced[0] |=
+                op.kind() == FaultyFs.Kind.FORCE_DIRECTORY
+                    && op.path().equals(log.context().layout().checkpoints());
+          });
+      new Expiry(log, HOUR).run(path -> {});
+    }
   }
 }
