@@ -233,7 +233,7 @@ class ExpiredUnderwayTest {
                     && log.context().layout().segments().equals(in)
                     && !name.startsWith("tmp-");
             boolean comes = op.kind() == FaultyFs.Kind.LINK && name.startsWith("floor-");
-            assertTrue(forced[0] || !goes && !comes, "" + op);
+            assertTrue(forced[0] || (!goes && !comes), "" + op);
             forced[0] |=
                 op.kind() == FaultyFs.Kind.FORCE_DIRECTORY
                     && op.path().equals(log.context().layout().checkpoints());
