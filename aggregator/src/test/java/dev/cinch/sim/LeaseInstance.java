@@ -145,6 +145,9 @@ final class LeaseInstance implements Gate, TimeSource {
   @Override
   public void leave(Op op, Path path) {
     world.scheduler.passed(op, path);
+    if (pauses != null && op == Op.LINK && path.toString().contains("/ends") && pauses.oneIn(3)) {
+      world.rebootSoon();
+    }
     checkAlive();
   }
 

@@ -90,9 +90,13 @@ record Plan(
     return theme.equals(Optional.of(Theme.RESUMING));
   }
 
-  /** The shortest lease that a session may ask for. */
-  long leastLeaseMs() {
-    return widthMs + graceMs + MARGIN_MS + BOUND_MS + 1;
+  /**
+   * The shortest lease that a session asks for where instances go on side by side: a third of it is
+   * more than a renewal takes, which the process does between its operations, or it does nothing
+   * but renew.
+   */
+  long shortLeaseMs() {
+    return widthMs + graceMs + MARGIN_MS + BOUND_MS + 1 + 80 * latencyNanos / 1_000_000;
   }
 
   /** Whether what one user makes is closed to others until its mode is set. */
@@ -206,7 +210,7 @@ record Plan(
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH) || resuming;
     long leaseMs = forgets ? 10_000 : least + rng.between(50, 3_000);
     if (several) {
-      leaseMs = least + rivals.between(1_000, 3_000);
+      leaseMs = least + rivals.between(1_500, 6_000);
     }
     int most = theme.equals(Optional.of(Theme.SHARING)) ? 2 : 3;
     int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, most);
@@ -222,7 +226,7 @@ record Plan(
         leaseMs,
         new long[] {50, 1_000, 5_000, 30_000}[serves.below(4)],
         several
-            ? rivals.between(2, 4) * leaseMs * 1_000_000
+            ? rivals.between(1, 4) * leaseMs * 1_000_000
             : resuming ? resumes.spread(2_000_000_000L, 15_000_000_000L) : 0,
         rng.oneIn(4) ? 022 : 02,
         new long[] {1, 1_000_000, 4_000_000, 20_000_000}[rng.below(4)],

@@ -74,10 +74,10 @@ final class SessionActor extends Actor {
 
   /** Where instances go on side by side, a long one makes a ceiling for short ones after it. */
   private long leaseMs() {
-    long least = world.plan.leastLeaseMs();
+    long least = world.plan.shortLeaseMs();
     return world.plan.several() && rng.below(6) > 0
         ? rng.nextLong(least, least + 800)
-        : world.plan.leaseMs();
+        : Math.max(least, world.plan.leaseMs());
   }
 
   private static boolean fenced(Session session, Grant grant) {

@@ -145,7 +145,10 @@ final class SimNetwork implements LeaseService {
   @Override
   public Grant resume(ResumeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    stays = true; // it was told so there, at this moment
+    LeaseInstance at = address;
+    long by = request.witnesses().get(0).witness().instance();
+    stays = at != null && at.service().number() != by; // it was told so there, at this moment
+    address = stays ? at : null;
     isRisky = true;
     return call(s -> noted(s, s.resume(request)));
   }

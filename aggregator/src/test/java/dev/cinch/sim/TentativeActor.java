@@ -16,6 +16,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.sim.History.Attempt;
@@ -87,8 +88,13 @@ final class TentativeActor extends Actor {
     if (rng.oneIn(4)) {
       held = network.renew(grant.id(), leaseMs(), LogSet.NONE, LeaseReport.NOTHING);
     }
-    boolean full = rng.below(3) > 0;
-    if (full) {
+    boolean resumed = false;
+    if (world.plan.several() && rng.oneIn(2)) {
+      held = resumed(me, network, held);
+      resumed = !held.witnesses().get(0).witness().tentative();
+    }
+    boolean full = resumed || rng.below(3) > 0;
+    if (full && !resumed) {
       held = network.upgrade(grant.id(), leaseMs());
       me.note("upgraded");
       rest(me);
@@ -102,9 +108,26 @@ final class TentativeActor extends Actor {
       watermark = write(me, store, held);
     }
     if (rng.below(4) > 0) {
-      network.release(grant.id(), new LeaseReport(watermark, fences, List.of()));
+      network.release(grant.id(), report(watermark, fences, held, resumed));
     } else {
       me.note("lets leases expire");
+    }
+  }
+
+  private static LeaseReport report(
+      OptionalLong watermark, boolean fences, Grant held, boolean resumed) {
+    var report = new LeaseReport(watermark, fences, List.of());
+    return resumed ? report.to(held.witnesses().get(0).witness().instance()) : report;
+  }
+
+  /** Tries to go on elsewhere, which no tentative lease may: one that did would be full. */
+  private Grant resumed(SimProcess me, SimNetwork network, Grant grant)
+      throws LeaseUnavailableException, InterruptedException {
+    me.sleepNanos(rng.nextLong(MS, 1_000 * MS));
+    try {
+      return network.resume(new ResumeRequest(grant.id(), grant.witnesses(), leaseMs()));
+    } catch (LeaseRefusedException e) {
+      return grant;
     }
   }
 

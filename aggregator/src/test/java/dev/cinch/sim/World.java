@@ -174,8 +174,25 @@ final class World {
   /** The server may lose what was not forced; called at some operations. */
   void maybeReboot() {
     if (faults.strike(FaultKind.SERVER_REBOOT)) {
-      server.reboot(faults.rng());
-      scheduler.note(dev.cinch.sim.fs.Op.NOTE, "world", 0, "server reboots");
+      reboot();
+    }
+  }
+
+  private void reboot() {
+    server.reboot(faults.rng());
+    scheduler.note(dev.cinch.sim.fs.Op.NOTE, "world", 0, "server reboots");
+  }
+
+  /** The server loses what was not forced, soon, if it ever does. */
+  void rebootSoon() {
+    if (plan.on().contains(FaultKind.SERVER_REBOOT)) {
+      scheduler.in(
+          faults.rng().spread(1_000_000, 1_000_000_000),
+          () -> {
+            if (!faults.stopped()) {
+              reboot();
+            }
+          });
     }
   }
 
