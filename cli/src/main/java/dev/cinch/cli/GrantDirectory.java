@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -27,12 +28,12 @@ import org.jspecify.annotations.Nullable;
  * fences.
  *
  * <ul>
- *   <li>{@code grant}: the id, and the address of the lease service; renamed to {@code given-back}
- *       before the leases are given back, which may be tried again
- *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code grant}, so
- *       that either it finds none, or whoever gives back finds the use
+ *   <li>{@code grant}: the id, and the address of the lease service
+ *   <li>{@code given-back}: made before the leases are given back, which may be tried again
+ *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code given-back},
+ *       so that either it finds that, or whoever gives back finds the use
  *   <li>{@code wrote-ID}: its highest timestamp, or {@code none}, and the instance that it went by;
- *       made before its {@code use-ID} is removed
+ *       whole before its {@code use-ID} is removed
  * </ul>
  */
 final class GrantDirectory {
@@ -94,15 +95,12 @@ final class GrantDirectory {
   }
 
   private static List<String> lines(Path directory) throws IOException {
-    for (String name : List.of(GRANT, GIVEN_BACK)) {
-      try {
-        return Files.readAllLines(directory.resolve(name));
-      } catch (NoSuchFileException e) {
-        // That of the other name, or none.
-      }
+    try {
+      return Files.readAllLines(directory.resolve(GRANT));
+    } catch (NoSuchFileException e) {
+      throw new Failure.Refusal(
+          GrantOption.VARIABLE + ": there is no grant in " + directory + ", or it was given back");
     }
-    throw new Failure.Refusal(
-        GrantOption.VARIABLE + ": there is no grant in " + directory + ", or it was given back");
   }
 
   Path path() {
@@ -129,10 +127,8 @@ final class GrantDirectory {
      */
     void ended(OptionalLong highest, long instance) throws IOException {
       String wrote = highest.isPresent() ? Long.toString(highest.getAsLong()) : "none";
-      Path tmp = directory.resolve("tmp-" + name);
       try {
-        Files.writeString(tmp, wrote + " " + instance + "\n");
-        Files.move(tmp, directory.resolve(WROTE + name));
+        Files.writeString(directory.resolve(WROTE + name), wrote + " " + instance + "\n");
       } catch (NoSuchFileException e) {
         return; // nobody waited for it: the leases run out
       }
@@ -157,7 +153,7 @@ final class GrantDirectory {
     } catch (NoSuchFileException e) {
       throw new Failure.Refusal(directory + " is gone: its leases were given back");
     }
-    if (!Files.exists(directory.resolve(GRANT))) {
+    if (Files.exists(directory.resolve(GIVEN_BACK)) || !Files.exists(directory.resolve(GRANT))) {
       use.unused();
       throw new Failure.Refusal(directory + ": its leases are being given back");
     }
@@ -176,22 +172,25 @@ final class GrantDirectory {
   /** Lets nobody begin a use any more. */
   Uses close() throws IOException {
     try {
-      Files.move(directory.resolve(GRANT), directory.resolve(GIVEN_BACK));
-    } catch (NoSuchFileException e) {
+      Files.createFile(directory.resolve(GIVEN_BACK));
+    } catch (FileAlreadyExistsException e) {
       // It was closed before.
+    } catch (NoSuchFileException e) {
+      // The directory is gone.
     }
-    int open = 0;
+    var open = new HashSet<String>();
     OptionalLong highest = OptionalLong.empty();
     var instances = new HashSet<Long>();
     for (Path file : files()) {
       if (isA(USE, file)) {
-        open++;
+        open.add(String.valueOf(file.getFileName()).substring(USE.length()));
       }
     }
     // In a listing of its own, begun after the other one: a use that ended while that went on
     // may be missing there, and what it wrote too.
     for (Path file : files()) {
-      if (isA(WROTE, file)) {
+      if (isA(WROTE, file)
+          && !open.contains(String.valueOf(file.getFileName()).substring(WROTE.length()))) {
         String[] words = Files.readString(file).strip().split(" ");
         if (!words[0].equals("none")) {
           long wrote = Long.parseLong(words[0]);
@@ -200,7 +199,7 @@ final class GrantDirectory {
         instances.add(Long.parseLong(words[1]));
       }
     }
-    return new Uses(open, highest, instances);
+    return new Uses(open.size(), highest, instances);
   }
 
   private static boolean isA(String kind, Path file) {
@@ -209,11 +208,12 @@ final class GrantDirectory {
 
   /** Lets uses begin again, since nobody was asked to take the leases back. */
   void reopen() throws IOException {
-    Files.move(directory.resolve(GIVEN_BACK), directory.resolve(GRANT));
+    Files.deleteIfExists(directory.resolve(GIVEN_BACK));
   }
 
   /** Removes it: the leases were given back, or never will be. */
   void remove() throws IOException {
+    Files.deleteIfExists(directory.resolve(GRANT)); // before what tells uses that it is given back
     for (Path file : files()) {
       Files.deleteIfExists(file);
     }
