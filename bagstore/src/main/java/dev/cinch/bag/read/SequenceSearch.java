@@ -1,21 +1,17 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -27,13 +23,13 @@ final class SequenceSearch {
   private final LogContext log;
   private final HorizonChain chain;
   private final Segments segments;
-  private final BucketCloser locks;
+  private final BucketCounts counts;
 
   SequenceSearch(LogContext log, HorizonChain chain) {
     this.log = log;
     this.chain = chain;
     this.segments = new Segments(log);
-    this.locks = new BucketCloser(log);
+    this.counts = new BucketCounts(log);
   }
 
   /**
@@ -80,7 +76,7 @@ final class SequenceSearch {
       }
       for (ClosedBucket closed : next.buckets()) {
         if (closed.start() < boundary) {
-          count += messages(new Bucket(closed.start(), log.bucketWidth()));
+          count += counts.messages(new Bucket(closed.start(), log.bucketWidth()));
         }
       }
     }
@@ -96,17 +92,5 @@ final class SequenceSearch {
       }
     }
     return count;
-  }
-
-  private long messages(Bucket bucket) throws IOException {
-    return locks
-        .readListed(bucket)
-        .orElseThrow(
-            () -> new NoSuchFileException(LogLayout.lock(log.layout().bucket(bucket)).toString()))
-        .lock()
-        .files()
-        .stream()
-        .mapToLong(LockedFile::messages)
-        .sum();
   }
 }

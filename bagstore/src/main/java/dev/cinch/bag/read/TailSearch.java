@@ -1,21 +1,17 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Optional;
 
@@ -27,7 +23,7 @@ import java.util.Optional;
 final class TailSearch {
   private final LogContext log;
   private final HorizonChain chain;
-  private final BucketCloser locks;
+  private final BucketCounts counts;
   private final long to;
   private final long wanted;
   private long found;
@@ -39,7 +35,7 @@ final class TailSearch {
   TailSearch(LogContext log, HorizonChain chain, long to, long wanted) {
     this.log = log;
     this.chain = chain;
-    this.locks = new BucketCloser(log);
+    this.counts = new BucketCounts(log);
     this.to = to;
     this.wanted = wanted;
   }
@@ -75,24 +71,12 @@ final class TailSearch {
       List<ClosedBucket> buckets = record.buckets();
       for (int i = buckets.size() - 1; i >= 0; i--) {
         var bucket = new Bucket(buckets.get(i).start(), log.bucketWidth());
-        if (bucket.end() <= to && enough(messages(bucket))) {
+        if (bucket.end() <= to && enough(counts.messages(bucket))) {
           return Optional.of(bucket.start());
         }
       }
     }
     return Optional.empty();
-  }
-
-  private long messages(Bucket bucket) throws IOException {
-    return locks
-        .readListed(bucket)
-        .orElseThrow(
-            () -> new NoSuchFileException(LogLayout.lock(log.layout().bucket(bucket)).toString()))
-        .lock()
-        .files()
-        .stream()
-        .mapToLong(LockedFile::messages)
-        .sum();
   }
 
   private Optional<Long> inSegments(Checkpoint checkpoint, Floor floor) throws IOException {
