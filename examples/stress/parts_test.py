@@ -210,19 +210,20 @@ class LooksTest(Temporary):
 class ReaderTest(unittest.TestCase):
     """What reader.py does when somebody retires what it reads."""
 
-    def read(self, *passes):
+    def read(self, *passes, moves="last_checkpoint"):
+        """The timestamps that are read; before each pass but the first, a checkpoint or floor is published."""
         reader = referee.load_reader(os.path.join(HERE, "..", "reader.py"))
         log = reader.Log(os.path.join(HERE, "..", "..", "docs", "vectors", "store"), "jobs")
-        checkpoints = iter(range(99))
+        published = iter(range(99))
         given = iter(passes)
 
-        def messages(checkpoint, after):
+        def messages(checkpoint, floor, after):
             for one in next(given):
                 if isinstance(one, Exception):
                     raise one
                 yield one, "f", 0, b"", []
 
-        with mock.patch.object(reader, "last_checkpoint", lambda *_: next(checkpoints) if len(passes) > 1 else 0):
+        with mock.patch.object(reader, moves, lambda *_: next(published) if len(passes) > 1 else 0):
             with mock.patch.object(log, "all", messages):
                 try:
                     return [m[0] for m in log.messages()]
@@ -232,6 +233,12 @@ class ReaderTest(unittest.TestCase):
     def test_goes_on_where_it_was(self):
         self.assertEqual([1, 2, 3], self.read([1, 2, FileNotFoundError()], [1, 2, 3]))
         self.assertEqual([1, 2, 3], self.read([1, 2, OSError(116, "stale")], [2, 3]))
+
+    def test_goes_on_where_messages_expired(self):
+        self.assertEqual([1, 3], self.read([1, FileNotFoundError()], [3], moves="last_floor"))
+
+    def test_what_is_gone_for_no_reason(self):
+        self.assertRaises(FileNotFoundError, self.read, [1, FileNotFoundError()])
 
     def test_what_stands_twice_or_in_another_order(self):
         self.assertEqual("damaged", self.read([1, 2, 2]))
