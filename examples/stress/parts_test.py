@@ -126,9 +126,10 @@ class FleetTest(Temporary):
 
 
 class LeasesTest(unittest.TestCase):
-    def holder(self, run, messages, started=None, held=None, ended=None, log="a", names=("x",)):
+    def holder(self, run, messages, started=None, held=None, ended=None, log="a", names=("x",), anew=0):
         lines = [[timestamp, line] for line, timestamp in enumerate(messages, 1)]
-        return {"run": run, "log": log, "leases": list(names), "messages": lines, "started": started, "held": held, "ended": ended}
+        times = {"started": started, "held": held, "ended": ended}
+        return {"run": run, "log": log, "leases": list(names), "anew": anew, "messages": lines, **times}
 
     def test_one_after_the_other(self):
         ones = [self.holder("a", [1, 2], 0, 5, 9), self.holder("b", [3, 4], 8, 12, 13, log="b")]
@@ -139,6 +140,15 @@ class LeasesTest(unittest.TestCase):
         self.assertEqual(1, len(list(leases.disorder(ones))))
         ones[1]["leases"] = ["y"]
         self.assertEqual([], list(leases.disorder(ones)))
+
+    def test_a_holder_that_took_its_lease_anew(self):
+        for anew, last, expected in ((0, 5, True), (1, 5, False), (1, 7, True), (2, 7, False)):
+            ones = [self.holder("a", [1, 2, last], 0, 5, 9, anew=anew), self.holder("b", [3, 4], 6, 12, 13)]
+            ones[0]["messages"][2:2] = [[5, 9]] if last == 7 else []
+            ones.append(self.holder("c", [6], 6, 14, 15))
+            self.assertEqual(expected, bool(list(leases.disorder(ones))), (anew, last))
+            handover = leases.Handover(6, ["x"], "a", 3, set())
+            self.assertEqual(not anew, bool(list(handover.growth(ones))), (anew, last))
 
     def test_the_later_holder_has_the_earlier_messages(self):
         ones = [self.holder("a", [3, 4], 0, 5, 9), self.holder("b", [1, 2], 6, 12, 13, log="b")]

@@ -8,12 +8,13 @@ docs/format.md. What writers were told stands in a directory, for each run of a 
     RUN.receipts  what "cinch append --json" printed; a last line that is cut off does not count
     RUN.exit      the exit code, if it ended by itself; no such file if it was killed
     RUN.leases    names of the leases that it wrote under, a line each; no such file: none
+    RUN.err       what it complained of; with --wait, that it took its leases anew
     RUN.started, RUN.held, RUN.ended
                   for leases.py, nanoseconds of one monotonic clock: just before it was started; when it was
                   seen to have its leases, and to have ended, if it was; no such file: not known
 
-Names of runs have no dot. A run takes its leases once and not again after it lost them (as "cinch append" does),
-so under one name all messages of a run stand before or after all of another.
+Names of runs have no dot. A run takes its leases once, and again after it lost them only if it says so.
+So under one name all messages of a run stand before or after all of another that took its leases once.
 
 Counted as violations:
   lost        a receipt says committed, and it is not there
@@ -79,6 +80,7 @@ class Run:
         self.receipts = {receipt["line"]: receipt for receipt in self.told}
         self.sent = lines(base + ".sent", whole=False)
         self.leases = sorted(line.decode() for line in lines(base + ".leases"))
+        self.anew = sum(line.endswith(b"; taking it anew") for line in lines(base + ".err"))
         self.times = {what: number(f"{base}.{what}") for what in ("started", "held", "ended")}
 
 
@@ -234,7 +236,7 @@ def receipt(judgement, run, number, payload, places, to, final):
 def in_order(judgement, sent, messages):
     before = None
     last_line = {}
-    holder, past = {}, collections.defaultdict(set)
+    holder, turns = {}, collections.Counter()
     for message in messages:
         if before is not None and message[:3] <= before:
             judgement.violation("unordered", f"{place(message)} after {place(before)}")
@@ -251,13 +253,12 @@ def in_order(judgement, sent, messages):
         for name in message[4]:
             if holder.get(name) == run.name:
                 continue
-            if run.name in past[name]:
+            turns[name, run.name] += 1
+            if turns[name, run.name] > 1 + run.anew:
                 judgement.violation(
                     "mixed", f"lease {name}: {run.name} line {number} at {place(message)}, after {holder[name]}"
                 )
-            if name in holder:
-                past[name].add(holder[name])
-                judgement.counts["takeovers"] += 1
+            judgement.counts["takeovers"] += name in holder
             holder[name] = run.name
 
 
@@ -268,7 +269,7 @@ def under_leases(all_runs, messages, log):
     for message in messages:
         run, line = sent.get(message[3], (None, 0))
         if run and run.leases:
-            holder = {"run": run.name, "log": log, "leases": run.leases, "messages": [], **run.times}
+            holder = {"run": run.name, "log": log, "leases": run.leases, "anew": run.anew, "messages": [], **run.times}
             found.setdefault(run.name, holder)["messages"].append([message[0], line])
     return list(found.values())
 

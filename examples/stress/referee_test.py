@@ -99,10 +99,27 @@ class RefereeTest(unittest.TestCase):
         self.case.messages[0:2] = reversed(self.case.messages[0:2])
         self.found("unordered")
 
-    def test_mixed(self):
+    def mix(self):
         message = self.case.messages[2]
         message.update(timestampNanos="5000")
         self.case.receipts["one"][2].update(timestampNanos="5000")
+        self.case.messages.sort(key=lambda m: int(m["timestampNanos"]))
+
+    def test_mixed(self):
+        self.mix()
+        self.found("mixed")
+
+    def test_a_run_that_took_its_lease_anew(self):
+        self.mix()
+        self.case.write("one.err", ["cinch append: a lease is no longer held: it was not renewed in time; taking it anew"])
+        self.found()
+
+    def test_a_run_that_took_its_lease_anew_once_and_came_back_twice(self):
+        self.mix()
+        self.case.write("one.err", ["cinch append: a lease is no longer held: it was not renewed in time; taking it anew"])
+        self.case.messages[1]["timestampNanos"] = self.case.receipts["one"][1]["timestampNanos"] = "2001"
+        self.case.messages[3]["timestampNanos"] = self.case.receipts["two"][1]["timestampNanos"] = "2002"
+        self.case.messages[4]["timestampNanos"] = self.case.receipts["two"][2]["timestampNanos"] = "2003"
         self.case.messages.sort(key=lambda m: int(m["timestampNanos"]))
         self.found("mixed")
 
@@ -153,7 +170,7 @@ class RefereeTest(unittest.TestCase):
         self.found(arguments=["--holders", holders])
         with open(holders, encoding="utf-8") as f:
             one, two = json.load(f)
-        self.assertEqual(one, {"run": "one", "log": "jobs", "leases": ["job"], "started": 5, "held": 7, "ended": None,
+        self.assertEqual(one, {"run": "one", "log": "jobs", "leases": ["job"], "anew": 0, "started": 5, "held": 7, "ended": None,
                                "messages": [[1000, 1], [1001, 2], [1002, 3]]})
         self.assertEqual(two["messages"][0], [2000, 1])
 
