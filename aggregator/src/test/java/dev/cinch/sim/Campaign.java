@@ -89,6 +89,7 @@ public final class Campaign {
     statistics = statistics.plus(outcome.statistics());
     if (!outcome.passed()) {
       failures.add(outcome);
+      System.err.println("seed " + outcome.seed() + " failed"); // the rest may take an hour
     }
   }
 

@@ -103,11 +103,17 @@ final class NameAudit {
 
   /**
    * Whether an instance granted a lease that knew nothing of the one before, which was of an
-   * earlier instance. One that resumed leases of that knows how they ended (rule L10).
+   * earlier instance. One that resumed leases of that knows how they ended (rule L10), and so does
+   * who follows there a lease that left no trace: the one before it may have been resumed, not
+   * written under since, and released.
    */
-  private static boolean knowsNoneBefore(AuditedLease lease, AuditedLease before) {
+  private boolean knowsNoneBefore(AuditedLease lease, AuditedLease before) {
     boolean released = lease.previous.isPresent() && lease.previousEnding == Ending.RELEASED;
-    return before.lastInstance() < lease.instance() && !lease.grantedEarlier() && !released;
+    boolean followsUnseen = lease.previous.filter(p -> !byCorrelation.containsKey(p)).isPresent();
+    return before.lastInstance() < lease.instance()
+        && !lease.grantedEarlier()
+        && !released
+        && !followsUnseen;
   }
 
   private void violated(Rule rule, Place at, String problem) {

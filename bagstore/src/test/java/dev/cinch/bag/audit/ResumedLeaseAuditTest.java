@@ -152,6 +152,20 @@ class ResumedLeaseAuditTest {
     passes(2);
   }
 
+  /** What it follows knew how the first one ended, and left no trace. */
+  @Test
+  void check4_norDoesWhoFollowsOneThatNobodyCanSee() throws Exception {
+    Witness a = s.first("unit", inSeconds(60));
+    long last = append(writer, stamp(s.sign(a)), "1");
+    s.clock.sleepNanos(SECOND);
+    Witness b = s.after(a, Ending.RELEASED, watermark(last), Fence.NONE, inSeconds(3));
+    s.clock.sleepNanos(5 * SECOND);
+    var fence = new Fence(b.expiry(), LogSet.ALL);
+    s.settle(log, fence.upTo());
+    write(after(2, b, Ending.BROKEN, last, fence), "2");
+    passes(2);
+  }
+
   @Test
   void check4_orNothingAtTheFirst() throws Exception {
     Witness before = s.first("unit", inSeconds(60));
