@@ -82,6 +82,9 @@ final class Checks {
       root.setClock();
       segments(Store.open(World.ROOT, environment(root, gate, 15)), settled);
     }
+    if (plan.removing()) {
+      removal(store, machine, gate);
+    }
   }
 
   private Store.Environment environment(SimMachine machine, JudgesGate gate, long purpose) {
@@ -253,6 +256,18 @@ final class Checks {
   /** Where leases are required, others append without. */
   static boolean isUnleased(Violation v) {
     return v.rule() == Violation.Rule.WITNESS && v.problem().endsWith("names no lease");
+  }
+
+  /** A log that is removed is as it was, to whoever has it open, and no damage to the others. */
+  private void removal(Store store, SimMachine machine, JudgesGate gate)
+      throws IOException, InterruptedException {
+    int index = plan.logs() - 1;
+    List<Found> before = read(store.log(Workbench.log(index)), index);
+    Log log = new RemovalCheck(store, history).bury(index);
+    if (!read(log, index).equals(before)) {
+      history.violation("removed, log " + index + " gives another answer");
+    }
+    verify(machine, gate);
   }
 
   /** A machine's old caches give the same answer. */

@@ -103,6 +103,9 @@ final class History {
   /** The times up to which somebody saw that messages had expired, in each log. */
   final Map<Integer, TreeSet<Long>> floors = new HashMap<>();
 
+  /** Logs that were settled to the end of time, each with the number of its last record. */
+  final Map<Integer, Long> ended = new HashMap<>();
+
   /** Segments that expired. */
   int expired;
 
@@ -171,6 +174,13 @@ final class History {
   void floor(int log, long to) {
     if (to > Long.MIN_VALUE) {
       floors.computeIfAbsent(log, i -> new TreeSet<>()).add(to);
+    }
+  }
+
+  void ended(int log, long number) {
+    Long before = ended.putIfAbsent(log, number);
+    if (before != null && before != number) {
+      violation("log %d ended with record %d, and with %d".formatted(log, before, number));
     }
   }
 

@@ -28,6 +28,7 @@ record Outcome(
    *
    * @param operations of files and network
    * @param expired segments
+   * @param ended logs that were settled to the end of time
    * @param faults how often each struck, by ordinal
    */
   record Statistics(
@@ -43,9 +44,10 @@ record Outcome(
       long fences,
       long resumes,
       long expired,
+      long ended,
       long[] faults) {
     static final Statistics NONE =
-        new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
+        new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
 
     Statistics plus(Statistics o) {
       var sum = faults.clone();
@@ -65,6 +67,7 @@ record Outcome(
           fences + o.fences,
           resumes + o.resumes,
           expired + o.expired,
+          ended + o.ended,
           sum);
     }
 
@@ -74,7 +77,7 @@ record Outcome(
       text.append(
           ("%,d runs, %,d operations, %,d switches, %,d committed, %,d rejected, %,d refused,"
                   + " %,d untold, %,d crashes, %,d grants, %,d after a fence, %,d resumed,"
-                  + " %,d segments expired%n")
+                  + " %,d segments expired, %,d logs ended%n")
               .formatted(
                   runs,
                   operations,
@@ -87,7 +90,8 @@ record Outcome(
                   grants,
                   fences,
                   resumes,
-                  expired));
+                  expired,
+                  ended));
       for (FaultKind kind : FaultKind.values()) {
         text.append("  %-20s %,d%n".formatted(kind, faults[kind.ordinal()]));
       }

@@ -117,6 +117,7 @@ record Plan(
     boolean expiring = expires.oneIn(8); // messages do, while others read them
     boolean cut = expiring && expires.oneIn(3); // and the power fails
     Rng rivals = Rng.of(seed, 14);
+    Rng removes = Rng.of(seed, 15);
     Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
@@ -199,6 +200,19 @@ record Plan(
       roles = with(with(with(roles, Role.CLOSER), Role.READER), Role.EXPIRER);
       if (expires.oneIn(2)) {
         roles = with(roles, Role.EXPIRER);
+      }
+    }
+    // Writers that confirm late do not look, so there no log is removed (rule H8).
+    boolean removing = confirm == Confirm.ALWAYS && removes.oneIn(10);
+    if (removing) {
+      on.add(FaultKind.AMBUSH);
+      if (!expiring) {
+        drawn = removes.oneIn(2) ? Theme.ENTERING : Theme.CLOSING;
+        theme = Optional.of(drawn);
+      }
+      roles = with(roles, Role.REMOVER);
+      if (removes.oneIn(4)) {
+        roles = with(roles, Role.REMOVER);
       }
     }
     if (replaced || making || resuming) {
@@ -370,6 +384,11 @@ record Plan(
   /** Whether messages expire. */
   boolean expiring() {
     return roles.contains(Role.EXPIRER);
+  }
+
+  /** Whether a log is removed. */
+  boolean removing() {
+    return roles.contains(Role.REMOVER);
   }
 
   Plan without(FaultKind kind) {

@@ -10,7 +10,8 @@ enum Role {
   CLOSER,
   READER,
   AGGREGATOR,
-  EXPIRER;
+  EXPIRER,
+  REMOVER;
 
   /** How the names of its processes begin. */
   String processName() {

@@ -96,6 +96,7 @@ final class Simulation {
         fences,
         world.history.held.values().stream().filter(h -> h.resumed).count(),
         world.history.expired,
+        world.history.ended.size(),
         faults);
   }
 }

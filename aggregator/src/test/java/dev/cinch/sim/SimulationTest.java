@@ -39,6 +39,7 @@ class SimulationTest {
       assertTrue(s.fences() > RUNS / 100, "leases are taken over: " + s);
       assertTrue(s.resumes() > RUNS / 100, "leases are resumed: " + s);
       assertTrue(s.expired() > RUNS / 100, "messages expire: " + s);
+      assertTrue(s.ended() > RUNS / 100, "logs end: " + s);
       for (FaultKind kind : FaultKind.values()) {
         assertTrue(s.faults()[kind.ordinal()] > 0 || isProperty(kind), kind + " strikes: " + s);
       }

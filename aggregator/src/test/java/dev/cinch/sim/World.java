@@ -103,6 +103,7 @@ final class World {
       case READER -> new ReaderActor(this, mine);
       case AGGREGATOR -> new AggregatorActor(this, mine);
       case EXPIRER -> new ExpirerActor(this, mine);
+      case REMOVER -> new RemoverActor(this, mine);
     };
   }
 
