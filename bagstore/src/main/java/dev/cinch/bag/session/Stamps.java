@@ -19,6 +19,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
  */
 @CheckReturnValue
 final class Stamps {
+  /** How often a stamp is made whose leases, as far as it goes, ran out meanwhile. */
+  private static final int MOST_TRIES = 8;
+
   private final StoreContext store;
   private final WitnessCheck check;
   private final CopyOnWriteArrayList<Holding> holdings;
@@ -48,18 +51,29 @@ final class Stamps {
   }
 
   /**
-   * The stamp under all leases as they stand.
+   * A stamp under all leases as they stood at some moment after this was called.
    *
-   * @throws MessageRefusedException if a renewal can't be relied on
+   * @throws MessageRefusedException if a renewal can't be relied on, or the filesystem answers so
+   *     slowly that each stamp is over when it is made
    */
   Stamped current() throws MessageRefusedException {
     Stamped now = stamped;
-    // Making one asks the filesystem, which may take longer than what was left of the leases; if
-    // they were renewed meanwhile, what it says is no longer so.
-    while (!isCurrent(now)) {
-      now = makeStamp();
+    if (isCurrent(now)) {
+      return now;
     }
-    return now;
+    // Making one asks the filesystem, which may take longer than what was left of the leases; if
+    // they were renewed meanwhile, what it says is no longer so. One that has time left is good,
+    // whatever was renewed meanwhile: a filesystem that is slower than the renewals would never
+    // let anybody have the newest.
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+      now = makeStamp();
+      if (isCurrent(now) || now.stamp().upperBound() > store.time().wallNanos()) {
+        return now;
+      }
+    }
+    throw new MessageRefusedException(
+        "the filesystem takes longer to answer than the leases last: take longer leases, or look at"
+            + " the file server");
   }
 
   private synchronized Stamped makeStamp() throws MessageRefusedException {

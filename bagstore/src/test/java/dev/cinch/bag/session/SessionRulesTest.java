@@ -130,6 +130,47 @@ class SessionRulesTest extends SessionRig {
   }
 
   @Test
+  void aFileServerThatIsSlowerThanTheRenewalsHoldsNoMessageUp() throws Exception {
+    committed(appendBehind(4_000));
+  }
+
+  @Test
+  void aFileServerThatIsSlowerThanTheLeasesLastIsTold() throws Exception {
+    var e = assertThrows(MessageRefusedException.class, () -> appendBehind(11_000));
+    assertTrue(e.getMessage().contains("takes longer to answer than the leases last"), e::toString);
+  }
+
+  /**
+   * Appends while each look at the filesystem's clock takes so long, and renewals go on meanwhile.
+   */
+  private Receipt appendBehind(long slownessMs) throws Exception {
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Store a = store(fs, rig.time, "a");
+    Log jobs = a.log(Rig.JOBS);
+    try (LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+        Session session = Session.open(new Writers(a, Durability.SYNC), service, "a", keeper)) {
+      session.acquire(NAMES, LEASE);
+      committed(session.append(jobs, bytes("before")));
+      rig.time.advanceMs(4_000);
+      assertTrue(keeper.doWork() > 0); // renewed, so that the next message asks the filesystem
+      var slow = new AtomicInteger();
+      fs.before(
+          op -> {
+            if (op.kind() == FaultyFs.Kind.MKDIR) {
+              assertTrue(slow.incrementAndGet() < 100, "it asks for ever");
+              for (long passed = 0; passed < slownessMs; passed += 1_000) {
+                rig.time.advanceMs(1_000);
+                assertTrue(keeper.doWork() > 0);
+              }
+            }
+          });
+      Receipt receipt = session.append(jobs, bytes("after"));
+      fs.before(op -> {});
+      return receipt;
+    }
+  }
+
+  @Test
   void f1_afterALossNothingOfTheEarlierHolderAppearsAnyMore() throws Exception {
     // A is paused at each file operation of an append in turn, for longer than its lease; meanwhile
     // B takes the lease over.
