@@ -10,7 +10,6 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -24,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -196,30 +196,20 @@ final class AppendCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
     try (Session session = Session.open(opened, server.client(), holder, durability)) {
-      if (!taken(() -> session.acquire(leases, leaseFor), opened, wait, time)) {
+      LeaseWait.Attempt<Grant> attempt = () -> session.acquire(leases, leaseFor);
+      if (!taken(attempt, opened, wait, time)) {
         return io.stop().exitCode();
       }
       time.settle();
-      if (wait.isZero()) {
-        AppendJob job =
-            job(target, (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await);
-        session.onLoss(why -> job.lost("a lease is no longer held: " + why));
-        run(job, in);
-        return tell(job, unreleased(session));
-      }
-      var stoppable = new StoppableTime(store.time(), io.stop());
-      var lines =
-          new LeasedLines(
-              session,
+      AppendJob job =
+          job(
               target,
-              stoppable,
-              wait,
-              () -> {
-                Grant unused =
-                    waiting(opened, wait, stoppable).take(() -> session.acquire(leases, leaseFor));
-              },
-              line -> Commands.say(io, NAME, line));
-      AppendJob job = job(target, lines);
+              wait.isZero()
+                  ? (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await
+                  : lines(session, target, opened, wait, attempt, this::say));
+      if (wait.isZero()) {
+        session.onLoss(why -> job.lost("a lease is no longer held: " + why));
+      }
       run(job, in);
       return tell(job, unreleased(session));
     }
@@ -236,12 +226,14 @@ final class AppendCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     GrantDirectory.Use use = grant.use();
     HttpLeaseClient client = HttpLeaseClient.builder(grant.server()).build();
+    Duration lasting = joinedFor(grant);
+    // A lease service that was started anew knows them once their keeper has resumed them.
+    Duration patience = wait.compareTo(lasting) > 0 ? wait : lasting;
     try (Session session = Session.open(opened, client, "", durability)) {
+      LeaseWait.Attempt<Grant> attempt = () -> joined(session, client, grant, lasting);
       boolean taken = false;
       try {
-        // A lease service that was started anew knows them once their keeper has resumed them.
-        Duration patience = wait.compareTo(leaseFor) > 0 ? wait : leaseFor;
-        taken = taken(() -> joined(session, client, grant.id()), opened, patience, time);
+        taken = taken(attempt, opened, patience, time);
       } finally {
         if (!taken) {
           use.unused();
@@ -251,9 +243,9 @@ final class AppendCommand implements Callable<Integer> {
         return io.stop().exitCode();
       }
       time.settle();
-      AppendJob job =
-          job(target, (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await);
-      session.onLoss(why -> job.lost("a lease is no longer held: " + why));
+      // A busy machine may let them lapse here while those who share the grant hold them on; then
+      // nobody had them in between, and there is nothing to tell.
+      AppendJob job = job(target, lines(session, target, opened, patience, attempt, line -> {}));
       run(job, in);
       Session.Left left = session.leave();
       use.ended(left.highest(), left.instance());
@@ -261,21 +253,50 @@ final class AppendCommand implements Callable<Integer> {
     }
   }
 
-  private Grant joined(Session session, HttpLeaseClient client, Id grant)
+  /** As long as those who gave the grant hold it, so that what is slow enough for them is here. */
+  private Duration joinedFor(GrantDirectory grant) {
+    boolean given = spec.commandLine().getParseResult().hasMatchedOption("--lease-for");
+    return given || leaseFor.compareTo(grant.lasting()) > 0 ? leaseFor : grant.lasting();
+  }
+
+  private Grant joined(
+      Session session, HttpLeaseClient client, GrantDirectory grant, Duration lasting)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     try {
-      return session.join(grant, client.info().instance(), leaseFor);
+      return session.join(grant.id(), client.info().instance(), lasting);
     } catch (LeaseRefusedException e) {
       boolean unknown = e.reason() == Reason.NOT_HELD || e.reason() == Reason.OTHER_INSTANCE;
-      throw unknown
+      throw unknown && grant.isOpen()
           ? new LeaseRefusedException(Reason.NOT_YET, String.valueOf(e.getMessage()), 0)
           : e;
     }
   }
 
+  private LeasedLines lines(
+      Session session,
+      Log target,
+      Store opened,
+      Duration wait,
+      LeaseWait.Attempt<Grant> attempt,
+      Consumer<String> notice) {
+    var time = new StoppableTime(store.time(), io.stop());
+    return new LeasedLines(
+        session,
+        target,
+        time,
+        wait,
+        () -> {
+          Grant unused = waiting(opened, wait, time).take(attempt);
+        },
+        notice);
+  }
+
   private LeaseWait waiting(Store opened, Duration wait, StoppableTime time) {
-    return new LeaseWait(
-        wait, time, opened.context().random(), line -> Commands.say(io, NAME, line));
+    return new LeaseWait(wait, time, opened.context().random(), this::say);
+  }
+
+  private void say(String line) {
+    Commands.say(io, NAME, line);
   }
 
   /** Whether leases were taken; false if a signal was first. */

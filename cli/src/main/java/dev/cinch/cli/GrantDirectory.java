@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -28,7 +29,8 @@ import org.jspecify.annotations.Nullable;
  * fences.
  *
  * <ul>
- *   <li>{@code grant}: the id, and the address of the lease service
+ *   <li>{@code grant}: the id, the address of the lease service, and how long each renewal makes
+ *       the leases last, milliseconds
  *   <li>{@code given-back}: made before the leases are given back, which may be tried again
  *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code given-back},
  *       so that either it finds that, or whoever gives back finds the use
@@ -45,15 +47,22 @@ final class GrantDirectory {
   private final Path directory;
   private final Id id;
   private final URI server;
+  private final Duration lasting;
 
-  private GrantDirectory(Path directory, Id id, URI server) {
+  private GrantDirectory(Path directory, Id id, URI server, Duration lasting) {
     this.directory = directory;
     this.id = id;
     this.server = server;
+    this.lasting = lasting;
   }
 
-  /** Makes one where the user's other sockets and secrets are, else where temporary files are. */
-  static GrantDirectory make(Id id, URI server, Function<String, @Nullable String> env)
+  /**
+   * Makes one where the user's other sockets and secrets are, else where temporary files are.
+   *
+   * @param lasting how long the leases last unless they are renewed, at least 1 ms
+   */
+  static GrantDirectory make(
+      Id id, URI server, Duration lasting, Function<String, @Nullable String> env)
       throws IOException {
     String runtime = env.apply("XDG_RUNTIME_DIR");
     Path parent =
@@ -61,13 +70,13 @@ final class GrantDirectory {
             ? Path.of(runtime)
             : Path.of(System.getProperty("java.io.tmpdir"));
     Path made = Files.createTempDirectory(parent, "cinch-grant-"); // with mode 0700
-    var grant = new GrantDirectory(made, id, server);
+    var grant = new GrantDirectory(made, id, server, lasting);
     boolean written = false;
     try {
       Files.createFile(
           made.resolve(GRANT),
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-      Files.writeString(made.resolve(GRANT), id + "\n" + server + "\n");
+      Files.writeString(made.resolve(GRANT), id + "\n" + server + "\n" + lasting.toMillis() + "\n");
       written = true;
     } finally {
       if (!written) {
@@ -84,11 +93,15 @@ final class GrantDirectory {
    */
   static GrantDirectory open(Path directory) throws IOException {
     List<String> lines = lines(directory);
-    if (lines.size() != 2) {
+    if (lines.size() != 3) {
       throw new IOException(directory + " is no grant of cinch lease");
     }
     try {
-      return new GrantDirectory(directory, Id.parse(lines.get(0)), URI.create(lines.get(1)));
+      return new GrantDirectory(
+          directory,
+          Id.parse(lines.get(0)),
+          URI.create(lines.get(1)),
+          Duration.ofMillis(Long.parseLong(lines.get(2))));
     } catch (IllegalArgumentException e) {
       throw new IOException(directory + " is no grant of cinch lease", e);
     }
@@ -113,6 +126,16 @@ final class GrantDirectory {
 
   URI server() {
     return server;
+  }
+
+  /** How long each renewal makes the leases last. */
+  Duration lasting() {
+    return lasting;
+  }
+
+  /** Whether it is still there, and the leases are not being given back. */
+  boolean isOpen() {
+    return Files.exists(directory.resolve(GRANT)) && !Files.exists(directory.resolve(GIVEN_BACK));
   }
 
   /** A command that may write under the leases. */
@@ -153,7 +176,7 @@ final class GrantDirectory {
     } catch (NoSuchFileException e) {
       throw new Failure.Refusal(directory + " is gone: its leases were given back");
     }
-    if (Files.exists(directory.resolve(GIVEN_BACK)) || !Files.exists(directory.resolve(GRANT))) {
+    if (!isOpen()) {
       use.unused();
       throw new Failure.Refusal(directory + ": its leases are being given back");
     }

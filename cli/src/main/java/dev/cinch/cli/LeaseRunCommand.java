@@ -227,7 +227,7 @@ final class LeaseRunCommand implements Callable<Integer> {
 
   private GrantDirectory shared(HeldLease held) throws IOException {
     try {
-      return GrantDirectory.make(held.id(), server.uri(), io.env());
+      return GrantDirectory.make(held.id(), server.uri(), length, io.env());
     } catch (IOException e) {
       String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
       throw e;

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -315,7 +316,9 @@ class LeaseRunTest {
   @Test
   void aGrantThatIsGivenBackLetsNoAppendBegin() throws Exception {
     var id = dev.cinch.lease.Id.parse("0".repeat(31) + "1");
-    var grant = GrantDirectory.make(id, java.net.URI.create(served.uri()), name -> temp.toString());
+    var uri = java.net.URI.create(served.uri());
+    var grant = GrantDirectory.make(id, uri, Duration.ofSeconds(30), name -> temp.toString());
+    assertEquals(Duration.ofSeconds(30), GrantDirectory.open(grant.path()).lasting());
     assertEquals("rwx------", mode(grant.path()));
     assertEquals("rw-------", mode(grant.path().resolve("grant")));
     var one = GrantDirectory.open(grant.path()).use();

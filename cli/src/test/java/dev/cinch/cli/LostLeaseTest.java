@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,8 +11,10 @@ import java.io.InputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
@@ -53,61 +56,100 @@ class LostLeaseTest {
   @Test
   void isTakenAnewAndTheLinesThatWereNotYetTakenFollow() throws Exception {
     try (var served = new Served(temp)) {
-      served.cinch.run("log", "create", "jobs").ended(0);
-      var in = new Lines();
-      var receipts =
-          new ByteArrayOutputStream() {
-            @Override
-            public synchronized void write(byte[] b, int offset, int length) {
-              super.write(b, offset, length);
-              served.away(!in.ending);
-              for (int i = offset; i < offset + length; i++) {
-                if (b[i] == '\n') {
-                  in.ahead.release();
-                }
+      String err = appendMeanwhile(served, Map.of(), "--lease=a", "--lease-for=2s", "--wait=60s");
+      assertTrue(err.contains("; taking it anew"), err);
+      assertEquals(Set.of(1, 2), generations(served));
+    }
+  }
+
+  /** Rule L14: nobody else had it in between, and whoever gives it back hears of all lines. */
+  @Test
+  void aSharedLeaseThatLapsedHereAloneIsGoneOnWith() throws Exception {
+    try (var served = new Served(temp)) {
+      String said = served.cinch.run("lease", "acquire", "--for=60s", "--export", "a").out();
+      String grant = said.split("'", -1)[1];
+      String err = appendMeanwhile(served, Map.of("CINCH_GRANT", grant), "--lease-for=2s");
+      assertFalse(err.contains("no longer held"), err);
+      assertEquals(Set.of(1), generations(served));
+      served.cinch.with("CINCH_GRANT", grant).run("lease", "release").ended(0);
+      String last = served.cinch.run("cat", "--log=jobs", "--tail=1", "--json").ended(0).out();
+      served.cinch.feed("after\n", "append", "--log=jobs", "--lease=a").ended(0);
+      JsonNode next =
+          JSON.readTree(served.cinch.run("lease", "show", "a").ended(0).out()).get("witness");
+      assertEquals("RELEASED", next.get("previousEnding").textValue());
+      assertEquals(
+          JSON.readTree(last).get("timestampNanos"), next.get("watermark").get("timestampNanos"));
+    }
+  }
+
+  /** Appends lines while the lease service goes away for longer than the lease lasts. */
+  private static String appendMeanwhile(Served served, Map<String, String> with, String... options)
+      throws Exception {
+    served.cinch.run("log", "create", "jobs").ended(0);
+    var in = new Lines();
+    var receipts =
+        new ByteArrayOutputStream() {
+          @Override
+          public synchronized void write(byte[] b, int offset, int length) {
+            super.write(b, offset, length);
+            served.away(!in.ending);
+            for (int i = offset; i < offset + length; i++) {
+              if (b[i] == '\n') {
+                in.ahead.release();
               }
             }
-          };
-      var said =
-          new ByteArrayOutputStream() {
-            @Override
-            public void flush() {
-              in.ending = true;
-              served.away(false);
-            }
-          };
-      Map<String, String> env = new HashMap<>();
-      env.put("CINCH_STORE", served.store.toString());
-      env.put("CINCH_SERVER", served.uri());
-      var io =
-          new Io(
-              in,
-              receipts,
-              new PrintStream(said, true, StandardCharsets.UTF_8),
-              env::get,
-              false,
-              false,
-              Stop.byHand());
-      String[] append = {
-        "append", "--log=jobs", "--lease=a", "--lease-for=2s", "--wait=60s", "--json"
-      };
-      int code = Main.run(append, io);
-      String err = said.toString(StandardCharsets.UTF_8);
-      assertEquals(0, code, err);
-      assertTrue(err.contains("; taking it anew"), err);
-      served.cinch.settle("jobs");
-      String all = served.cinch.run("cat", "--log=jobs", "--json").ended(0).out();
-      Set<Integer> generations = new HashSet<>();
-      int n = 0;
-      for (String line : all.lines().toList()) {
-        JsonNode message = JSON.readTree(line);
-        assertEquals("line " + ++n, message.get("payload").textValue());
-        generations.add(message.get("leases").get(0).get("generation").intValue());
-      }
-      assertEquals(in.line, n);
-      assertEquals(Set.of(1, 2), generations);
-      served.cinch.run("audit").ended(0);
+          }
+        };
+    var said =
+        new ByteArrayOutputStream() {
+          @Override
+          public void flush() {
+            in.ending = true;
+            served.away(false);
+          }
+        };
+    Map<String, String> env = new HashMap<>(with);
+    env.put("CINCH_STORE", served.store.toString());
+    env.put("CINCH_SERVER", served.uri());
+    var io =
+        new Io(
+            in,
+            receipts,
+            new PrintStream(said, true, StandardCharsets.UTF_8),
+            env::get,
+            false,
+            false,
+            Stop.byHand());
+    var append = new ArrayList<>(List.of("append", "--log=jobs", "--json"));
+    append.addAll(List.of(options));
+    int code = Main.run(append.toArray(String[]::new), io);
+    String err = said.toString(StandardCharsets.UTF_8);
+    assertEquals(0, code, err);
+    served.cinch.settle("jobs");
+    int n = 0;
+    for (JsonNode message : messages(served)) {
+      assertEquals("line " + ++n, message.get("payload").textValue());
     }
+    assertEquals(in.line, n);
+    served.cinch.run("audit").ended(0);
+    return err;
+  }
+
+  private static List<JsonNode> messages(Served served) throws Exception {
+    var all = new ArrayList<JsonNode>();
+    String printed = served.cinch.run("cat", "--log=jobs", "--json").ended(0).out();
+    for (String line : printed.lines().toList()) {
+      all.add(JSON.readTree(line));
+    }
+    return all;
+  }
+
+  private static Set<Integer> generations(Served served) throws Exception {
+    Set<Integer> found = new HashSet<>();
+    for (JsonNode message : messages(served)) {
+      found.add(message.get("leases").get(0).get("generation").intValue());
+    }
+    return found;
   }
 
   @Test

@@ -31,6 +31,7 @@ import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Queue;
@@ -70,6 +71,9 @@ public final class Session implements AutoCloseable {
 
   /** Added to under its own lock. */
   private final CopyOnWriteArrayList<Holding> holdings = new CopyOnWriteArrayList<>();
+
+  /** Joined, lost here and dropped, maybe while others held them on; what they wrote counts. */
+  private final CopyOnWriteArrayList<Holding> lapsed = new CopyOnWriteArrayList<>();
 
   /** Guarded by {@link #holdings}. */
   private boolean closed;
@@ -466,7 +470,7 @@ public final class Session implements AutoCloseable {
 
   /**
    * Writes nothing more under the leases that were joined, and renews them no longer, after every
-   * append under them has its verdict.
+   * append under them has its verdict. They may have been lost, dropped and joined anew in between.
    *
    * @throws IllegalStateException if a writer failed, so that nobody knows what became of a
    *     message: the leases must not be given back; or if not one grant was joined
@@ -478,28 +482,60 @@ public final class Session implements AutoCloseable {
         writer.flush();
       }
       used.clear();
-      Holding joined = holdings.get(0);
-      if (holdings.size() != 1 || joined.isOwn()) {
-        throw new IllegalStateException("not of one grant that was joined");
+      var all = new ArrayList<>(lapsed);
+      all.addAll(holdings);
+      if (all.isEmpty()) {
+        throw new IllegalStateException("no grant was joined");
       }
-      joined.lease().close();
-      holdings.remove(joined);
-      return new Left(
-          joined.report().watermark(), joined.lease().witnesses().get(0).witness().instance());
+      Holding last = all.get(all.size() - 1);
+      askWhoAnswers(last.lease());
+      OptionalLong highest = OptionalLong.empty();
+      for (Holding h : all) {
+        if (h.isOwn() || !h.lease().id().equals(last.lease().id())) {
+          throw new IllegalStateException("not of one grant that was joined");
+        }
+        h.lease().close();
+        OptionalLong wrote = h.report().watermark();
+        if (wrote.isPresent()) {
+          highest = OptionalLong.of(Math.max(wrote.getAsLong(), highest.orElse(Long.MIN_VALUE)));
+        }
+      }
+      lapsed.clear();
+      holdings.clear();
+      return new Left(highest, last.lease().witnesses().get(0).witness().instance());
     } finally {
       releasing.unlock();
     }
   }
 
+  /** The others may go by a later instance, where the next renewal would have resumed them. */
+  private static void askWhoAnswers(HeldLease lease) {
+    try {
+      Grant unused = lease.renew(LogSet.NONE);
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
+      LOG.debug("before they are left: {}", e.toString());
+    }
+  }
+
   /**
    * Goes on without the leases that were lost, which can't be given back: others may be taken then.
-   * Nothing was written under them since, and the next holder fences what was.
+   * Nothing was written under them since, and the next holder fences what was. Those that were
+   * joined may be joined again, if they were lost only here.
    *
    * @return whether there were any
    */
   @CanIgnoreReturnValue
   public boolean dropLost() {
-    return holdings.removeIf(h -> h.lease().remainingNanos() <= 0);
+    return holdings.removeIf(this::isLost);
+  }
+
+  private boolean isLost(Holding holding) {
+    boolean lost = holding.lease().remainingNanos() <= 0;
+    if (lost && !holding.isOwn()) {
+      // Itself and not what it wrote: another thread may be handing over a message under it.
+      lapsed.addIfAbsent(holding);
+    }
+    return lost;
   }
 
   /** The leases held at this moment, a grant each. They are given back by this session alone. */

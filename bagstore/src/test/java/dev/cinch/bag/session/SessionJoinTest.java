@@ -15,6 +15,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo.State;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
 import java.util.List;
@@ -89,6 +90,39 @@ final class SessionJoinTest extends SessionRig {
     Grant grant = acquire("head");
     service.release(grant.id(), LeaseReport.NOTHING);
     assertThrows(LeaseRefusedException.class, () -> session.join(grant.id(), 1, LEASE));
+  }
+
+  /** Others renew it meanwhile. What gives it back has to know of all that was written here. */
+  @Test
+  void l14_whatWasWrittenBeforeLeasesLapsedHereIsToldByWhoLeaves() throws Exception {
+    Grant grant = acquire("head");
+    Store store = store("m1");
+    assertThrows(IllegalStateException.class, () -> session(store).leave());
+    Session lapsing = session(store);
+    lapsing.join(grant.id(), 1, LEASE);
+    long wrote = committed(lapsing.append(store.log(Rig.JOBS), bytes("a"))).timestamp();
+    for (int i = 0; i < 2; i++) {
+      rig.time.advanceMs(LEASE.toMillis() / 2 + 1);
+      Grant unused =
+          service.renew(grant.id(), LEASE.toMillis(), LogSet.NONE, LeaseReport.NOTHING.to(1));
+    }
+    assertThrows(
+        MessageRefusedException.class, () -> lapsing.append(store.log(Rig.JOBS), bytes("b")));
+    assertTrue(lapsing.dropLost());
+    lapsing.join(grant.id(), 1, LEASE);
+    assertEquals(new Session.Left(OptionalLong.of(wrote), 1), lapsing.leave());
+  }
+
+  @Test
+  void l14_leasesThatLapsedAndWereNotJoinedAgainAreLeftToo() throws Exception {
+    Grant grant = acquire("head");
+    Store store = store("m1");
+    Session session = session(store);
+    session.join(grant.id(), 1, LEASE);
+    long wrote = committed(session.append(store.log(Rig.JOBS), bytes("a"))).timestamp();
+    rig.time.advanceMs(LEASE.toMillis() + 1);
+    assertTrue(session.dropLost());
+    assertEquals(new Session.Left(OptionalLong.of(wrote), 1), session.leave());
   }
 
   @Test

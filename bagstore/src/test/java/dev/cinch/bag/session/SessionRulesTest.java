@@ -137,7 +137,7 @@ class SessionRulesTest extends SessionRig {
   @Test
   void aFileServerThatIsSlowerThanTheLeasesLastIsTold() throws Exception {
     var e = assertThrows(MessageRefusedException.class, () -> appendBehind(11_000));
-    assertTrue(e.getMessage().contains("takes longer to answer than the leases last"), e::toString);
+    assertTrue(e.toString().contains("takes longer to answer than the leases last"), e::toString);
   }
 
   /**
