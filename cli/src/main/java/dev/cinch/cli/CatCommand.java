@@ -84,7 +84,7 @@ final class CatCommand implements Callable<Integer> {
       MessageSink sink =
           ignored.watched(watched(progress, sink(out, target.context().bucketWidth())));
       if (follow) {
-        KeepOption.tell(target.reader(), range, io, "cinch cat");
+        OldMessages.tell(target.reader(), range, io, "cinch cat");
         follow(target, sink, ignored, out);
       } else {
         read(target, new Numbered(printing.asJson()), sink, ignored);
@@ -92,7 +92,7 @@ final class CatCommand implements Callable<Integer> {
     }
     progress.end();
     if (!follow) {
-      KeepOption.tell(target.reader(), range, io, "cinch cat"); // also of what expired meanwhile
+      OldMessages.tell(target.reader(), range, io, "cinch cat"); // also of what expired meanwhile
     }
     if (!follow && io.terminal() && ignored.none()) {
       Commands.say(io, "cinch cat", NothingThere.why(target, range, live));

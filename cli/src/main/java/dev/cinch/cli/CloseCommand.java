@@ -93,6 +93,15 @@ final class CloseCommand implements Callable<Integer> {
         int code = round(opened, closing, opinion, complaints, out);
         out.flush();
         if (every == null) {
+          if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
+            Commands.say(
+                io,
+                "cinch close",
+                "nothing to settle: what may be is"
+                    + (now || through != null
+                        ? ""
+                        : ", but for idle time (--now settles that, too)"));
+          }
           return code;
         }
         time.sleepNanos(every.toNanos());

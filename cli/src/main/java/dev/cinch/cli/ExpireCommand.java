@@ -1,13 +1,16 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Deletes old messages (rule R4). */
@@ -17,8 +20,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Delete a log's oldest messages for good, whole segments of them.",
       "Only segments that gc covers go, and the last of these stays: see cinch view build and"
-          + " cinch",
-      "gc. The newest messages of a segment decide when it goes. Reads that begin before what is",
+          + " cinch gc.",
+      "The newest messages of a segment decide when it goes. Reads that begin before what is",
       "kept say so."
     },
     footer = {"", "Example:", "  cinch expire --log jobs --keep 90d --dry-run"})
@@ -28,28 +31,38 @@ final class ExpireCommand implements Callable<Integer> {
 
   @Spec CommandSpec spec;
   @Mixin StoreOptions store;
-  @Mixin LogsOption logs;
-  @Mixin KeepOption keep;
-  @Mixin JsonOption json;
 
-  @Option(names = "--dry-run", description = "Print what would be deleted, and delete nothing.")
-  boolean dryRun;
+  @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
+  LogName log;
+
+  @Option(
+      names = "--keep",
+      required = true,
+      paramLabel = "DURATION",
+      description = "A segment goes once it ended so long ago, like 90d.")
+  Duration keep;
+
+  @Mixin Deletions deletions;
 
   ExpireCommand(Io io) {
     this.io = io;
   }
 
   @Override
-  public Integer call() throws IOException, InterruptedException {
-    if (logs.log == null || keep.keep == null) {
-      throw new ParameterException(
-          spec.commandLine(), "name the log, and how long its messages are kept: --log, --keep");
-    }
-    keep.check();
+  public Integer call() throws IOException {
+    OldMessages.check(keep, spec);
     Store opened = store.open();
     long unused = opened.context().checkedNow();
+    Log target = CreateOption.existing(opened, log);
     try (Output out = io.output()) {
-      return logs.each(opened, io, out, log -> keep.apply(log, io, out, json, dryRun));
+      OptionalLong blocked = OldMessages.expire(target, keep, deletions, out);
+      if (blocked.isPresent()) {
+        OldMessages.tellBlocked(target, blocked.getAsLong(), io, "cinch expire");
+      } else if (io.terminal() && out.isUnused()) {
+        Commands.say(
+            io, "cinch expire", "nothing to delete: no segment of " + log + " ended so long ago");
+      }
     }
+    return ExitCode.GOOD;
   }
 }

@@ -12,7 +12,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -39,8 +41,13 @@ final class GcCommand implements Callable<Integer> {
   @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin LogsOption logs;
-  @Mixin KeepOption keep;
-  @Mixin JsonOption json;
+
+  @Option(
+      names = "--keep",
+      paramLabel = "DURATION",
+      description =
+          "Delete messages for good once the segment that has them ended so long ago, like 90d.")
+  @Nullable Duration keep;
 
   @Option(
       names = "--retention",
@@ -49,8 +56,7 @@ final class GcCommand implements Callable<Integer> {
       description = "How long after its end a bucket stays at least, like 30d.")
   Duration retention;
 
-  @Option(names = "--dry-run", description = "Print what would be deleted, and delete nothing.")
-  boolean dryRun;
+  @Mixin Deletions deletions;
 
   GcCommand(Io io) {
     this.io = io;
@@ -61,16 +67,25 @@ final class GcCommand implements Callable<Integer> {
     if (retention.isNegative()) {
       throw new ParameterException(spec.commandLine(), "a retention time is not negative");
     }
-    keep.check();
+    if (keep != null) {
+      OldMessages.check(keep, spec);
+    }
     Store opened = store.open();
     long unused = opened.context().checkedNow();
-    if (!dryRun) {
+    if (!deletions.dryRun) {
       StoreEnds.removeOld(opened.context());
     }
     try (Output out = io.output()) {
       int code = logs.each(opened, io, out, log -> retire(log, out));
       if (logs.log == null) {
         removed(opened, out);
+      }
+      if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
+        Commands.say(
+            io,
+            "cinch gc",
+            "nothing to delete: all that segments cover is younger than --retention (see cinch view"
+                + " build)");
       }
       return code;
     }
@@ -79,17 +94,14 @@ final class GcCommand implements Callable<Integer> {
   private void removed(Store opened, Output out) throws IOException {
     var files = new RemovedLogFiles(opened);
     for (LogName name : opened.freshLogs()) {
-      long count = files.delete(name, !dryRun, path -> {});
+      long count = files.delete(name, !deletions.dryRun, path -> {});
       if (count > 0) {
-        json.print(
+        deletions.print(
             out,
-            "%s: %s %d files, for it was removed"
-                .formatted(name, dryRun ? "would delete" : "deleted", count),
-            line ->
-                line.text("type", "removed")
-                    .text("log", name.toString())
-                    .flag("dryRun", dryRun)
-                    .number("files", count));
+            name,
+            "removed",
+            count + " files, for it was removed",
+            line -> line.number("files", count));
       }
     }
   }
@@ -97,15 +109,10 @@ final class GcCommand implements Callable<Integer> {
   private void retire(Log log, Output out) throws IOException {
     var keeper = new Retention(log, retention);
     Retention.Plan plan;
-    if (dryRun) {
+    if (deletions.dryRun) {
       List<Path> paths = new ArrayList<>();
       plan = keeper.plan(paths::add);
-      for (Path path : paths) {
-        json.print(
-            out,
-            "would delete " + path,
-            line -> line.text("type", "path").text("path", path.toString()));
-      }
+      deletions.paths(out, paths);
     } else {
       var progress = new Progress(io);
       try {
@@ -118,25 +125,24 @@ final class GcCommand implements Callable<Integer> {
       }
     }
     print(log, plan, out);
-    keep.apply(log, io, out, json, dryRun);
+    if (keep != null) {
+      OptionalLong blocked = OldMessages.expire(log, keep, deletions, out);
+      if (blocked.isPresent()) {
+        OldMessages.tellBlocked(log, blocked.getAsLong(), io, "cinch gc");
+      }
+    }
   }
 
   private void print(Log log, Retention.Plan plan, Output out) throws IOException {
     if (plan.buckets() + plan.records() + plan.stale() > 0) {
-      json.print(
+      deletions.print(
           out,
-          "%s: %s %d buckets, %d records, %d stale files"
-              .formatted(
-                  log.name(),
-                  dryRun ? "would delete" : "deleted",
-                  plan.buckets(),
-                  plan.records(),
-                  plan.stale()),
+          log.name(),
+          "log",
+          "%d buckets, %d records, %d stale files"
+              .formatted(plan.buckets(), plan.records(), plan.stale()),
           line ->
-              line.text("type", "log")
-                  .text("log", log.name().toString())
-                  .flag("dryRun", dryRun)
-                  .number("buckets", plan.buckets())
+              line.number("buckets", plan.buckets())
                   .number("records", plan.records())
                   .number("staleFiles", plan.stale()));
     }

@@ -23,7 +23,7 @@ abstract class LeaseRequest implements Callable<Integer> {
 
   final Io io;
 
-  @Mixin ServerOptions server;
+  @Mixin RequiredServer server;
 
   @Option(names = "--json", description = "Print JSON objects, one a line, which is the default.")
   boolean json;

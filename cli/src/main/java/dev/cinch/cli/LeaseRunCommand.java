@@ -79,7 +79,7 @@ final class LeaseRunCommand implements Callable<Integer> {
   private final Io io;
 
   @Spec CommandSpec spec;
-  @Mixin ServerOptions server;
+  @Mixin RequiredServer server;
   @Mixin WaitOption waiting;
 
   @Option(
@@ -206,7 +206,7 @@ final class LeaseRunCommand implements Callable<Integer> {
     try {
       Map<String, String> variables = new HashMap<>();
       variables.put(GrantOption.VARIABLE, grant.path().toString());
-      variables.put("CINCH_SERVER", server.uri().toString());
+      variables.put("CINCH_SERVER", server.uri.toString());
       if (store != null) {
         variables.put("CINCH_STORE", store.toAbsolutePath().toString());
       }
@@ -227,7 +227,7 @@ final class LeaseRunCommand implements Callable<Integer> {
 
   private GrantDirectory shared(HeldLease held) throws IOException {
     try {
-      return GrantDirectory.make(held.id(), server.uri(), length, io.env());
+      return GrantDirectory.make(held.id(), server.uri, length, io.env());
     } catch (IOException e) {
       String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
       throw e;

@@ -14,6 +14,7 @@ final class Output extends OutputStream {
   private final OutputStream out;
   private final byte[] buffer = new byte[CAPACITY];
   private int filled;
+  private boolean unused = true;
   private int ifClosed = ExitCode.UNAVAILABLE;
 
   Output(OutputStream out) {
@@ -51,16 +52,23 @@ final class Output extends OutputStream {
     ifClosed = code;
   }
 
+  /** Whether nothing was written yet. */
+  boolean isUnused() {
+    return unused;
+  }
+
   @Override
   public void write(int b) throws IOException {
     if (filled == CAPACITY) {
       drain();
     }
+    unused = false;
     buffer[filled++] = (byte) b;
   }
 
   @Override
   public void write(byte[] bytes, int offset, int length) throws IOException {
+    unused = false;
     if (length > CAPACITY - filled) {
       drain();
       if (length >= CAPACITY) {

@@ -11,30 +11,25 @@ import picocli.CommandLine.Spec;
 /** Where the lease service is. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class ServerOptions {
+  static final String DESCRIPTION =
+      "The lease service (or set CINCH_SERVER), like http://127.0.0.1:8470.";
+
   @Spec(Spec.Target.MIXEE)
   CommandSpec command;
 
-  @Option(
-      names = "--server",
-      paramLabel = "URL",
-      description = "The lease service (or set CINCH_SERVER), like http://127.0.0.1:8470.")
+  @Option(names = "--server", paramLabel = "URL", description = DESCRIPTION)
   @Nullable URI server;
 
   boolean isGiven() {
     return server != null;
   }
 
-  /** Its address, which was given. */
-  URI uri() {
-    return java.util.Objects.requireNonNull(server);
+  /** A client of the service that was named; connects to nothing yet. */
+  HttpLeaseClient client() {
+    return client(java.util.Objects.requireNonNull(server), command);
   }
 
-  /** A client; connects to nothing yet. */
-  HttpLeaseClient client() {
-    if (server == null) {
-      throw new ParameterException(
-          command.commandLine(), "name the lease service: --server URL, or CINCH_SERVER");
-    }
+  static HttpLeaseClient client(URI server, CommandSpec command) {
     try {
       return HttpLeaseClient.builder(server).build();
     } catch (IllegalArgumentException e) {

@@ -176,7 +176,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       if (io.terminal() && ignored.none()) {
         Commands.say(io, "cinch view cat", NothingThere.why(opened, range, false));
       }
-      KeepOption.tell(opened.reader(), range, io, "cinch view cat");
+      OldMessages.tell(opened.reader(), range, io, "cinch view cat");
       return ignored.end();
     }
   }

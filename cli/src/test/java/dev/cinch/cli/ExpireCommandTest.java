@@ -61,6 +61,35 @@ class ExpireCommandTest {
   }
 
   @Test
+  void nothingToDoIsSaidOnATerminal() {
+    String[][] commands = {
+      {"expire", "--log=jobs", "--keep=1d"},
+      {"expire", "--log=jobs", "--keep=1d", "--dry-run"},
+      {"gc", "--retention=1d"},
+      {"close"}
+    };
+    cinch.run("close", "--now").ended(0);
+    cinch.run("close").ended(0);
+    for (String[] command : commands) {
+      Cinch.Ran ran = cinch.run(command).ended(0);
+      assertEquals("", ran.out() + ran.err(), "quiet in a pipe");
+    }
+    cinch.onTerminal();
+    for (String[] command : commands) {
+      Cinch.Ran ran = cinch.run(command).ended(0);
+      String start = command[0].equals("close") ? "nothing to settle: " : "nothing to delete: ";
+      assertEquals("", ran.out());
+      assertTrue(ran.err().startsWith("cinch " + command[0] + ": " + start), ran.err());
+      assertEquals(1, ran.err().lines().count(), ran.err());
+    }
+    String blocked = cinch.run("expire", "--log=jobs", "--keep=30m").ended(0).err();
+    assertEquals(1, blocked.lines().count(), blocked);
+    cinch.run("gc", "--retention=0s").ended(0);
+    String gone = cinch.run("expire", "--log=jobs", "--keep=30m").ended(0).err();
+    assertEquals("", gone, "what was done is printed");
+  }
+
+  @Test
   void gcKeepsMessagesUnlessItIsTold() {
     cinch.run("gc", "--retention=0s").ended(0);
     assertEquals("one\ntwo\nthree\n", cinch.run("cat", "--log=jobs").out());
@@ -71,8 +100,10 @@ class ExpireCommandTest {
 
   @Test
   void misuse() {
-    cinch.run("expire", "--keep=1d").failed(2, "name the log");
-    cinch.run("expire", "--log=jobs").failed(2, "--keep");
+    cinch.run("expire", "--keep=1d").failed(2, "Missing required option: '--log=NAME'");
+    cinch.run("expire", "--log=jobs").failed(2, "Missing required option: '--keep=DURATION'");
+    String help = cinch.run("help", "expire").out();
+    assertTrue(help.matches("(?s).* --keep=DURATION\\s+--log=NAME .*"), help);
     cinch.run("expire", "--log=jobs", "--keep=-1d").failed(2, "not negative");
     cinch.run("gc", "--retention=1d", "--keep=-1d").failed(2, "not negative");
     cinch.run("expire", "--log=none", "--keep=1d").failed(4, "there is no log");

@@ -220,6 +220,11 @@ class LeaseCommandsTest {
     cinch.run("append", "--log=jobs", "--lease=x", "--lease-for=365d").failed(3, "60000 ms");
     cinch.run("append", "--log=jobs", "--lease=x", "--lease-for=0s").failed(2, "too short");
     cinch.run("lease", "acquire").failed(2, "LEASE");
+    String missing = "Missing required option: '--server=URL' (or set CINCH_SERVER)";
+    new Cinch().run("lease", "list").failed(2, missing);
+    new Cinch().run("lease", "run", "x", "--", "true").failed(2, missing);
+    String help = new Cinch().run("help", "lease", "list").out();
+    assertTrue(help.contains(" --server=URL\n"), help);
     var many = new ArrayList<>(List.of("lease", "acquire"));
     var append = new ArrayList<>(List.of("append", "--log=jobs"));
     for (int i = 0; i < 10_000; i++) {
