@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Benchmarks of Cinch; see docs/benchmarks.md. Usage:
 #   examples/bench/run.sh append|close|peers|process [DIRECTORY] [ROUNDS]
+#   examples/bench/run.sh leases [--install] [ROUNDS]
 #   examples/bench/run.sh micro [DIRECTORY] [OPTIONS OF JMH]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-what=${1:?append, close, peers, micro or process}
+what=${1:?append, close, peers, leases, micro or process}
+[ "$what" = leases ] && exec "$root/examples/bench/leases.sh" "${@:2}"
 dir=${2:-/dev/shm}
 rounds=${3:-5}
 cd "$root"
@@ -36,5 +38,5 @@ case $what in
     flags=("-Dcinch.bench.dir=$dir")
     run "$cp" org.openjdk.jmh.Main "${options[@]}" ;;
   process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
-  *) echo "append, close, peers, micro or process" >&2; exit 2 ;;
+  *) echo "append, close, peers, leases, micro or process" >&2; exit 2 ;;
 esac

@@ -1,4 +1,4 @@
-/** Microbenchmarks: {@code java -cp ... org.openjdk.jmh.Main Lease}; see docs/benchmarks.md. */
+/** Microbenchmarks and turns with other lease services; see docs/benchmarks.md. */
 @NullMarked
 package dev.cinch.lease.bench;
 
