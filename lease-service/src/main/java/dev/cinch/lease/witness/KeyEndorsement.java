@@ -5,8 +5,6 @@ import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import org.bouncycastle.crypto.params.Ed25519PublicKeyParameters;
-import org.bouncycastle.crypto.signers.Ed25519Signer;
 
 /**
  * The signature with which one key vouches for another: that this is key {@code number} of a store.
@@ -24,7 +22,7 @@ import org.bouncycastle.crypto.signers.Ed25519Signer;
 @CheckReturnValue
 public final class KeyEndorsement {
   /** Bytes of a signature. */
-  public static final int BYTES = WitnessSigner.SIGNATURE_BYTES;
+  public static final int BYTES = Signatures.BYTES;
 
   private static final byte[] DOMAIN = "cinch trusted key 1\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -41,23 +39,11 @@ public final class KeyEndorsement {
 
   /** Signs. The same yields the same bytes. */
   public static byte[] sign(SigningKey by, Id store, long number, PublicKey key) {
-    byte[] statement = statement(store, number, key);
-    var signer = new Ed25519Signer();
-    signer.init(true, by.parameters());
-    signer.update(statement, 0, statement.length);
-    return signer.generateSignature();
+    return Signatures.sign(by, statement(store, number, key));
   }
 
   /** Whether a signature is by a key, for this store, number and key. */
   public static boolean isBy(PublicKey by, Id store, long number, PublicKey key, byte[] signature) {
-    byte[] statement = statement(store, number, key);
-    var verifier = new Ed25519Signer();
-    try {
-      verifier.init(false, new Ed25519PublicKeyParameters(by.bytes(), 0));
-    } catch (IllegalArgumentException e) {
-      return false; // 32 bytes that are no point of the curve
-    }
-    verifier.update(statement, 0, statement.length);
-    return signature.length == BYTES && verifier.verifySignature(signature);
+    return Signatures.isBy(by, signature, statement(store, number, key));
   }
 }
