@@ -18,29 +18,26 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.http.Transport.Reply;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link LeaseService} at the other end of HTTP (docs/lease-api.md). Thread-safe. Make one and
- * keep it: it has a few daemon threads, which end a while after it is no longer referred to.
+ * keep it: it keeps connections, until a while after it is no longer referred to. For plain HTTP it
+ * has no threads. Over TLS, through a proxy and where the underlying client was changed it is
+ * Java's {@link HttpClient}, with a few daemon threads.
  *
  * <p>A call whose answer is lost is sent once more, which its id makes harmless. Witnesses are
  * checked to be well-formed and to say what the answer says, not for their signatures: whoever acts
@@ -57,23 +54,19 @@ public final class HttpLeaseClient implements LeaseService {
   static final int MAX_ANSWER_BYTES =
       (int) Math.min(16 << 20, Runtime.getRuntime().maxMemory() / 4);
 
-  private final HttpClient http;
+  private final Transport transport;
   private final URI base;
-  private final Duration timeout;
 
   private HttpLeaseClient(Builder b) {
-    HttpClient.Builder client =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .followRedirects(HttpClient.Redirect.NEVER)
-            .executor(ClientThreads.start())
-            .connectTimeout(b.connectTimeout);
-    if ("http".equalsIgnoreCase(b.base.getScheme())) {
-      client.sslContext(NoTls.context());
-    }
-    http = b.http.apply(client).build();
     base = b.base;
-    timeout = b.requestTimeout;
+    var patience = new Transport.Patience(b.connectTimeout, b.requestTimeout);
+    UnaryOperator<HttpClient.Builder> change = b.http;
+    boolean plain =
+        change == null && "http".equalsIgnoreCase(base.getScheme()) && !Transport.isProxied();
+    transport =
+        plain
+            ? new PlainTransport(patience)
+            : new JdkTransport(patience, change == null ? client -> client : change);
   }
 
   /**
@@ -91,7 +84,7 @@ public final class HttpLeaseClient implements LeaseService {
     private final URI base;
     private Duration connectTimeout = Duration.ofSeconds(2);
     private Duration requestTimeout = Duration.ofSeconds(5);
-    private UnaryOperator<HttpClient.Builder> http = b -> b;
+    private @Nullable UnaryOperator<HttpClient.Builder> http;
 
     private Builder(URI base) {
       String scheme = base.getScheme() == null ? "" : base.getScheme().toLowerCase(Locale.ROOT);
@@ -124,8 +117,8 @@ public final class HttpLeaseClient implements LeaseService {
     }
 
     /**
-     * Changes the underlying client, for TLS say. With an executor that starts threads when it
-     * needs them, one that can't be started may end the client for good.
+     * Has requests sent by Java's client, changed so: for certificates, say. With an executor that
+     * starts threads when it needs them, one that can't be started may end the client for good.
      */
     @CanIgnoreReturnValue
     public Builder http(UnaryOperator<HttpClient.Builder> http) {
@@ -133,7 +126,7 @@ public final class HttpLeaseClient implements LeaseService {
       return this;
     }
 
-    /** Starts its threads, and connects to nothing yet. */
+    /** Connects to nothing yet. */
     @CheckReturnValue
     public HttpLeaseClient build() {
       return new HttpLeaseClient(this);
@@ -186,8 +179,8 @@ public final class HttpLeaseClient implements LeaseService {
       throws LeaseRefusedException, LeaseUnavailableException {
     String path = "/v1/leases/release";
     ObjectNode body = WireWriter.release(new WireReader.Release(id, report));
-    HttpResponse<byte[]> response = send("POST", path, body).answer();
-    if (response.statusCode() != 200) {
+    Reply response = send("POST", path, body).answer();
+    if (response.status() != 200) {
       throw refusal(path, response);
     }
     read(path, response, WireReader::nothing);
@@ -196,8 +189,8 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
     String path = "/v1/leases/" + encoded(name.value());
-    HttpResponse<byte[]> response = send("GET", path, null).answer();
-    if (response.statusCode() == 404 && error(path, response).error().equals(Answer.UNKNOWN_NAME)) {
+    Reply response = send("GET", path, null).answer();
+    if (response.status() == 404 && error(path, response).error().equals(Answer.UNKNOWN_NAME)) {
       return Optional.empty();
     }
     return Optional.of(answer(path, response, WireReader::info));
@@ -230,9 +223,9 @@ public final class HttpLeaseClient implements LeaseService {
     return answer("/healthz", send("GET", "/healthz", null).answer(), WireReader::health);
   }
 
-  private Grant grant(Id id, String path, HttpResponse<byte[]> response)
+  private Grant grant(Id id, String path, Reply response)
       throws LeaseRefusedException, LeaseUnavailableException {
-    if (response.statusCode() != 200) {
+    if (response.status() != 200) {
       throw refusal(path, response);
     }
     Grant grant = read(path, response, WireReader::grant);
@@ -247,24 +240,16 @@ public final class HttpLeaseClient implements LeaseService {
    *
    * @param again whether the same request may have arrived before, and was not answered
    */
-  private record Sent(HttpResponse<byte[]> answer, boolean again) {}
+  private record Sent(Reply answer, boolean again) {}
 
   private Sent send(String method, String path, @Nullable ObjectNode body)
       throws LeaseUnavailableException {
     URI uri = URI.create(base + path);
-    HttpRequest request =
-        HttpRequest.newBuilder(uri)
-            .header("Content-Type", "application/json")
-            .method(
-                method,
-                body == null
-                    ? HttpRequest.BodyPublishers.noBody()
-                    : HttpRequest.BodyPublishers.ofByteArray(WireWriter.bytes(body)))
-            .build();
+    byte[] bytes = body == null ? null : WireWriter.bytes(body);
     boolean again = false;
     for (int attempt = 1; ; attempt++) {
       try {
-        return new Sent(exchange(request), again);
+        return new Sent(transport.exchange(method, uri, bytes), again);
       } catch (IOException e) {
         again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
         if (attempt == ATTEMPTS) {
@@ -276,31 +261,6 @@ public final class HttpLeaseClient implements LeaseService {
         throw new LeaseUnavailableException(
             "interrupted while asking the lease service at " + uri, e);
       }
-    }
-  }
-
-  /**
-   * One request and its whole answer within the time allowed. {@link HttpRequest.Builder#timeout}
-   * would end with the answer's head: a server whose machine dies after that would be waited for
-   * for ever, by a renewal too.
-   */
-  private HttpResponse<byte[]> exchange(HttpRequest request)
-      throws IOException, InterruptedException {
-    CompletableFuture<HttpResponse<byte[]>> answer =
-        http.sendAsync(request, head -> new BoundedBody(MAX_ANSWER_BYTES));
-    try {
-      return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
-    } catch (TimeoutException e) {
-      throw new HttpTimeoutException("no whole answer within " + timeout.toMillis() + " ms");
-    } catch (ExecutionException e) {
-      Throwable cause = e.getCause();
-      if (cause instanceof IOException io) {
-        throw io;
-      }
-      throw new IOException(cause);
-    } finally {
-      // Nothing to one that has ended; it closes the connection of one that was given up.
-      answer.cancel(true);
     }
   }
 
@@ -319,16 +279,16 @@ public final class HttpLeaseClient implements LeaseService {
     T read(Fields fields) throws WireException;
   }
 
-  private <T> T answer(String path, HttpResponse<byte[]> response, Reader<T> reader)
+  private <T> T answer(String path, Reply response, Reader<T> reader)
       throws LeaseUnavailableException {
-    if (response.statusCode() != 200) {
+    if (response.status() != 200) {
       throw bad(path, error(path, response).message());
     }
     return read(path, response, reader);
   }
 
   @CanIgnoreReturnValue
-  private <T> T read(String path, HttpResponse<byte[]> response, Reader<T> reader)
+  private <T> T read(String path, Reply response, Reader<T> reader)
       throws LeaseUnavailableException {
     try {
       return reader.read(Fields.parse(response.body()));
@@ -337,17 +297,16 @@ public final class HttpLeaseClient implements LeaseService {
     }
   }
 
-  private WireReader.Failure error(String path, HttpResponse<byte[]> response)
-      throws LeaseUnavailableException {
+  private WireReader.Failure error(String path, Reply response) throws LeaseUnavailableException {
     try {
       return WireReader.failure(Fields.parse(response.body()));
     } catch (WireException e) {
-      throw bad(path, "status " + response.statusCode() + " without an error that the API has");
+      throw bad(path, "status " + response.status() + " without an error that the API has");
     }
   }
 
   /** The refusal that an error stands for; throws if it stands for none. */
-  private LeaseRefusedException refusal(String path, HttpResponse<byte[]> response)
+  private LeaseRefusedException refusal(String path, Reply response)
       throws LeaseUnavailableException {
     WireReader.Failure failure = error(path, response);
     Reason reason;

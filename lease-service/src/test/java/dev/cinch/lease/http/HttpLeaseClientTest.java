@@ -47,6 +47,7 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -190,6 +191,7 @@ final class HttpLeaseClientTest {
   void aServerThatDiesInTheMiddleOfAnAnswerIsGivenUp(String part) throws Exception {
     try (var dying = new Dying(part)) {
       unavailable(dying.client(Duration.ofMillis(100)), "timed out");
+      unavailable(dying.client(Duration.ofMillis(100), b -> b), "timed out");
     }
   }
 
@@ -214,6 +216,13 @@ final class HttpLeaseClientTest {
       HttpLeaseClient asked = endless.client(Duration.ofMillis(500));
       assertThrows(LeaseUnavailableException.class, asked::now);
       assertThrows(LeaseUnavailableException.class, () -> asked.acquire(rig.request("a")));
+      for (int i = endless.accepted.get(); i > 0; i--) {
+        assertEquals(-1, endless.hungUp.take());
+      }
+    }
+    try (var endless = new Dying(answer.substring(0, bar), answer.substring(bar + 1))) {
+      HttpLeaseClient asked = endless.client(Duration.ofMillis(500), b -> b);
+      assertThrows(LeaseUnavailableException.class, asked::now);
       // Of a head that does not end the JDK's client lets go later, if at all.
       boolean inBody = answer.startsWith("HTTP/1.1 200 OK") && answer.contains("\r\n\r\n|");
       inBody |= answer.contains("chunked");
@@ -227,9 +236,9 @@ final class HttpLeaseClientTest {
   @Timeout(60)
   void anAnswerThatIsTooLongIsGivenUpHoweverPatientTheClient() throws Exception {
     try (var endless = new Dying("HTTP/1.1 200 OK\r\n\r\n", "[")) {
-      unavailable(
-          endless.client(Duration.ofDays(1)),
-          "the answer has more than " + HttpLeaseClient.MAX_ANSWER_BYTES + " bytes");
+      String said = "the answer has more than " + HttpLeaseClient.MAX_ANSWER_BYTES + " bytes";
+      unavailable(endless.client(Duration.ofDays(1)), said);
+      unavailable(endless.client(Duration.ofDays(1), b -> b), said);
     }
     assertTrue(HttpLeaseClient.MAX_ANSWER_BYTES <= 16 << 20);
   }
@@ -392,7 +401,7 @@ final class HttpLeaseClientTest {
   }
 
   @Test
-  void requestsStartNoThreads() throws Exception {
+  void requestsOverJavasClientStartNoThreads() throws Exception {
     var builders = new ArrayList<HttpClient.Builder>();
     HttpLeaseClient asked =
         HttpLeaseClient.builder(server.uri())
@@ -488,9 +497,17 @@ final class HttpLeaseClientTest {
     }
 
     HttpLeaseClient client(Duration timeout) {
+      return builder(timeout).build();
+    }
+
+    /** One over Java's client. */
+    HttpLeaseClient client(Duration timeout, UnaryOperator<HttpClient.Builder> change) {
+      return builder(timeout).http(change).build();
+    }
+
+    private HttpLeaseClient.Builder builder(Duration timeout) {
       return HttpLeaseClient.builder(URI.create("http://127.0.0.1:" + listening.getLocalPort()))
-          .requestTimeout(timeout)
-          .build();
+          .requestTimeout(timeout);
     }
 
     @Override

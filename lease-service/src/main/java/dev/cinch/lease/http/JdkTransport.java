@@ -1,0 +1,72 @@
+package dev.cinch.lease.http;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Over {@link HttpClient}, which knows TLS and proxies. It starts slowly, and its selector makes a
+ * process end a third of a second later: Java waits so long for threads in system calls.
+ */
+final class JdkTransport implements Transport {
+  private final HttpClient http;
+  private final Patience patience;
+
+  JdkTransport(Patience patience, UnaryOperator<HttpClient.Builder> change) {
+    this.patience = patience;
+    http =
+        change
+            .apply(
+                HttpClient.newBuilder()
+                    .version(HttpClient.Version.HTTP_1_1)
+                    .followRedirects(HttpClient.Redirect.NEVER)
+                    .executor(ClientThreads.start())
+                    .connectTimeout(patience.connect()))
+            .build();
+  }
+
+  /**
+   * {@link HttpRequest.Builder#timeout} would end with the answer's head: a server whose machine
+   * dies after that would be waited for for ever, by a renewal too.
+   */
+  @Override
+  public Reply exchange(String method, URI uri, byte @Nullable [] body)
+      throws IOException, InterruptedException {
+    HttpRequest request =
+        HttpRequest.newBuilder(uri)
+            .header("Content-Type", LeaseServer.CONTENT_TYPE)
+            .method(
+                method,
+                body == null
+                    ? HttpRequest.BodyPublishers.noBody()
+                    : HttpRequest.BodyPublishers.ofByteArray(body))
+            .build();
+    CompletableFuture<HttpResponse<byte[]>> answer =
+        http.sendAsync(request, head -> new BoundedBody(HttpLeaseClient.MAX_ANSWER_BYTES));
+    try {
+      HttpResponse<byte[]> got = answer.get(patience.answer().toNanos(), TimeUnit.NANOSECONDS);
+      return new Reply(got.statusCode(), got.body());
+    } catch (TimeoutException e) {
+      throw new HttpTimeoutException(
+          "no whole answer within " + patience.answer().toMillis() + " ms");
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      if (cause instanceof IOException io) {
+        throw io;
+      }
+      throw new IOException(cause);
+    } finally {
+      // Nothing to one that has ended; it closes the connection of one that was given up.
+      answer.cancel(true);
+    }
+  }
+}

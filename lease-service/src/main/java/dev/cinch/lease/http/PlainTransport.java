@@ -1,0 +1,151 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.lang.ref.Cleaner;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpConnectTimeoutException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Plain HTTP/1.1 in the thread that asks, over connections that are kept. It has no threads: a
+ * short command starts in half the time, and does not wait for them when it ends.
+ */
+final class PlainTransport implements Transport {
+  /** How many connections are kept that nobody uses. */
+  private static final int IDLE = 8;
+
+  private static final int PORT = 80;
+  private static final Pattern NUMBERS = Pattern.compile("[0-9.]+|\\[.*\\]");
+
+  /** Closes connections of those to whom nobody refers any more. */
+  private static final Cleaner CLEANER = Cleaner.create();
+
+  private final Patience patience;
+  private final Idle idle = new Idle();
+
+  PlainTransport(Patience patience) {
+    this.patience = patience;
+    Idle kept = idle;
+    CLEANER.register(this, kept::close);
+  }
+
+  @Override
+  public Reply exchange(String method, URI uri, byte @Nullable [] body)
+      throws IOException, InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+    long deadline = SystemTime.INSTANCE.monotonicNanos() + patience.answer().toNanos();
+    ByteBuffer request = request(method, uri, body);
+    ClientConnection connection = idle.take();
+    if (connection == null) {
+      connection = open(uri, Math.min(patience.connect().toNanos(), patience.answer().toNanos()));
+    }
+    boolean keep = false;
+    try {
+      ClientConnection used = connection;
+      used.write(request, deadline);
+      var reader =
+          new ReplyReader(into -> used.read(into, deadline), HttpLeaseClient.MAX_ANSWER_BYTES);
+      Reply reply = reader.read();
+      keep = reader.keep() && idle.put(used);
+      return reply;
+    } finally {
+      if (!keep) {
+        connection.close();
+      }
+    }
+  }
+
+  private static ByteBuffer request(String method, URI uri, byte @Nullable [] body) {
+    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
+    var head = new StringBuilder();
+    head.append(method).append(' ').append(path);
+    if (uri.getRawQuery() != null) {
+      head.append('?').append(uri.getRawQuery());
+    }
+    head.append(" HTTP/1.1\r\nHost: ").append(uri.getHost());
+    if (uri.getPort() >= 0) {
+      head.append(':').append(uri.getPort());
+    }
+    head.append("\r\nContent-Type: ").append(LeaseServer.CONTENT_TYPE);
+    if (body != null) {
+      head.append("\r\nContent-Length: ").append(body.length);
+    }
+    byte[] first = head.append("\r\n\r\n").toString().getBytes(UTF_8);
+    ByteBuffer whole = ByteBuffer.allocate(first.length + (body == null ? 0 : body.length));
+    whole.put(first);
+    if (body != null) {
+      whole.put(body);
+    }
+    return whole.flip();
+  }
+
+  private static ClientConnection open(URI uri, long nanos)
+      throws IOException, InterruptedException {
+    long deadline = SystemTime.INSTANCE.monotonicNanos() + nanos;
+    int port = uri.getPort() < 0 ? PORT : uri.getPort();
+    return ClientConnection.open(new InetSocketAddress(address(uri, nanos), port), deadline);
+  }
+
+  /** Looking up a name may take longer than anybody waits, and nothing ends it. */
+  private static InetAddress address(URI uri, long nanos) throws IOException, InterruptedException {
+    String host = uri.getHost();
+    if (NUMBERS.matcher(host).matches()) {
+      return InetAddress.getByName(host);
+    }
+    var lookup = new FutureTask<>(() -> InetAddress.getByName(host));
+    var thread = new Thread(lookup, "cinch-lease-name");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      return lookup.get(nanos, TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      throw new HttpConnectTimeoutException("no address for the name in time");
+    } catch (ExecutionException e) {
+      var failed = new ConnectException("no address for the name");
+      failed.initCause(e);
+      throw failed;
+    }
+  }
+
+  /** Connections that nobody uses, the newest first. Thread-safe. */
+  private static final class Idle {
+    private final Deque<ClientConnection> connections = new ArrayDeque<>();
+
+    /** One that is as it was left; none if there is none. */
+    synchronized @Nullable ClientConnection take() {
+      while (true) {
+        ClientConnection next = connections.poll();
+        if (next == null || next.isFresh()) {
+          return next;
+        }
+        next.close();
+      }
+    }
+
+    /** Whether it is kept. */
+    synchronized boolean put(ClientConnection used) {
+      return connections.size() < IDLE && connections.offerFirst(used);
+    }
+
+    synchronized void close() {
+      connections.forEach(ClientConnection::close);
+      connections.clear();
+    }
+  }
+}

@@ -1,0 +1,40 @@
+package dev.cinch.lease.http;
+
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** How requests of a {@link HttpLeaseClient} travel. Thread-safe. */
+interface Transport {
+  /**
+   * What came back, whole.
+   *
+   * @param status of HTTP
+   */
+  @SuppressWarnings("ArrayRecordComponent") // read once by who asked
+  record Reply(int status, byte[] body) {}
+
+  /** How long to wait for a connection, and for a whole answer, connecting included. */
+  record Patience(Duration connect, Duration answer) {}
+
+  /**
+   * Sends one request and waits for its whole answer, of at most {@link
+   * HttpLeaseClient#MAX_ANSWER_BYTES}.
+   *
+   * @param body JSON, or none
+   * @throws java.net.ConnectException if the request was not sent, since nobody can be reached
+   * @throws java.net.http.HttpConnectTimeoutException the same, within the time for connecting
+   * @throws java.net.http.HttpTimeoutException if there is no whole answer in time
+   * @throws IOException if the answer is none of HTTP, too long, or broke off
+   */
+  Reply exchange(String method, URI uri, byte @Nullable [] body)
+      throws IOException, InterruptedException;
+
+  /** Whether Java was told to send requests through a proxy, which only its own client does. */
+  static boolean isProxied() {
+    return System.getProperty("http.proxyHost") != null
+        || System.getProperty("socksProxyHost") != null
+        || Boolean.getBoolean("java.net.useSystemProxies");
+  }
+}

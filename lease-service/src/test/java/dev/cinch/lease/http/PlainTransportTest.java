@@ -1,0 +1,195 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpTimeoutException;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Connections of the client that has no threads. */
+@Timeout(60)
+final class PlainTransportTest {
+  private static final Transport.Patience PATIENT =
+      new Transport.Patience(Duration.ofDays(1), Duration.ofDays(1));
+
+  @Test
+  void aConnectionIsKeptForTheNextRequest() throws Exception {
+    try (var server = new Server("", false)) {
+      var plain = new PlainTransport(PATIENT);
+      for (int i = 0; i < 3; i++) {
+        assertEquals("{}", ask(plain, server));
+      }
+      assertEquals(1, server.accepted.get());
+    }
+  }
+
+  /** Else a request over it would fail, and be sent again as if it might have arrived. */
+  @Test
+  void aConnectionThatTheServerClosedMeanwhileIsNotUsed() throws Exception {
+    try (var server = new Server("", true)) {
+      var plain = new PlainTransport(PATIENT);
+      for (int i = 1; i <= 3; i++) {
+        assertEquals("{}", ask(plain, server));
+        assertEquals("closed", server.ends.take());
+        assertEquals(i, server.accepted.get());
+      }
+    }
+  }
+
+  @Test
+  void aConnectionThatTheServerSaysItWillCloseIsNotKept() throws Exception {
+    try (var server = new Server("Connection: close\r\n", false)) {
+      var plain = new PlainTransport(PATIENT);
+      assertEquals("{}", ask(plain, server));
+      assertEquals("hung up", server.ends.take());
+      assertEquals("{}", ask(plain, server));
+      assertEquals(2, server.accepted.get());
+    }
+  }
+
+  /** They would be waited for when the process ends. */
+  @Test
+  void nothingOfItWaitsInAThread() throws Exception {
+    try (var server = new Server("", false)) {
+      var before = Thread.getAllStackTraces().keySet();
+      assertEquals("{}", ask(new PlainTransport(PATIENT), server));
+      for (Thread thread : Thread.getAllStackTraces().keySet()) {
+        String name = thread.getName();
+        boolean known = before.contains(thread) || name.equals(Server.NAME);
+        assertFalse(!known && !name.startsWith("Cleaner-"), name);
+      }
+    }
+  }
+
+  @Test
+  void aRequestThatNobodyReadsIsGivenUp() throws Exception {
+    try (var silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+      var plain =
+          new PlainTransport(new Transport.Patience(Duration.ofDays(1), Duration.ofMillis(100)));
+      URI uri = URI.create("http://127.0.0.1:" + silent.getLocalPort() + "/");
+      assertThrows(
+          HttpTimeoutException.class, () -> plain.exchange("POST", uri, new byte[64 << 20]));
+    }
+  }
+
+  @Test
+  void whoeverWasInterruptedBeforeSendsNothing() throws Exception {
+    try (var server = new Server("", false)) {
+      var plain = new PlainTransport(PATIENT);
+      Thread.currentThread().interrupt();
+      assertThrows(InterruptedException.class, () -> ask(plain, server));
+      assertFalse(Thread.currentThread().isInterrupted());
+      assertEquals(0, server.accepted.get());
+    }
+  }
+
+  @Test
+  void aNameIsLookedUp() throws Exception {
+    try (var server = new Server("", false)) {
+      URI uri = URI.create("http://localhost:" + server.listening.getLocalPort() + "/x");
+      assertEquals(200, new PlainTransport(PATIENT).exchange("GET", uri, null).status());
+    }
+    URI nowhere = URI.create("http://nowhere.invalid/");
+    assertThrows(
+        ConnectException.class, () -> new PlainTransport(PATIENT).exchange("GET", nowhere, null));
+  }
+
+  private static String ask(PlainTransport plain, Server server) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + server.listening.getLocalPort() + "/a?b=c");
+    return new String(plain.exchange("POST", uri, "[1]".getBytes(ISO_8859_1)).body(), ISO_8859_1);
+  }
+
+  /** Answers with an empty object. */
+  private static final class Server implements AutoCloseable {
+    static final String NAME = "plain-server";
+
+    final ServerSocket listening = new ServerSocket(0, 10, InetAddress.getByName("localhost"));
+    final AtomicInteger accepted = new AtomicInteger();
+
+    /** How each connection ended. */
+    final BlockingQueue<String> ends = new LinkedBlockingQueue<>();
+
+    private final String header;
+    private final boolean once;
+
+    /**
+     * @param header lines of answers
+     * @param once whether it closes a connection after an answer, and does not say so
+     */
+    Server(String header, boolean once) throws IOException {
+      this.header = header;
+      this.once = once;
+      start(
+          () -> {
+            while (true) {
+              Socket socket = listening.accept();
+              accepted.incrementAndGet();
+              start(() -> ends.add(serve(socket)));
+            }
+          });
+    }
+
+    private interface Step {
+      void run() throws IOException;
+    }
+
+    private static void start(Step what) {
+      var thread =
+          new Thread(
+              () -> {
+                try {
+                  what.run();
+                } catch (IOException e) {
+                  // Closed by the test.
+                }
+              },
+              NAME);
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    private String serve(Socket socket) throws IOException {
+      try (socket) {
+        InputStream in = socket.getInputStream();
+        while (true) {
+          String head = "";
+          while (!head.endsWith("\r\n\r\n")) {
+            int c = in.read();
+            if (c < 0) {
+              return "hung up";
+            }
+            head += (char) c;
+          }
+          int length = head.contains("Content-Length: 3\r\n") ? 3 : 0;
+          if (in.readNBytes(length).length < length) {
+            return "hung up";
+          }
+          String answer = "HTTP/1.1 200 OK\r\n" + header + "Content-Length: 2\r\n\r\n{}";
+          socket.getOutputStream().write(answer.getBytes(ISO_8859_1));
+          if (once) {
+            return "closed";
+          }
+        }
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      listening.close();
+    }
+  }
+}

@@ -1,0 +1,126 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Answers as servers, and what stands between, may send them. */
+final class ReplyReaderTest {
+  private static final int MOST = 1_000;
+
+  /** In pieces of so many bytes. */
+  private static ReplyReader of(String answer, int piece) {
+    byte[] bytes = answer.getBytes(ISO_8859_1);
+    int[] at = {0};
+    return new ReplyReader(
+        into -> {
+          int count = Math.min(Math.min(piece, into.remaining()), bytes.length - at[0]);
+          into.put(bytes, at[0], count);
+          at[0] += count;
+          return count == 0 ? -1 : count;
+        },
+        MOST);
+  }
+
+  /** An answer, its body, and whether the connection may be used again; "|" stands for CR LF. */
+  @ParameterizedTest
+  @CsvSource({
+    "HTTP/1.1 200 OK|Content-Length: 2||{},true",
+    "HTTP/1.1 200|content-length:2||{},true",
+    "HTTP/1.1 200 OK|Content-Length: 2|Content-Length: 2||{},true",
+    "HTTP/1.1 200 OK|Content-Length: 2|Connection: Close||{},false",
+    "HTTP/1.1 200 OK|Content-Length: 2||{}x,false",
+    "HTTP/1.0 200 OK|Content-Length: 2||{},false",
+    "HTTP/1.1 200 OK||{},false",
+    "HTTP/1.1 100 Continue||HTTP/1.1 103 Hints|X: y||HTTP/1.1 200 OK|Content-Length: 2||{},true",
+    "HTTP/1.1 200 OK|Transfer-Encoding: chunked||1|{|01;a=b|}|0||,true",
+    "HTTP/1.1 200 OK|Transfer-Encoding: Chunked||2|{}|0|X: y||,true",
+    "HTTP/1.1 200 OK|Transfer-Encoding: chunked|Content-Length: 7||2|{}|0||,false"
+  })
+  void answersAreReadHoweverTheyArrive(String answer, boolean keep) throws Exception {
+    String sent = answer.replace("|", "\r\n");
+    for (int piece : new int[] {1, 2, 7, 10_000}) {
+      ReplyReader reader = of(sent, piece);
+      Transport.Reply reply = reader.read();
+      assertEquals(200, reply.status());
+      assertEquals("{}", new String(reply.body(), ISO_8859_1));
+      // What follows may not have been read yet; then the next use of the connection meets it.
+      assertTrue(keep == reader.keep() || (!keep && sent.endsWith("x")), sent);
+    }
+  }
+
+  @Test
+  void whatHasNoBodyEndsWithItsHead() throws Exception {
+    ReplyReader reader = of("HTTP/1.1 204 None\r\nContent-Length: 5\r\n\r\n", 10_000);
+    Transport.Reply reply = reader.read();
+    assertEquals(204, reply.status());
+    assertEquals(0, reply.body().length);
+    assertTrue(reader.keep());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "HTTP/1.1 200 OK",
+        "HTTP/1.1 200 OK|Content-Length: 2",
+        "HTTP/1.1 200 OK|Content-Length: 2||{",
+        "HTTP/1.1 200 OK|Content-Length: -2||{}",
+        "HTTP/1.1 200 OK|Content-Length: 2.0||{}",
+        "HTTP/1.1 200 OK|Content-Length:||{}",
+        "HTTP/1.1 200 OK|Content-Length: 2|Content-Length: 3||{}x",
+        "HTTP/1.1 200 OK|Content-Length: 1001||{}",
+        "HTTP/1.1 200 OK|Content-Length: 9223372036854775807||{}",
+        "HTTP/1.1 200 OK|Content-Length: 99999999999999999999||{}",
+        "HTTP/1.1 200 OK|Transfer-Encoding: gzip||{}",
+        "HTTP/1.1 200 OK|Transfer-Encoding: gzip, chunked||2|{}|0||",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked|Transfer-Encoding: chunked||2|{}|0||",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|{}|",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|{}0||",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||1|{}|0||",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||-1|{}|0||",
+        "HTTP/1.1 200 OK|Transfer-Encoding: chunked||3E9|{}|0||",
+        "HTTP/1.1 200 OK|no colon||{}",
+        "HTTP/1.1 20 OK||{}",
+        "HTTP/1.1 2000 OK||{}",
+        "HTTP/1.1 099 OK||{}",
+        "HTTP/1.1  200 OK||{}",
+        "HTTP/2 200 OK||{}",
+        "SSH-2.0-OpenSSH_9.2p1||"
+      })
+  void whatIsNoWholeAnswerIsRefused(String answer) {
+    for (int piece : new int[] {1, 10_000}) {
+      assertThrows(IOException.class, of(answer.replace("|", "\r\n"), piece)::read, answer);
+    }
+  }
+
+  @Test
+  void nothingIsTakenWithoutEnd() {
+    for (String endless : new String[] {"x", "X: y\r\n", "HTTP/1.1 100 Continue\r\n\r\n"}) {
+      byte[] bytes = endless.getBytes(ISO_8859_1);
+      byte[] start = "HTTP/1.1 200 OK\r\n".getBytes(ISO_8859_1);
+      boolean whole = endless.startsWith("HTTP");
+      int[] at = {0};
+      var reader =
+          new ReplyReader(
+              into -> {
+                int i = at[0]++;
+                into.put(
+                    whole || i >= start.length
+                        ? bytes[(whole ? i : i - start.length) % bytes.length]
+                        : start[i]);
+                return 1;
+              },
+              MOST);
+      IOException e = assertThrows(IOException.class, reader::read);
+      assertEquals("the answer's head does not end", e.getMessage());
+    }
+  }
+}
