@@ -265,10 +265,12 @@ final class AppendCommand implements Callable<Integer> {
     try {
       return session.join(grant.id(), client.info().instance(), lasting);
     } catch (LeaseRefusedException e) {
+      String why = String.valueOf(e.getMessage());
+      if (!grant.isOpen()) {
+        throw new Failure.Refusal(why + "; the leases of CINCH_GRANT were given back");
+      }
       boolean unknown = e.reason() == Reason.NOT_HELD || e.reason() == Reason.OTHER_INSTANCE;
-      throw unknown && grant.isOpen()
-          ? new LeaseRefusedException(Reason.NOT_YET, String.valueOf(e.getMessage()), 0)
-          : e;
+      throw unknown ? new LeaseRefusedException(Reason.NOT_YET, why, 0) : e;
     }
   }
 

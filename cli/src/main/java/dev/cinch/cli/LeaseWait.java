@@ -6,6 +6,8 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
@@ -17,6 +19,16 @@ final class LeaseWait {
   private static final long SHORTEST_PAUSE_NANOS = 20_000_000;
   private static final long NANOS_PER_MS = 1_000_000;
 
+  /** What nobody expects who waits for a holder or for a server that was started just now. */
+  private static final Set<Reason> TOLD = EnumSet.of(Reason.NOT_HELD, Reason.SUPERSEDED);
+
+  /**
+   * A server that was superseded ends, and where it was its successor may be next; leases that were
+   * lost before they could be used may be taken anew.
+   */
+  private static final Set<Reason> PASSING =
+      EnumSet.of(Reason.HELD, Reason.NOT_YET, Reason.NOT_HELD, Reason.SUPERSEDED);
+
   private final Duration wait;
   private final TimeSource time;
   private final RandomGenerator random;
@@ -24,10 +36,11 @@ final class LeaseWait {
   private boolean noticed;
 
   /**
-   * @param wait how long to try again while one is held, or the service does not grant yet or does
-   *     not answer; 0: not at all
+   * @param wait how long to try again while one is held, was lost before it could be used, or the
+   *     service does not grant yet, does not answer or was superseded; 0: not at all
    * @param random spreads out those who wait for the same
-   * @param notice told once, in one line, when the service does not answer and is asked again
+   * @param notice told once, in one line, when the service does not answer or was superseded, or a
+   *     lease was lost, and it is tried again
    */
   LeaseWait(Duration wait, TimeSource time, RandomGenerator random, Consumer<String> notice) {
     this.wait = wait;
@@ -57,12 +70,14 @@ final class LeaseWait {
       try {
         return attempt.take();
       } catch (LeaseRefusedException e) {
-        boolean passes = e.reason() == Reason.HELD || e.reason() == Reason.NOT_YET;
-        if (!passes || wait.isZero()) {
+        if (!PASSING.contains(e.reason()) || wait.isZero()) {
           throw e;
         }
         if (left(start) <= 0) {
           throw new LeaseRefusedException(e.reason(), waited(e), e.retryAfterMs());
+        }
+        if (TOLD.contains(e.reason())) {
+          tellOnce(e);
         }
         retryAfterMs = e.retryAfterMs();
       } catch (LeaseUnavailableException e) {
@@ -72,13 +87,17 @@ final class LeaseWait {
         if (left(start) <= 0) {
           throw new LeaseUnavailableException(waited(e), e);
         }
-        if (!noticed) {
-          noticed = true;
-          notice.accept(e.getMessage() + "; trying again");
-        }
+        tellOnce(e);
         retryAfterMs = 0;
       }
       time.sleepNanos(Math.min(left(start), pause(retryAfterMs)));
+    }
+  }
+
+  private void tellOnce(Exception e) {
+    if (!noticed) {
+      noticed = true;
+      notice.accept(e.getMessage() + "; trying again");
     }
   }
 

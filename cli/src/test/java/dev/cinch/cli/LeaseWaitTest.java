@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Test;
 /** When and how often it is tried again. */
 class LeaseWaitTest {
   private static final long SECOND = 1_000_000_000;
+  private static final List<Reason> PASSING =
+      List.of(Reason.HELD, Reason.NOT_YET, Reason.NOT_HELD, Reason.SUPERSEDED);
 
   private final List<Long> sleeps = new ArrayList<>();
   private final List<String> notices = new ArrayList<>();
@@ -105,9 +107,21 @@ class LeaseWaitTest {
   }
 
   @Test
+  void theSuccessorOfAServerThatEndsIsWaitedForAndALeaseLostBeforeItsUseIsTakenAnew()
+      throws Exception {
+    for (Reason passing : List.of(Reason.SUPERSEDED, Reason.NOT_HELD)) {
+      notices.clear();
+      clock = 0;
+      int unused = take(Duration.ofMinutes(5), passing, 0, 10 * SECOND);
+      assertTrue(clock < 11 * SECOND, "at " + clock);
+      assertEquals(List.of("x is held by \"me\"; trying again"), notices);
+    }
+  }
+
+  @Test
   void noWaitAndWhatWaitingDoesNotHelpAreToldAtOnce() {
     for (Reason reason : Reason.values()) {
-      boolean passes = reason == Reason.HELD || reason == Reason.NOT_YET;
+      boolean passes = PASSING.contains(reason);
       Duration wait = passes ? Duration.ZERO : Duration.ofHours(1);
       assertThrows(LeaseRefusedException.class, () -> take(wait, reason, 10, Long.MAX_VALUE));
     }

@@ -82,6 +82,22 @@ class LostLeaseTest {
     }
   }
 
+  @Test
+  void aServerThatEndsBecauseAnotherTookOverIsNoReasonToGiveUp() throws Exception {
+    try (var served = new Served(temp)) {
+      served.cinch.run("log", "create", "jobs").ended(0);
+      served.superseded(1);
+      String[] append = {"append", "--log=jobs", "--lease=a"};
+      served.cinch.feed("a\n", append).failed(3, "instance 9 took over");
+      served.superseded(2);
+      String[] waiting = {"append", "--log=jobs", "--lease=a", "--wait=60s"};
+      String err = served.cinch.feed("a\nb\n", waiting).ended(0).err();
+      assertEquals("cinch append: instance 9 took over; trying again\n", err);
+      served.cinch.settle("jobs");
+      assertEquals("a\nb\n", served.cinch.run("cat", "--log=jobs").ended(0).out());
+    }
+  }
+
   /** Appends lines while the lease service goes away for longer than the lease lasts. */
   private static String appendMeanwhile(Served served, Map<String, String> with, String... options)
       throws Exception {

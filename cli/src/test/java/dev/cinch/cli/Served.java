@@ -4,6 +4,8 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.LeaseServer;
@@ -15,11 +17,13 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** A store whose buckets can be closed soon, and a lease service for it within this process. */
 final class Served implements AutoCloseable {
   private final LeaseServer server;
   private final Semaphore acquires = new Semaphore(0);
+  private final AtomicInteger superseded = new AtomicInteger();
   private volatile boolean away;
   final Path store;
   final Cinch cinch;
@@ -48,6 +52,9 @@ final class Served implements AutoCloseable {
                 if (away) {
                   throw new LeaseUnavailableException("away", null);
                 }
+                if (method.getName().equals("acquire") && superseded.getAndDecrement() > 0) {
+                  throw new LeaseRefusedException(Reason.SUPERSEDED, "instance 9 took over", 0);
+                }
                 return method.invoke(service, args);
               } catch (InvocationTargetException e) {
                 throw e.getCause();
@@ -67,6 +74,11 @@ final class Served implements AutoCloseable {
   /** Whether it answers from now on that there is no service behind it. */
   void away(boolean now) {
     away = now;
+  }
+
+  /** How many of the next requests for leases find a server that another one superseded. */
+  void superseded(int times) {
+    superseded.set(times);
   }
 
   /** Where the service is. */

@@ -8,6 +8,8 @@ import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
@@ -40,8 +42,11 @@ final class Fencing {
   /**
    * Advances the horizon of the logs concerned to the fence, before the first read or write
    * (section 7).
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if the lease was lost meanwhile
    */
-  void fence(Holding holding, Store store) throws IOException, InterruptedException {
+  void fence(Holding holding, Store store)
+      throws LeaseRefusedException, IOException, InterruptedException {
     Fence fence = holding.fence();
     if (fence.isNone()) {
       return;
@@ -93,14 +98,16 @@ final class Fencing {
   }
 
   /** The same for one log that the leases are about to be extended to. */
-  void fence(Holding holding, Log log) throws IOException, InterruptedException {
+  void fence(Holding holding, Log log)
+      throws LeaseRefusedException, IOException, InterruptedException {
     Fence fence = holding.fence();
     if (!fence.isNone() && fence.logs().contains(log.id())) {
       advance(holding, log, fence.upTo());
     }
   }
 
-  private void advance(Holding holding, Log log, long to) throws IOException, InterruptedException {
+  private void advance(Holding holding, Log log, long to)
+      throws LeaseRefusedException, IOException, InterruptedException {
     while (true) {
       try {
         log.horizon().advance(to, OptionalLong.of(opinion(holding)));
@@ -111,9 +118,10 @@ final class Fencing {
         time.sleepNanos(Math.min(e.waitNanos(), SLICE_NANOS));
         long unused = holding.lease().doWork(time.monotonicNanos());
         if (holding.lease().remainingNanos() <= 0) {
-          throw new SessionRefusedException(
+          throw new LeaseRefusedException(
+              Reason.NOT_HELD,
               "a lease was lost while its fence was waited for: " + holding.lease().lostWhy(),
-              null);
+              0);
         }
       }
     }

@@ -161,7 +161,8 @@ public final class Session implements AutoCloseable {
    * that will be.
    *
    * @param duration of the leases, renewed in the background; above bucket width + grace + margins
-   * @throws LeaseRefusedException if one is held by another, or the service does not grant now
+   * @throws LeaseRefusedException if one is held by another, or the service does not grant now;
+   *     {@code NOT_HELD} if they were lost before they were fenced
    * @throws LeaseUnavailableException if the service did not answer; it may be asked again, which
    *     first gives back what it may have granted
    * @throws SessionRefusedException if its witnesses can't be relied on, or if the session was

@@ -29,6 +29,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -167,6 +168,37 @@ class SessionRulesTest extends SessionRig {
       Receipt receipt = session.append(jobs, bytes("after"));
       fs.before(op -> {});
       return receipt;
+    }
+  }
+
+  /** As a refusal, which whoever waits for leases may try again. */
+  @Test
+  void aLeaseThatIsLostWhileItsFenceIsWaitedForIsRefused() throws Exception {
+    Grant unused = acquire("lost");
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    TimeSource paused =
+        new TimeSource() {
+          @Override
+          public long wallNanos() {
+            return rig.time.wallNanos();
+          }
+
+          @Override
+          public long monotonicNanos() {
+            return rig.time.monotonicNanos();
+          }
+
+          @Override
+          public void sleepNanos(long nanos) {
+            rig.time.advanceNanos(LEASE.toNanos());
+          }
+        };
+    Store b = store(rig.disk.view(Rig.ALICE), paused, "b");
+    try (LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+        Session session = Session.open(new Writers(b, Durability.SYNC), service, "b", keeper)) {
+      var e = assertThrows(LeaseRefusedException.class, () -> session.acquire(NAMES, LEASE));
+      assertEquals(LeaseRefusedException.Reason.NOT_HELD, e.reason());
+      assertTrue(e.toString().contains("lost while its fence was waited for"), e::toString);
     }
   }
 
