@@ -48,6 +48,7 @@ import picocli.CommandLine.Spec;
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseAcquireCommand extends LeaseRequest {
   @Spec CommandSpec spec;
+  @Mixin AlwaysJson json;
   @Mixin ForOption length;
   @Mixin WaitOption waiting;
 

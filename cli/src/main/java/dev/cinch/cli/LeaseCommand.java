@@ -1,8 +1,6 @@
 package dev.cinch.cli;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.http.HttpLeaseClient;
@@ -18,7 +16,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Talks to a lease service. */
@@ -30,8 +27,6 @@ import picocli.CommandLine.Spec;
     footer = {"", "Example:", "  cinch lease acquire --server http://127.0.0.1:8470 jobs/42"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseCommand implements Callable<Integer>, Commands.Group {
-  private static final int PAGE = 1_000;
-
   private final Io io;
 
   @Spec CommandSpec spec;
@@ -47,8 +42,8 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
         .addSubcommand("run", new LeaseRunCommand(io))
         .addSubcommand("renew", new Renew(io))
         .addSubcommand("release", new Release(io))
-        .addSubcommand("show", new Show(io))
-        .addSubcommand("list", new Listing(io));
+        .addSubcommand("show", new LeaseListing.Show(io))
+        .addSubcommand("list", new LeaseListing.Listing(io));
   }
 
   @Override
@@ -100,6 +95,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       })
   @SuppressWarnings("NullAway.Init")
   static final class Renew extends LeaseRequest {
+    @Mixin AlwaysJson json;
     @Mixin Held held;
     @Mixin ForOption length;
 
@@ -134,6 +130,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
       })
   @SuppressWarnings("NullAway.Init")
   static final class Release extends LeaseRequest {
+    @Mixin AlwaysJson json;
     @Mixin Held held;
 
     Release(Io io) {
@@ -178,60 +175,6 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
         }
       }
       grant.remove();
-    }
-  }
-
-  @Command(
-      name = "show",
-      mixinStandardHelpOptions = true,
-      description = "Print what is known about a lease; exit code 3 if nothing is.",
-      footer = {"", "Example:", "  cinch lease show jobs/42"})
-  @SuppressWarnings("NullAway.Init")
-  static final class Show extends LeaseRequest {
-    @Parameters(paramLabel = "LEASE", description = "The lease's name.")
-    LeaseName name;
-
-    Show(Io io) {
-      super(io);
-    }
-
-    @Override
-    void ask(HttpLeaseClient client, Printer printer) throws Exception {
-      Optional<LeaseInfo> info = client.show(name);
-      if (info.isEmpty()) {
-        throw new Failure.Refusal("the service knows nothing of " + name);
-      }
-      printer.print(LeaseDocuments.info(info.get()));
-    }
-  }
-
-  @Command(
-      name = "list",
-      mixinStandardHelpOptions = true,
-      description = "Print what is known about leases, one JSON object a line.",
-      footer = {"", "Example:", "  cinch lease list --prefix jobs/"})
-  @SuppressWarnings("NullAway.Init")
-  static final class Listing extends LeaseRequest {
-    @Option(names = "--prefix", paramLabel = "TEXT", defaultValue = "", description = "Of names.")
-    String prefix;
-
-    Listing(Io io) {
-      super(io);
-    }
-
-    @Override
-    void ask(HttpLeaseClient client, Printer printer) throws Exception {
-      Optional<LeaseName> after = Optional.empty();
-      while (true) {
-        List<LeaseInfo> page = client.list(prefix, after, PAGE);
-        for (LeaseInfo info : page) {
-          printer.print(LeaseDocuments.info(info));
-        }
-        if (page.isEmpty()) { // others may be short, since their bytes are bounded too
-          return;
-        }
-        after = Optional.of(page.get(page.size() - 1).witness().name());
-      }
     }
   }
 }

@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Asks a lease service something and prints what it answers, one JSON object a line. */
+/** Asks a lease service something and prints what it answers. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 abstract class LeaseRequest implements Callable<Integer> {
   private static final JsonMapper JSON =
@@ -24,9 +24,6 @@ abstract class LeaseRequest implements Callable<Integer> {
   final Io io;
 
   @Mixin RequiredServer server;
-
-  @Option(names = "--json", description = "Print JSON objects, one a line, which is the default.")
-  boolean json;
 
   LeaseRequest(Io io) {
     this.io = io;
@@ -50,6 +47,12 @@ abstract class LeaseRequest implements Callable<Integer> {
       ask(client, out::line);
     }
     return ExitCode.GOOD;
+  }
+
+  /** Of commands whose answers are for programs, and hold secrets. */
+  static final class AlwaysJson {
+    @Option(names = "--json", description = "Print JSON objects, one a line, which is the default.")
+    boolean json;
   }
 
   /** How long leases last. */

@@ -50,7 +50,9 @@ final class StatusPrinter {
     for (StoreReport.LogLine line : report.logs()) {
       rows.add(row(line, report.at()));
     }
-    table(rows, out);
+    for (String line : new Table(HEAD.size(), 2).lines(rows)) {
+      out.line(line);
+    }
   }
 
   private static List<String> row(StoreReport.LogLine line, long at) {
@@ -70,25 +72,6 @@ final class StatusPrinter {
             ? "-"
             : Words.span(at - s.newest()) + " ago" + (s.newestSettled() ? "" : ", open"),
         Words.count(s.segments()));
-  }
-
-  /** Columns as wide as what is in them; numbers stand to the right. */
-  private static void table(List<List<String>> rows, Output out) throws IOException {
-    var widths = new int[HEAD.size()];
-    for (List<String> row : rows) {
-      for (int i = 0; i < widths.length; i++) {
-        widths[i] = Math.max(widths[i], row.get(i).length());
-      }
-    }
-    for (List<String> row : rows) {
-      var text = new StringBuilder();
-      for (int i = 0; i < widths.length; i++) {
-        String pad = " ".repeat(widths[i] - row.get(i).length());
-        boolean left = i < 2;
-        text.append(left ? row.get(i) + pad : pad + row.get(i)).append("  ");
-      }
-      out.line(text.toString().stripTrailing());
-    }
   }
 
   static void json(Store store, StoreReport report, Output out) throws IOException {

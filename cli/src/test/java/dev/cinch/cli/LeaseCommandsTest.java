@@ -66,9 +66,11 @@ class LeaseCommandsTest {
     assertEquals(1, witness.get("logs").size()); // those of the store
 
     cinch.run("lease", "acquire", "jobs/2", "jobs/3").failed(3, "jobs/2");
-    assertEquals(1, cinch.run("lease", "list", "--prefix=jobs/2").ended(0).out().lines().count());
-    assertEquals(2, cinch.run("lease", "list").ended(0).out().lines().count()); // jobs/3 was not
-    assertEquals("HELD", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
+    assertEquals(
+        1, cinch.run("lease", "list", "--json", "--prefix=jobs/2").ended(0).out().lines().count());
+    assertEquals(3, cinch.run("lease", "list").ended(0).out().lines().count()); // jobs/3 was not
+    assertEquals(
+        "HELD", json(cinch.run("lease", "show", "--json", "jobs/1")).get("state").textValue());
 
     cinch.with("CINCH_GRANT", id);
     JsonNode renewed = json(cinch.run("lease", "renew", "--for=20s"));
@@ -78,10 +80,30 @@ class LeaseCommandsTest {
     assertEquals(IsoTime.nanos(expiry), Long.parseLong(prolonged.get("expiryNanos").textValue()));
     assertEquals("", cinch.run("lease", "release").ended(0).out());
     cinch.run("lease", "release").ended(0);
-    assertEquals("RELEASED", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
+    assertEquals(
+        "RELEASED", json(cinch.run("lease", "show", "--json", "jobs/1")).get("state").textValue());
     cinch.run("lease", "renew").failed(3, "");
     cinch.run("lease", "show", "other").failed(3, "knows nothing of other");
     cinch.run("lease", "acquire", "--for=90s", "x").failed(3, "60000 ms");
+  }
+
+  @Test
+  void peopleGetATable() throws Exception {
+    cinch.run("lease", "acquire", "--for=50s", "--holder=worker 7", "jobs/1").ended(0);
+    cinch
+        .run("lease", "acquire", "--for=50s", "--holder=me", "--tentative", "jobs/longer")
+        .ended(0);
+    cinch.feed("a\n", "append", "--log=jobs", "--lease=jobs/3").ended(0);
+    List<String> lines = cinch.run("lease", "list").ended(0).out().lines().toList();
+    assertEquals("LEASE        STATE      HOLDER", lines.get(0).substring(0, 30));
+    assertTrue(lines.get(1).matches("jobs/1 +HELD +worker 7 +in [45]\\d s"), lines.get(1));
+    assertTrue(lines.get(2).matches("jobs/3 +RELEASED +\\S+ +-"), lines.get(2));
+    assertTrue(lines.get(3).matches("jobs/longer +TENTATIVE +me +in [45]\\d s"), lines.get(3));
+    assertEquals(4, lines.size());
+    List<String> one = cinch.run("lease", "show", "jobs/3").ended(0).out().lines().toList();
+    assertEquals(2, one.size());
+    assertTrue(one.get(1).matches("jobs/3  RELEASED  \\S+  -"), one.get(1));
+    assertEquals("", cinch.run("lease", "list", "--prefix=none").ended(0).out());
   }
 
   /** Everybody on a machine sees the arguments of its processes. */
@@ -101,7 +123,8 @@ class LeaseCommandsTest {
     assertEquals(
         id, json(cinch.feed(id + "\n", "lease", "renew", "--grant-file=-")).get("id").asText());
     cinch.feed(printed, "lease", "release", "--grant-file=-").ended(0);
-    assertEquals("RELEASED", json(cinch.run("lease", "show", "a")).get("state").textValue());
+    assertEquals(
+        "RELEASED", json(cinch.run("lease", "show", "--json", "a")).get("state").textValue());
   }
 
   @Test
@@ -125,7 +148,8 @@ class LeaseCommandsTest {
     Cinch.Ran audited = cinch.run("audit").ended(0);
     assertTrue(audited.out().startsWith("exclusive: 300 messages"), audited.out());
     assertTrue(audited.out().contains(" 6 leases of 2 names, 4 handovers"), audited.out());
-    assertEquals("RELEASED", json(cinch.run("lease", "show", "jobs/1")).get("state").textValue());
+    assertEquals(
+        "RELEASED", json(cinch.run("lease", "show", "--json", "jobs/1")).get("state").textValue());
   }
 
   @Test
@@ -190,7 +214,8 @@ class LeaseCommandsTest {
         .feed("a\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s")
         .failed(3, "the lease server is not one that this store trusts");
     assertEquals("", there.run("cat", "--log=jobs", "--live").ended(0).out());
-    assertEquals("RELEASED", json(cinch.run("lease", "show", "x")).get("state").textValue());
+    assertEquals(
+        "RELEASED", json(cinch.run("lease", "show", "--json", "x")).get("state").textValue());
   }
 
   /** A server's pages end by their bytes too, so that a short one need not be the last. */
@@ -206,8 +231,10 @@ class LeaseCommandsTest {
       assertEquals(10, client.acquire(request).witnesses().size());
     }
     assertTrue(client.list("x/", Optional.empty(), 1_000).size() < 40);
-    String all = cinch.run("lease", "list", "--prefix=x/").ended(0).out();
+    String all = cinch.run("lease", "list", "--json", "--prefix=x/").ended(0).out();
     assertEquals(40, all.lines().count());
+    String table = cinch.run("lease", "list", "--prefix=x/").ended(0).out();
+    assertEquals(41, table.lines().count()); // one head, however many pages
   }
 
   @Test

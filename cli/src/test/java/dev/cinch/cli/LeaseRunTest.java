@@ -54,7 +54,7 @@ class LeaseRunTest {
   }
 
   private JsonNode shown(String name) throws Exception {
-    return JSON.readTree(cinch.run("lease", "show", name).ended(0).out());
+    return JSON.readTree(cinch.run("lease", "show", "--json", name).ended(0).out());
   }
 
   private void ends(int code, Forked command) throws Exception {
@@ -65,7 +65,7 @@ class LeaseRunTest {
 
   @Test
   void theStatusOfTheCommandPassesThrough() throws Exception {
-    try (Forked zero = run("echo held; cinch lease show jobs/1")) {
+    try (Forked zero = run("echo held; cinch lease show --json jobs/1")) {
       assertEquals("held", zero.line());
       assertEquals("HELD", JSON.readTree(zero.line()).get("state").textValue());
       ends(0, zero);
@@ -275,7 +275,8 @@ class LeaseRunTest {
         running.ended(0);
         assertEquals("", err);
       }
-      JsonNode after = JSON.readTree(outside.run("lease", "show", "jobs/1").ended(0).out());
+      JsonNode after =
+          JSON.readTree(outside.run("lease", "show", "--json", "jobs/1").ended(0).out());
       assertEquals("RELEASED", after.get("state").textValue());
       assertEquals(2, after.get("witness").get("instance").intValue());
       outside.settle("jobs");

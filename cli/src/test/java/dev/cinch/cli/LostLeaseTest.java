@@ -75,7 +75,8 @@ class LostLeaseTest {
       String last = served.cinch.run("cat", "--log=jobs", "--tail=1", "--json").ended(0).out();
       served.cinch.feed("after\n", "append", "--log=jobs", "--lease=a").ended(0);
       JsonNode next =
-          JSON.readTree(served.cinch.run("lease", "show", "a").ended(0).out()).get("witness");
+          JSON.readTree(served.cinch.run("lease", "show", "--json", "a").ended(0).out())
+              .get("witness");
       assertEquals("RELEASED", next.get("previousEnding").textValue());
       assertEquals(
           JSON.readTree(last).get("timestampNanos"), next.get("watermark").get("timestampNanos"));
