@@ -17,6 +17,7 @@ import dev.cinch.lease.OneLine;
 import dev.cinch.view.RetireBlockedException;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 
 /**
  * What a throwable means to whoever ran the command: an exit code and one line.
@@ -73,6 +74,9 @@ record Failure(int code, String line) {
     }
     if (t instanceof InterruptedException) {
       return "interrupted";
+    }
+    if (t instanceof AccessDeniedException e) {
+      return Denied.line(e);
     }
     if (t instanceof IOException e) {
       return InWords.line(e);

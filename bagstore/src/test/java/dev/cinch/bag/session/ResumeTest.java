@@ -13,11 +13,14 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -83,6 +86,22 @@ final class ResumeTest extends SessionRig {
     AuditReport report = LeaseAuditor.audit(store);
     assertEquals(List.of(), report.violations());
     return report;
+  }
+
+  /** Nobody can say whose it is. The next instance need not know. */
+  @Test
+  void l11_aDamagedEndKeepsItsNameRefusedUntilTheServiceIsRestarted() throws Exception {
+    Grant lost = acquire("a");
+    Store store = store("m");
+    Path end = store.context().layout().end(lost.witnesses().get(0).witness().correlation(), 1);
+    store.context().fs().create(end, store.context().fileMode()).close();
+    rig.time.advanceMs(LEASE.toMillis() + 1);
+    var e = assertThrows(LeaseRefusedException.class, () -> acquire("b"));
+    assertEquals(LeaseRefusedException.Reason.NOT_YET, e.reason());
+    assertTrue(e.toString().contains("can't tell in the store whose leases these are"));
+    assertTrue(e.toString().contains(end + ": damaged"), e::toString);
+    restart();
+    assertEquals(2, acquire("b").witnesses().get(0).witness().instance());
   }
 
   @Test
