@@ -14,7 +14,6 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.store.FirstKey;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.RemovedLogs;
@@ -27,7 +26,6 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
@@ -52,10 +50,6 @@ import org.jspecify.annotations.Nullable;
 public final class Store {
   private static final int MAX_SETTINGS = 1 << 16;
   private static final String IDENTITY = "log";
-
-  private static final String LOST_SETTINGS =
-      " holds logs and has lost its store.json: restore that from a backup, or get the messages out"
-          + " with salvage";
 
   private static final String LOST_LOG =
       " is gone, and log-names lists it: restore it from a backup";
@@ -115,7 +109,7 @@ public final class Store {
   @CanIgnoreReturnValue
   public static Store init(Path root, StoreSettings settings, Environment environment)
       throws IOException {
-    return init(root, settings, environment, null);
+    return NewStore.make(root, settings, environment, null);
   }
 
   /**
@@ -126,70 +120,25 @@ public final class Store {
   public static Store init(
       Path root, StoreSettings settings, Environment environment, @Nullable SigningKey first)
       throws IOException {
-    List<String> problems = settings.problems();
-    if (!problems.isEmpty()) {
-      throw new IllegalArgumentException(String.join("; ", problems));
-    }
-    StoreFs fs = environment.fs().forStore(root, settings.group());
-    var layout = new StoreLayout(root);
-    var fresh = new Fresh(fs, environment.random(), null);
-    boolean made = fresh.ensureDirectory(root, settings.directoryMode());
-    List<String> names = fs.list(root);
-    if (names.contains(StoreLayout.SETTINGS)) {
-      throw new StoreExistsException(root + " is a store already; nothing was changed");
-    }
-    if (!made && !ours(names, layout)) {
-      throw new StoreExistsException(
-          root + " holds other files (" + names.get(0) + "…); name a new or an empty directory");
-    }
-    if (holdsLogs(fs, layout)) {
-      throw new StoreExistsException(root + LOST_SETTINGS);
-    }
-    for (Path directory : layout.directories()) {
-      boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
-      fs.forceDirectory(directory); // what was there before may be anything (rule N7)
-    }
-    // What stands in there is forced by whoever makes it, and these names by nobody else. Before
-    // the settings: where those are, nobody makes the rest again.
-    FirstKey key =
-        FirstKey.publish(layout.keys(), fresh, first, settings.fileMode(), environment.random());
-    fs.forceDirectory(layout.service());
-    fs.forceDirectory(root);
-    Path above = root.toAbsolutePath().getParent();
-    if (above != null) {
-      try {
-        fs.forceDirectory(above); // also if it was there: nobody else may have
-      } catch (AccessDeniedException e) {
-        if (made) {
-          throw e;
-        }
-      }
-    }
-    long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
-    Id id = key.store().orElseGet(() -> Id.random(environment.random()));
-    var mine = new StoreIdentity(StoreIdentity.FORMAT, id, now, settings, key.pin());
-    fresh.publish(layout.settings(), mine.encode(), settings.fileMode()); // last: now it is a store
-    Store store = open(root, environment);
-    if (!store.context.identity().equals(mine)) {
-      key.withdraw(layout.keys(), fresh, store.context.identity().id());
-      throw new StoreExistsException(root + " was made a store by somebody else just now");
-    }
-    return store;
+    return init(root, settings, environment, first == null ? null : () -> first);
   }
 
-  /** A new identity would make everything in them another store's. */
-  private static boolean holdsLogs(StoreFs fs, StoreLayout layout) throws IOException {
-    try {
-      return !fs.list(layout.logs()).stream().allMatch(LogLayout::isTemporary);
-    } catch (NoSuchFileException | NotDirectoryException e) {
-      return false;
-    }
+  /** Gives the first key of a store that is being made. */
+  @FunctionalInterface
+  public interface KeySource {
+    /** Called once, where nothing stands in the store's way any more. */
+    SigningKey get() throws IOException;
   }
 
-  private static boolean ours(List<String> names, StoreLayout layout) {
-    List<String> expected =
-        layout.directories().stream().map(d -> layout.root().relativize(d).toString()).toList();
-    return names.stream().allMatch(n -> expected.contains(n) || LogLayout.isTemporary(n));
+  /**
+   * As {@link #init(Path, StoreSettings, Environment, SigningKey)}, with a key that is made only
+   * for a store that can be made.
+   */
+  @CanIgnoreReturnValue
+  public static Store init(
+      Path root, StoreSettings settings, Environment environment, @Nullable KeySource first)
+      throws IOException {
+    return NewStore.make(root, settings, environment, first);
   }
 
   /**
@@ -211,10 +160,10 @@ public final class Store {
                   MAX_SETTINGS,
                   bytes -> StoreIdentity.decode(bytes, layout.settings()));
     } catch (NoSuchFileException | NotDirectoryException e) {
-      boolean lost = holdsLogs(anybody, layout);
+      boolean lost = NewStore.holdsLogs(anybody, layout);
       throw new NotAStoreException(
           lost
-              ? root + LOST_SETTINGS
+              ? root + NewStore.LOST_SETTINGS
               : root + " is not a Cinch store: it has no store.json; make one with init",
           lost);
     }

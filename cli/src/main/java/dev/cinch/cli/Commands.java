@@ -80,6 +80,17 @@ final class Commands implements Callable<Integer> {
   static final Map<String, String> VARIABLES =
       Map.of("--store", "CINCH_STORE", "--server", "CINCH_SERVER", "--machine", "CINCH_MACHINE");
 
+  /** What people type who know other tools, and what they mean. */
+  private static final Map<String, String> ELSEWHERE =
+      Map.of(
+          "cinch ls", "cinch logs",
+          "cinch list", "cinch logs",
+          "cinch log ls", "cinch logs",
+          "cinch log list", "cinch logs",
+          "cinch log remove", "cinch log rm",
+          "cinch log delete", "cinch log rm",
+          "cinch lease ls", "cinch lease list");
+
   @Option(
       names = "--debug",
       scope = ScopeType.INHERIT,
@@ -191,16 +202,31 @@ final class Commands implements Callable<Integer> {
   }
 
   private static String text(ParameterException e) {
+    for (CommandLine l = e.getCommandLine().getParent(); l != null; l = l.getParent()) {
+      List<String> before = options(l.getUnmatchedArguments());
+      if (!before.isEmpty()) {
+        return unknown(before, l); // what it misses may stand there
+      }
+    }
     List<String> unmatched = e.getCommandLine().getUnmatchedArguments();
     if (e instanceof UnmatchedArgumentException one) {
       unmatched = one.getUnmatched();
     }
     var commands = e.getCommandLine().getSubcommands().keySet();
-    if (!commands.isEmpty() && !unmatched.isEmpty() && !unmatched.get(0).startsWith("-")) {
+    if (!unmatched.isEmpty() && !unmatched.get(0).startsWith("-")) {
       String name = unmatched.get(0);
-      return "there is no command '" + name + "'" + meant(name, commands);
+      if (!commands.isEmpty()) {
+        return "there is no command '" + name + "'" + meant(e.getCommandLine(), name);
+      }
+      // A list ends, for picocli, where something is no element of it.
+      for (var names : e.getCommandLine().getCommandSpec().positionalParameters()) {
+        String problem = Converters.problem(names.auxiliaryTypes()[0], name);
+        if (problem != null) {
+          return problem;
+        }
+      }
     }
-    List<String> options = unmatched.stream().filter(a -> a.startsWith("-")).toList();
+    List<String> options = options(unmatched);
     if (!options.isEmpty()) {
       return unknown(options, e.getCommandLine()); // what is missing may be what was mistyped
     }
@@ -210,12 +236,28 @@ final class Commands implements Callable<Integer> {
         : message;
   }
 
+  private static List<String> options(List<String> arguments) {
+    return arguments.stream().filter(a -> a.startsWith("-")).toList();
+  }
+
   /** Options that are not known. They may have left values behind, which are no options. */
   private static String unknown(List<String> options, CommandLine command) {
     return (options.size() == 1 ? "Unknown option: '" : "Unknown options: '")
         + String.join("', '", options)
         + "'"
-        + meant(options.get(0).replaceFirst("=.*", ""), shown(command));
+        + hint(options.get(0).replaceFirst("=.*", ""), command);
+  }
+
+  private static String hint(String option, CommandLine command) {
+    boolean ofCommands =
+        command.getSubcommands().values().stream()
+            .anyMatch(sub -> sub.getCommandSpec().findOption(option) != null);
+    return ofCommands
+        ? "; options stand behind the command: "
+            + command.getCommandSpec().qualifiedName()
+            + " COMMAND "
+            + option
+        : meant(option, shown(command));
   }
 
   private static List<String> shown(CommandLine command) {
@@ -223,6 +265,14 @@ final class Commands implements Callable<Integer> {
         .filter(option -> !option.hidden())
         .map(OptionSpec::longestName)
         .toList();
+  }
+
+  private static String meant(CommandLine group, String typed) {
+    String full = group.getCommandSpec().qualifiedName() + " " + typed;
+    String known = ELSEWHERE.get(full);
+    return known != null
+        ? "; did you mean " + known + "?"
+        : meant(typed, group.getSubcommands().keySet());
   }
 
   private static String meant(String typed, Collection<String> names) {

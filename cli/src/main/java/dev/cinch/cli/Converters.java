@@ -13,6 +13,7 @@ import java.time.Instant;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
@@ -38,6 +39,20 @@ final class Converters {
     line.registerConverter(URI.class, of(Converters::address));
   }
 
+  /** Why a text is no name, of those that may be several on a command line; null if it is one. */
+  static @Nullable String problem(Class<?> type, String text) {
+    try {
+      if (type == LogName.class) {
+        var unused = new LogName(text);
+      } else if (type == LeaseName.class) {
+        var unused = new LeaseName(text);
+      }
+      return null;
+    } catch (IllegalArgumentException e) {
+      return e.getMessage();
+    }
+  }
+
   /** A time, in nanoseconds since the Unix epoch; see {@link TimeText}. */
   record Moment(long nanos) {
     /** The time as text, to the nanosecond where it has them. */
@@ -50,21 +65,36 @@ final class Converters {
   /** Reads {@code 500ms}, {@code 10s}, {@code 1h30m}, {@code -3m} and the like. */
   static Duration duration(String text) {
     try {
-      if (DURATION.matcher(text).matches()) {
-        Duration sum = Duration.ZERO;
-        Matcher m = DURATION_PART.matcher(text);
-        while (m.find()) {
-          sum = sum.plus(part(Long.parseLong(m.group(1)), m.group(2)));
-        }
-        Duration duration = text.startsWith("-") ? sum.negated() : sum;
-        long unused = duration.toNanos(); // refuses what no 64-bit count of nanoseconds holds
-        return duration;
-      }
+      return sum(text);
     } catch (ArithmeticException e) {
-      // Too long: as wrong as any other text.
+      throw new IllegalArgumentException(
+          "too long: \"" + shown(text) + "\"; a duration is at most 106751d, 292 years", e);
     }
-    throw new IllegalArgumentException(
-        "not a duration: \"" + shown(text) + "\"; like 500ms, 10s, 5m, 1h30m, 30d");
+  }
+
+  /** Whether it is a duration with a sign. */
+  static boolean isDistance(String text) {
+    return DURATION.matcher(text).matches() && !Character.isDigit(text.charAt(0));
+  }
+
+  /**
+   * As {@link #duration}.
+   *
+   * @throws ArithmeticException if no 64-bit count of nanoseconds holds it
+   */
+  static Duration sum(String text) {
+    if (!DURATION.matcher(text).matches()) {
+      throw new IllegalArgumentException(
+          "not a duration: \"" + shown(text) + "\"; like 500ms, 10s, 5m, 1h30m, 30d");
+    }
+    Duration sum = Duration.ZERO;
+    Matcher m = DURATION_PART.matcher(text);
+    while (m.find()) {
+      sum = sum.plus(part(Long.parseLong(m.group(1)), m.group(2)));
+    }
+    Duration duration = text.startsWith("-") ? sum.negated() : sum;
+    long unused = duration.toNanos(); // refuses what is too long
+    return duration;
   }
 
   private static Duration part(long n, String unit) {

@@ -4,7 +4,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -194,7 +193,8 @@ final class InitCommand implements Callable<Integer> {
       throw misuse(String.join("; ", settings.problems()));
     }
     MachineName name = machine != null ? machine : MachineNames.ofHost();
-    SigningKey first = key == null ? null : KeygenCommand.load(key, io, "cinch init");
+    Path file = key;
+    Store.KeySource first = file == null ? null : () -> KeygenCommand.load(file, io, "cinch init");
     Store made =
         Store.init(
             root,

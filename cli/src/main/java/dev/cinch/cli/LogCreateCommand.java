@@ -1,11 +1,14 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import java.io.IOException;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -38,9 +41,13 @@ final class LogCreateCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Store opened = store.open();
+    Set<LogName> there = there(opened); // before any is made: of these some may be refused
     try (Output out = io.output()) {
       for (LogName name : names) {
-        boolean made = made(opened, name);
+        boolean made = there.add(name);
+        if (made) {
+          Log unused = opened.createLog(name);
+        }
         json.print(
             out,
             name + (made ? ": made" : ": is there"),
@@ -50,13 +57,18 @@ final class LogCreateCommand implements Callable<Integer> {
     return ExitCode.GOOD;
   }
 
-  private static boolean made(Store store, LogName name) throws IOException {
-    try {
-      Log unused = store.log(name);
-      return false;
-    } catch (NotAStoreException e) {
-      Log unused = store.createLog(name);
-      return true;
+  private Set<LogName> there(Store store) throws IOException {
+    var there = new HashSet<LogName>();
+    for (LogName name : names) {
+      try {
+        Log unused = store.log(name);
+        there.add(name);
+      } catch (LogRemovedException e) {
+        throw e;
+      } catch (NotAStoreException e) {
+        // To be made.
+      }
     }
+    return there;
   }
 }

@@ -4,6 +4,7 @@ import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.time.TimeSource;
+import java.math.BigInteger;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,10 +34,13 @@ final class TimeText {
               + " ?([Zz]|[+-]\\d{2}(?::?\\d{2})?)?)?");
 
   /** What is below zero is nanoseconds, as programs give them: -5 most likely lacks its unit. */
-  private static final Pattern DIGITS = Pattern.compile("\\d{1,19}|-\\d{17,19}");
+  private static final Pattern DIGITS = Pattern.compile("\\d{1,40}|-\\d{17,40}");
 
   /** What is less is no count since 1970 of anything; 20261123 is a date without its dashes. */
   private static final long LEAST = 100_000_000L;
+
+  private static final String FIRST = IsoTime.second(Long.MIN_VALUE / NANOS) + "Z";
+  private static final String LAST = IsoTime.second(Long.MAX_VALUE / NANOS) + "Z";
 
   private final Supplier<Instant> clock;
   private final Supplier<ZoneId> zone;
@@ -59,12 +63,21 @@ final class TimeText {
   /**
    * Reads a time.
    *
-   * @throws IllegalArgumentException if it is none, in one line that gives examples
+   * @throws IllegalArgumentException if it is none, in one line that gives examples; or none that a
+   *     timestamp can be, in one line that gives the range
    */
   Moment parse(String text) {
     try {
       return new Moment(IsoTime.nanos(instant(text)));
-    } catch (DateTimeException | ArithmeticException | IllegalArgumentException e) {
+    } catch (ArithmeticException e) {
+      throw new IllegalArgumentException(
+          "too far away: \""
+              + OneLine.of(text, 40)
+              + "\"; times are from "
+              + FIRST
+              + " to "
+              + LAST);
+    } catch (DateTimeException | IllegalArgumentException e) {
       throw new IllegalArgumentException(
           "not a time: \""
               + OneLine.of(text, 40)
@@ -85,14 +98,14 @@ final class TimeText {
 
   private Instant written(String text) {
     if (DIGITS.matcher(text).matches()) {
-      return counted(Long.parseLong(text));
+      return counted(new BigInteger(text).longValueExact());
     }
     Matcher calendar = CALENDAR.matcher(text);
     if (!text.isEmpty() && calendar.matches()) {
       return of(calendar);
     }
-    if (text.startsWith("-") || text.startsWith("+")) {
-      Duration distance = Converters.duration(text);
+    if (Converters.isDistance(text)) {
+      Duration distance = Converters.sum(text);
       return now().plus(distance);
     }
     return Instant.parse(text); // years of more than four digits, and what else ISO has

@@ -15,9 +15,11 @@ import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -144,5 +146,27 @@ class KeysTest {
     new Cinch().run("init", key("one"), root.toString()).ended(0);
     assertArrayEquals(published, Files.readAllBytes(root.resolve("keys/0000000001")));
     Cinch.on(root).run("verify").ended(0);
+  }
+
+  @Test
+  void anInitThatIsRefusedLeavesNoKey() throws Exception {
+    Path there = Cinch.store(temp);
+    Path full = Files.createDirectory(temp.resolve("full"));
+    Files.createFile(full.resolve("file"));
+    List<Path> before = everything();
+    new Cinch()
+        .run("init", "--group=no-such-group", key("new"), temp.resolve("a").toString())
+        .failed(4, "there is no user or group \"no-such-group\"");
+    new Cinch().run("init", key("new"), there.toString()).failed(3, "is a store already");
+    new Cinch().run("init", key("new"), full.toString()).failed(3, "holds other files");
+    String nowhere = "--key=" + temp.resolve("no-such-directory/key");
+    new Cinch().run("init", nowhere, temp.resolve("a").toString()).ended(4);
+    assertEquals(before, everything());
+  }
+
+  private List<Path> everything() throws IOException {
+    try (Stream<Path> all = Files.walk(temp)) {
+      return all.sorted().toList();
+    }
   }
 }

@@ -67,6 +67,12 @@ class MistypedLogTest {
     assertEquals("jobs: is there\njbos: made\n", again);
     Cinch.on(store).run("log").failed(2, "name what to do");
     Cinch.on(store).run("log", "create").failed(2, "NAME");
+    Cinch.on(store).run("log", "create", "more", "a/b").failed(2, "not a log name: \"a/b\"");
+    Cinch.on(store).run("log", "create", "a/b", "more").failed(2, "not a log name: \"a/b\"");
+    Cinch.on(store).run("lease", "acquire", "--server=http://x", "a", "").failed(2, "lease name");
+    Cinch.on(store).run("log", "rm", "jbos", "--yes=jbos").ended(0);
+    Cinch.on(store).run("log", "create", "more", "jbos").failed(4, "\"jbos\" was removed");
+    assertEquals("jobs\n", Cinch.on(store).run("logs").out(), "refused before any was made");
   }
 
   @Test

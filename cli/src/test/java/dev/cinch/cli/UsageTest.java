@@ -152,6 +152,12 @@ class UsageTest {
   void aSlipIsAnsweredWithWhatWasMeant() {
     String command = "cinch: there is no command 'appedn'; did you mean append? (see cinch --help)";
     new Cinch().run("appedn", "--log=jobs").failed(2, command);
+    new Cinch().run("log", "list").failed(2, "no command 'list'; did you mean cinch logs? (see");
+    new Cinch().run("lease", "ls").failed(2, "no command 'ls'; did you mean cinch lease list?");
+    String behind = "; options stand behind the command: cinch COMMAND --store (see";
+    new Cinch().run("--store", "dir", "status").failed(2, "'--store'" + behind);
+    new Cinch().run("--store=dir", "status").failed(2, "'--store=dir'" + behind);
+    new Cinch().run("log", "--store=dir", "create", "x").failed(2, ": cinch log COMMAND --store");
     new Cinch().run("lease", "reelase").failed(2, "'reelase'; did you mean release? (see");
     new Cinch().run("nonsense").failed(2, "there is no command 'nonsense' (see cinch --help)");
     // What is missing is what was mistyped.

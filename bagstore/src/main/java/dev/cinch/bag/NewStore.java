@@ -1,0 +1,115 @@
+package dev.cinch.bag;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.store.FirstKey;
+import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.witness.SigningKey;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Makes a directory a store. */
+@CheckReturnValue
+final class NewStore {
+  static final String LOST_SETTINGS =
+      " holds logs and has lost its store.json: restore that from a backup, or get the messages out"
+          + " with salvage";
+
+  private NewStore() {}
+
+  static Store make(
+      Path root,
+      StoreSettings settings,
+      Store.Environment environment,
+      Store.@Nullable KeySource first)
+      throws IOException {
+    List<String> problems = settings.problems();
+    if (!problems.isEmpty()) {
+      throw new IllegalArgumentException(String.join("; ", problems));
+    }
+    StoreFs fs = environment.fs().forStore(root, settings.group());
+    var layout = new StoreLayout(root);
+    var fresh = new Fresh(fs, environment.random(), null);
+    boolean made = fresh.ensureDirectory(root, settings.directoryMode());
+    List<String> names = fs.list(root);
+    if (names.contains(StoreLayout.SETTINGS)) {
+      throw new StoreExistsException(root + " is a store already; nothing was changed");
+    }
+    if (!made && !ours(names, layout)) {
+      throw new StoreExistsException(
+          root + " holds other files (" + names.get(0) + "…); name a new or an empty directory");
+    }
+    if (holdsLogs(fs, layout)) {
+      throw new StoreExistsException(root + LOST_SETTINGS);
+    }
+    SigningKey key = first == null ? null : given(first, fs, made ? root : null);
+    for (Path directory : layout.directories()) {
+      boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
+      fs.forceDirectory(directory); // what was there before may be anything (rule N7)
+    }
+    // What stands in there is forced by whoever makes it, and these names by nobody else. Before
+    // the settings: where those are, nobody makes the rest again.
+    FirstKey pinned =
+        FirstKey.publish(layout.keys(), fresh, key, settings.fileMode(), environment.random());
+    fs.forceDirectory(layout.service());
+    fs.forceDirectory(root);
+    Path above = root.toAbsolutePath().getParent();
+    if (above != null) {
+      try {
+        fs.forceDirectory(above); // also if it was there: nobody else may have
+      } catch (AccessDeniedException e) {
+        if (made) {
+          throw e;
+        }
+      }
+    }
+    long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
+    Id id = pinned.store().orElseGet(() -> Id.random(environment.random()));
+    var mine = new StoreIdentity(StoreIdentity.FORMAT, id, now, settings, pinned.pin());
+    fresh.publish(layout.settings(), mine.encode(), settings.fileMode()); // last: now it is a store
+    Store store = Store.open(root, environment);
+    if (!store.context().identity().equals(mine)) {
+      pinned.withdraw(layout.keys(), fresh, store.context().identity().id());
+      throw new StoreExistsException(root + " was made a store by somebody else just now");
+    }
+    return store;
+  }
+
+  private static SigningKey given(Store.KeySource source, StoreFs fs, @Nullable Path made)
+      throws IOException {
+    try {
+      return source.get();
+    } catch (IOException e) {
+      if (made != null) {
+        fs.rmdir(made); // nothing stands in it yet
+      }
+      throw e;
+    }
+  }
+
+  /** A new identity would make everything in them another store's. */
+  static boolean holdsLogs(StoreFs fs, StoreLayout layout) throws IOException {
+    try {
+      return !fs.list(layout.logs()).stream().allMatch(LogLayout::isTemporary);
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return false;
+    }
+  }
+
+  private static boolean ours(List<String> names, StoreLayout layout) {
+    List<String> expected =
+        layout.directories().stream().map(d -> layout.root().relativize(d).toString()).toList();
+    return names.stream().allMatch(n -> expected.contains(n) || LogLayout.isTemporary(n));
+  }
+}
