@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -35,7 +36,7 @@ import picocli.CommandLine.Spec;
 
 /** Appends lines as messages. */
 @Command(
-    name = "append",
+    name = AppendCommand.COMMAND,
     mixinStandardHelpOptions = true,
     description = {
       "Append each line of the input as one message, without its newline; any bytes will do.",
@@ -65,11 +66,14 @@ import picocli.CommandLine.Spec;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class AppendCommand implements Callable<Integer> {
-  private static final String NAME = "cinch append";
+  static final String COMMAND = "append";
+  private static final String NAME = "cinch " + COMMAND;
 
   private final Io io;
 
-  @Spec CommandSpec spec;
+  /** Null where {@link UsualAppend} has set the options. */
+  @Spec @Nullable CommandSpec spec;
+
   @Mixin StoreOptions store;
   @Mixin ServerOptions server;
 
@@ -121,8 +125,7 @@ final class AppendCommand implements Callable<Integer> {
     GrantDirectory grant = leases.isEmpty() ? grant() : null;
     boolean leased = !leases.isEmpty() || grant != null;
     if (!leases.isEmpty() && !server.isGiven()) {
-      throw new ParameterException(
-          spec.commandLine(), "--lease needs a lease service: --server URL, or CINCH_SERVER");
+      throw misuse("--lease needs a lease service: --server URL, or CINCH_SERVER", null);
     }
     Duration wait = waiting.checked();
     if (!leased) {
@@ -136,7 +139,7 @@ final class AppendCommand implements Callable<Integer> {
     }
     long unused = opened.context().checkedNow(); // before the first line is read and lost
     try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
-      Log target = create.open(opened, log, io);
+      Log target = create.open(opened, log, NAME, io);
       io.stop().listen(); // until here nothing is lost by an end, and any of it may hang
       if (!leased) {
         time.settle();
@@ -155,20 +158,31 @@ final class AppendCommand implements Callable<Integer> {
       return null;
     }
     if (!variable.contains("/")) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw misuse(
           "CINCH_GRANT is no directory of cinch lease run or lease acquire --export: unset it, or"
-              + " name leases with --lease");
+              + " name leases with --lease",
+          null);
     }
     return GrantDirectory.open(Path.of(variable));
   }
 
   /** Who names it believes that the lines are written under a lease. */
   private void refuseWithoutLease(String option) {
-    if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
-      throw new ParameterException(
-          spec.commandLine(), option + " is for --lease, and there is none");
+    if (isGiven(option)) {
+      throw misuse(option + " is for --lease, and there is none", null);
     }
+  }
+
+  /**
+   * Whether the command line has it; {@link UsualAppend} reads none of those that are asked for.
+   */
+  private boolean isGiven(String option) {
+    return spec != null && spec.commandLine().getParseResult().hasMatchedOption(option);
+  }
+
+  private ParameterException misuse(String message, @Nullable Throwable cause) {
+    CommandLine line = spec == null ? Commands.named(COMMAND, io) : spec.commandLine();
+    return new ParameterException(line, message, cause);
   }
 
   /** What is written there under no lease is committed, and exists for no reader (rule F3). */
@@ -255,8 +269,9 @@ final class AppendCommand implements Callable<Integer> {
 
   /** As long as those who gave the grant hold it, so that what is slow enough for them is here. */
   private Duration joinedFor(GrantDirectory grant) {
-    boolean given = spec.commandLine().getParseResult().hasMatchedOption("--lease-for");
-    return given || leaseFor.compareTo(grant.lasting()) > 0 ? leaseFor : grant.lasting();
+    return isGiven("--lease-for") || leaseFor.compareTo(grant.lasting()) > 0
+        ? leaseFor
+        : grant.lasting();
   }
 
   private Grant joined(
@@ -309,7 +324,7 @@ final class AppendCommand implements Callable<Integer> {
       Grant unused = waiting(opened, wait, time).take(attempt);
       return true;
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      throw misuse(String.valueOf(e.getMessage()), e);
     } catch (InterruptedException e) {
       if (!io.stop().requested()) {
         throw e;

@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
@@ -132,6 +133,22 @@ final class Commands implements Callable<Integer> {
       command.command = all.subList(end + 1, all.size());
     }
     return line.execute(all.subList(0, end).toArray(String[]::new));
+  }
+
+  /** One of the commands, as picocli has it. */
+  static CommandLine named(String name, Io io) {
+    return find(new Commands(), name, io);
+  }
+
+  private static CommandLine find(Commands root, String name, Io io) {
+    return Objects.requireNonNull(
+        build(root, new String[] {name}, io).getSubcommands().get(name), name);
+  }
+
+  /** Tells of the failure of a command whose options picocli did not set; gives its exit code. */
+  static int failed(String name, Io io, Exception e) {
+    var root = new Commands();
+    return fail(root, io, find(root, name, io), e);
   }
 
   /** The whole tree of commands. */
@@ -324,7 +341,7 @@ final class Commands implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    CommandSpec s = java.util.Objects.requireNonNull(spec);
+    CommandSpec s = Objects.requireNonNull(spec);
     throw new ParameterException(
         s.commandLine(),
         BY_NAME.keySet().stream()

@@ -11,16 +11,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** What becomes of a log that is to be written to and is not there: a slip must not make one. */
-@SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class CreateOption {
-  @Spec(Spec.Target.MIXEE)
-  CommandSpec command;
-
   @Option(
       names = "--create",
       negatable = true,
@@ -34,10 +28,11 @@ final class CreateOption {
   /**
    * Opens a log, made if need be and may be.
    *
+   * @param command who says that it was made
    * @throws Failure.Refusal if one is there that has nearly the same name
    * @throws NotAStoreException if it may not be made, or has lost its identity
    */
-  Log open(Store store, LogName name, Io io) throws IOException {
+  Log open(Store store, LogName name, String command, Io io) throws IOException {
     try {
       return store.log(name);
     } catch (LogRemovedException e) {
@@ -59,7 +54,7 @@ final class CreateOption {
                 .formatted(name, inWords(near)));
       }
       Log made = store.createLog(name);
-      Commands.say(io, command.qualifiedName(), "there was no log \"" + name + "\"; it was made");
+      Commands.say(io, command, "there was no log \"" + name + "\"; it was made");
       return made;
     }
   }

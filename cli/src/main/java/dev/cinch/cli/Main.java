@@ -19,7 +19,15 @@ public final class Main {
     if (args.length == 1 && args[0].equals("--version")) {
       return show(versionLine() + "\n", io); // before anything is loaded that could take time
     }
-    return Commands.run(args, io);
+    AppendCommand append = UsualAppend.read(args, io);
+    if (append == null) {
+      return Commands.run(args, io);
+    }
+    try {
+      return append.call();
+    } catch (Exception e) {
+      return Commands.failed(AppendCommand.COMMAND, io, e);
+    }
   }
 
   /** Prints what was asked for about the program itself. */
