@@ -7,6 +7,8 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.time.TimeBounds;
+import dev.cinch.lease.time.udp.RoughtimeServer;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -20,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -128,6 +131,8 @@ final class ServeCommand implements Callable<Integer> {
       })
   boolean first;
 
+  @Mixin ServeTime times;
+
   @Option(
       names = "--clock-offset",
       hidden = true,
@@ -159,6 +164,7 @@ final class ServeCommand implements Callable<Integer> {
       }
     }
     atLeastOne("--connections-per-address", connectionsPerAddress);
+    times.check();
     requireTrustedNetwork();
     var time = new SystemTime(clockOffset.toNanos());
     Store opened =
@@ -187,8 +193,10 @@ final class ServeCommand implements Callable<Integer> {
                   service.maintain();
                   service.supersededBy().ifPresent(superseded::complete);
                 });
+    TimeBounds bounds = TimeBounds.assumed(time, ServeTime.ASSUMED);
     try (Output out = io.output();
-        LeaseServer server = listening.start()) {
+        LeaseServer server = listening.start();
+        RoughtimeServer roughtime = times.start(io, host, signing, bounds)) {
       // Only now what can't be undone: a server that can't listen must not stop the one before it.
       if (opened != null) {
         long unused = TrustedKeyFiles.add(opened.context(), signing);
@@ -200,6 +208,9 @@ final class ServeCommand implements Callable<Integer> {
       var hook = new Thread(() -> stop(server), "cinch-stop");
       Runtime.getRuntime().addShutdownHook(hook);
       tell(out, "listening on " + server.uri());
+      if (roughtime != null) {
+        tell(out, times.line(host, roughtime));
+      }
       tellWait(out, service);
       String by = superseded.join();
       try {

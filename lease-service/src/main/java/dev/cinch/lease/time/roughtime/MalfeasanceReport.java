@@ -20,11 +20,21 @@ public final class MalfeasanceReport {
   public static final int MAX_RESPONSES = 1_000;
 
   private static final JsonTree JSON = JsonTree.of(new JsonFactoryBuilder(), true);
+  private static final JsonTree LINE = JsonTree.of(new JsonFactoryBuilder(), false);
 
   private MalfeasanceReport() {}
 
-  /** The document, in UTF-8. */
+  /** The document, in UTF-8, for people to look at. */
   public static byte[] write(RoughtimeChain chain) {
+    return JSON.write(tree(chain));
+  }
+
+  /** The document, in one line of UTF-8, without a newline. */
+  public static byte[] line(RoughtimeChain chain) {
+    return LINE.write(tree(chain));
+  }
+
+  private static ObjectNode tree(RoughtimeChain chain) {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     ArrayNode responses = document.putArray("responses");
     boolean first = true;
@@ -38,7 +48,7 @@ public final class MalfeasanceReport {
       response.put("response", text(link.reply().packet()));
       first = false;
     }
-    return JSON.write(document);
+    return document;
   }
 
   private static String text(byte[] bytes) {

@@ -82,6 +82,11 @@ public final class RoughtimeRequest {
     return packet.clone();
   }
 
+  /** Bytes of its packet, which a response must not exceed. */
+  public int length() {
+    return packet.length;
+  }
+
   /** A copy of its nonce. */
   public byte[] nonce() {
     return nonce.clone();
