@@ -566,6 +566,7 @@ class Witness:
         self.signed = signed
         self.tentative = signed[8] != 0
         self.expiry = struct.unpack_from("<q", signed, 28)[0]
+        self.correlation = signed[44:60].hex()
         watermark, _, fence = struct.unpack_from("<qqq", signed, 84)
         self.lower = max(watermark, fence)
         self.logs, at = self.log_set(108)
@@ -757,7 +758,7 @@ class Log:
         allow_many_files()
 
     def messages(self):
-        """Yields (timestamp, file name, position, payload, names of leases) in the total order."""
+        """Yields (timestamp, file name, position, payload, name and correlation of each lease) in the total order."""
         last = None
         while True:
             checkpoint = last_checkpoint(self.directory, self.id)
@@ -849,7 +850,7 @@ class Log:
             print(f"{name}: the message with timestamp {timestamp} has no valid witness", file=sys.stderr)
         else:
             self.passed += 1
-            yield timestamp, name, position, payload, [w.name for w in leases if w]
+            yield timestamp, name, position, payload, [(w.name, w.correlation) for w in leases if w]
 
     @staticmethod
     def named(name, messages):
@@ -893,7 +894,7 @@ def main(arguments):
                     "file": name,
                     "position": position,
                     "payload": base64.b64encode(payload).decode(),
-                    "leases": leases,
+                    "leases": [lease for lease, _ in leases],
                 }
                 out.write(json.dumps(line).encode() + b"\n")
             else:

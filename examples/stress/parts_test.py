@@ -14,11 +14,12 @@ from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.append(os.path.join(HERE, "..", "nfs-cluster"))
 sys.dont_write_bytecode = True
 
+import background  # noqa: E402
 import endings  # noqa: E402
 import fleet  # noqa: E402
-import leases  # noqa: E402
 import looks  # noqa: E402
 import operations  # noqa: E402
 import places  # noqa: E402
@@ -114,6 +115,22 @@ class StandingTest(Temporary):
         self.assertEqual([], self.told("exit 4", False, small=True))
 
 
+class BackgroundTest(Temporary):
+    """A process on a machine that was to go on to the end."""
+
+    def complained(self, text):
+        told = []
+        said = background.Background(mock.Mock(violation=told.append), "serve-1", None, self.write("err", text)).judge()
+        return said, len(told)
+
+    def test_what_it_complains_of(self):
+        warning = "cinch serve: there is no authentication: whoever reaches 0.0.0.0:8470 may take leases\n"
+        self.assertEqual((None, 0), self.complained(""))
+        self.assertEqual((None, 0), self.complained(warning))
+        self.assertEqual(("serve-1 complained 2 times, at last: b", 0), self.complained(warning + "a\nb\n"))
+        self.assertEqual(1, self.complained(warning + "x: damaged at byte 1\n")[1])
+
+
 class FleetTest(Temporary):
     def test_what_hangs(self):
         told = []
@@ -123,45 +140,6 @@ class FleetTest(Temporary):
             one.run("-c", "exec sleep 60")
         self.assertEqual(1, len(told))
         self.assertIn("hangs", told[0])
-
-
-class LeasesTest(unittest.TestCase):
-    def holder(self, run, messages, started=None, held=None, ended=None, log="a", names=("x",), anew=0):
-        lines = [[timestamp, line] for line, timestamp in enumerate(messages, 1)]
-        times = {"started": started, "held": held, "ended": ended}
-        return {"run": run, "log": log, "leases": list(names), "anew": anew, "messages": lines, **times}
-
-    def test_one_after_the_other(self):
-        ones = [self.holder("a", [1, 2], 0, 5, 9), self.holder("b", [3, 4], 8, 12, 13, log="b")]
-        self.assertEqual([], list(leases.disorder(ones)))
-
-    def test_mixed_over_two_logs(self):
-        ones = [self.holder("a", [1, 3]), self.holder("b", [2, 4], log="b")]
-        self.assertEqual(1, len(list(leases.disorder(ones))))
-        ones[1]["leases"] = ["y"]
-        self.assertEqual([], list(leases.disorder(ones)))
-
-    def test_a_holder_that_took_its_lease_anew(self):
-        for anew, last, expected in ((0, 5, True), (1, 5, False), (1, 7, True), (2, 7, False)):
-            ones = [self.holder("a", [1, 2, last], 0, 5, 9, anew=anew), self.holder("b", [3, 4], 6, 12, 13)]
-            ones[0]["messages"][2:2] = [[5, 9]] if last == 7 else []
-            ones.append(self.holder("c", [6], 6, 14, 15))
-            self.assertEqual(expected, bool(list(leases.disorder(ones))), (anew, last))
-            handover = leases.Handover(6, ["x"], "a", 3, set())
-            self.assertEqual(not anew, bool(list(handover.growth(ones))), (anew, last))
-
-    def test_the_later_holder_has_the_earlier_messages(self):
-        ones = [self.holder("a", [3, 4], 0, 5, 9), self.holder("b", [1, 2], 6, 12, 13, log="b")]
-        self.assertEqual(1, len(list(leases.disorder(ones))))
-        ones[1]["started"] = 4  # both may have asked at once
-        self.assertEqual([], list(leases.disorder(ones)))
-
-    def test_a_message_of_an_earlier_holder_that_came_later(self):
-        earlier, later = self.holder("a", [1, 2, 3], 0, 5), self.holder("b", [8], 6, 9)
-        for seen, expected in (({("a", 2), ("a", 3)}, 0), ({("a", 2)}, 1)):
-            handover = leases.Handover(6, ["x"], "a", 2, seen)
-            self.assertEqual(expected, len(list(handover.growth([earlier, later]))))
-        self.assertEqual([], list(leases.Handover(6, ["y"], "a", 2, set()).growth([earlier, later])))
 
 
 class ReadsTest(Temporary):

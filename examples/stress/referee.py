@@ -8,13 +8,13 @@ docs/format.md. What writers were told stands in a directory, for each run of a 
     RUN.receipts  what "cinch append --json" printed; a last line that is cut off does not count
     RUN.exit      the exit code, if it ended by itself; no such file if it was killed
     RUN.leases    names of the leases that it wrote under, a line each; no such file: none
-    RUN.err       what it complained of; with --wait, that it took its leases anew
+    RUN.err       what it complained of; with --wait, each time that it took anew leases that it had lost
     RUN.started, RUN.held, RUN.ended
                   for leases.py, nanoseconds of one monotonic clock: just before it was started; when it was
                   seen to have its leases, and to have ended, if it was; no such file: not known
 
-Names of runs have no dot. A run takes its leases once, and again after it lost them only if it says so.
-So under one name all messages of a run stand before or after all of another that took its leases once.
+Names of runs have no dot. No two runs share a lease. A lease is told from others of its name by its correlation,
+which begins with the time of its grant.
 
 Counted as violations:
   lost        a receipt says committed, and it is not there
@@ -24,8 +24,10 @@ Counted as violations:
   aliens      it is there, and nobody sent these bytes
   unreceipted it is there without a receipt, though its writer ended by itself
   unordered   the messages are not in the order of (timestamp, data file, position)
-  mixed       messages under a lease name of one run stand between those of another (rule F1)
-  mislabelled it stands under other leases than its run had
+  mixed       it stands behind messages under a later lease of the same name (rule F1)
+  shared      it stands under the lease of another run
+  retaken     its run has more leases of a name than it said that it took
+  mislabelled it stands under other names of leases than its run had
   changed     what an earlier look saw settled is not what this one begins with
   unlike      with --cat: what "cinch cat" printed has other bytes
   unsettled   with --final: a receipt says committed, and its time is not settled
@@ -49,15 +51,20 @@ import os
 import sys
 import time
 
+from leases import granted
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 NONE = -(1 << 63)
 MOST_TOLD = 20
 PAUSE = 0.5  # seconds before reading again: retiring goes on for a moment
 
 VIOLATIONS = (
-    "lost doubled ghosts moved aliens unreceipted unordered mixed mislabelled changed unlike unsettled"
+    "lost doubled ghosts moved aliens unreceipted unordered mixed shared retaken mislabelled changed unlike unsettled"
     " misnumbered unsent untold"
 ).split()
+
+
+Lease = collections.namedtuple("Lease", "name correlation")
 
 
 def load_reader(path):
@@ -122,14 +129,16 @@ class Look:
         for record in reader.records(opened.directory, opened.id, checkpoint, opened.width):
             if through is None or record["to"] <= through:
                 self.to = record["to"]
-        for timestamp, file, position, payload, leases in cat(printed) if printed else opened.messages():
+        for timestamp, file, position, payload, under in cat(printed) if printed else opened.messages():
             if timestamp < self.to:
-                self.messages.append((timestamp, file, position, payload, tuple(sorted(leases))))
+                leases = tuple(sorted(Lease(*lease) for lease in under))
+                self.messages.append((timestamp, file, position, payload, leases))
 
     def digest(self, count):
         digest = hashlib.sha256()
         for timestamp, file, position, payload, leases in self.messages[:count]:
-            digest.update(f"{timestamp} {file} {position} {len(payload)} {','.join(leases)} ".encode())
+            under = ",".join(map("@".join, leases))
+            digest.update(f"{timestamp} {file} {position} {len(payload)} {under} ".encode())
             digest.update(payload)
         return digest.hexdigest()
 
@@ -139,7 +148,8 @@ def cat(path):
     for line in lines(path):
         m = json.loads(line)
         payload = m["payload"].encode() if "payload" in m else base64.b64decode(m["payloadBase64"])
-        yield int(m["timestampNanos"]), m["dataFile"], m["position"], payload, [w["name"] for w in m["leases"]]
+        leases = [(w["name"], w["correlation"]) for w in m["leases"]]
+        yield int(m["timestampNanos"]), m["dataFile"], m["position"], payload, leases
 
 
 def look(reader, store, log, tries, printed, through):
@@ -236,7 +246,7 @@ def receipt(judgement, run, number, payload, places, to, final):
 def in_order(judgement, sent, messages):
     before = None
     last_line = {}
-    holder, turns = {}, collections.Counter()
+    holders = Holders(judgement)
     for message in messages:
         if before is not None and message[:3] <= before:
             judgement.violation("unordered", f"{place(message)} after {place(before)}")
@@ -246,31 +256,49 @@ def in_order(judgement, sent, messages):
         run, number = sent[message[3]]
         judgement.counts["overtaken"] += number < last_line.get(run.name, 0)
         last_line[run.name] = max(number, last_line.get(run.name, 0))
-        if list(message[4]) != run.leases:
-            judgement.violation(
-                "mislabelled", f"{run.name} line {number} under {message[4]}, its run had {run.leases}"
-            )
-        for name in message[4]:
-            if holder.get(name) == run.name:
-                continue
-            turns[name, run.name] += 1
-            if turns[name, run.name] > 1 + run.anew:
-                judgement.violation(
-                    "mixed", f"lease {name}: {run.name} line {number} at {place(message)}, after {holder[name]}"
-                )
-            judgement.counts["takeovers"] += name in holder
-            holder[name] = run.name
+        names = [lease.name for lease in message[4]]
+        if names != run.leases:
+            judgement.violation("mislabelled", f"{run.name} line {number} under {names}, its run had {run.leases}")
+        for lease in message[4]:
+            holders.wrote(run, lease, f"{run.name} line {number} at {place(message)}")
+
+
+class Holders:
+    """Which run wrote under which lease, message by message in their order."""
+
+    def __init__(self, judgement):
+        self.judgement = judgement
+        self.runs = {}  # lease: the one run that writes under it
+        self.last = {}  # name: the lease of the message before
+
+    def wrote(self, run, lease, who):
+        who = f"lease {' '.join(lease)}: {who}"
+        if lease not in self.runs:
+            self.runs[lease] = run.name
+            count = sum(of == run.name and one.name == lease.name for one, of in self.runs.items())
+            if count > 1 + run.anew:
+                self.judgement.violation("retaken", f"{who}, number {count} of a run that took leases anew {run.anew} times")
+        elif self.runs[lease] != run.name:
+            self.judgement.violation("shared", f"{who}, under that of {self.runs[lease]}")
+        before = self.last.get(lease.name, lease)
+        if before != lease:
+            self.judgement.counts["takeovers"] += 1
+            if granted(lease.correlation) <= granted(before.correlation):
+                self.judgement.violation("mixed", f"{who}, after {self.runs[before]} under {before.correlation}")
+        self.last[lease.name] = lease
 
 
 def under_leases(all_runs, messages, log):
-    """For leases.py: each run that has messages under leases, with their timestamps and lines."""
+    """For leases.py: each run under each of its leases, with the timestamps and lines of its messages."""
     sent = {payload: (run, line) for run in all_runs for line, payload in enumerate(run.sent, 1)}
     found = {}
     for message in messages:
         run, line = sent.get(message[3], (None, 0))
-        if run and run.leases:
-            holder = {"run": run.name, "log": log, "leases": run.leases, "anew": run.anew, "messages": [], **run.times}
-            found.setdefault(run.name, holder)["messages"].append([message[0], line])
+        for lease in message[4] if run else ():
+            holder = {"run": run.name, "log": log, **lease._asdict(), "messages": [], **run.times}
+            if run.anew and line > 1:
+                holder["held"] = None  # it was seen to have what its first line is under
+            found.setdefault((run.name, lease), holder)["messages"].append([message[0], line])
     return list(found.values())
 
 
