@@ -49,7 +49,7 @@ import picocli.CommandLine.Spec;
       "If the leases can't be renewed, the command and what it started are ended before they can"
           + " be",
       "another's: by SIGTERM when a third of the time is left, by SIGKILL shortly before the end.",
-      "SIGINT, SIGTERM and SIGHUP are passed on to the command.",
+      "SIGINT, SIGTERM and SIGHUP are passed on to the command; Ctrl-C reaches it by itself.",
       "If an append within the command was killed, or goes on behind it, the leases are not given",
       "back, and run out: the next holder waits for that, so that nothing is lost or out of order."
     },

@@ -1,6 +1,8 @@
 package dev.cinch.cli;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -13,7 +15,7 @@ import sun.misc.SignalHandler;
 
 /**
  * A command that runs with this process's input and output, gets the signals that this process
- * gets, and can be ended with all that it started.
+ * gets, each once, and can be ended with all that it started.
  */
 final class RunningCommand {
   private static final List<String> PASSED = List.of("INT", "TERM", "HUP");
@@ -45,7 +47,7 @@ final class RunningCommand {
   private void pass(String name) {
     try {
       var signal = new Signal(name);
-      SignalHandler before = Signal.handle(signal, s -> send(name));
+      SignalHandler before = Signal.handle(signal, s -> arrived(name));
       if (before == SignalHandler.SIG_IGN) {
         Signal.handle(signal, before); // as nohup wants it
       }
@@ -54,8 +56,38 @@ final class RunningCommand {
     }
   }
 
-  /** Sends it a signal by name. */
+  /** Ctrl-C reaches all that a terminal has in front; twice it would mean something else. */
+  private void arrived(String name) {
+    if (!name.equals("INT") || !isInFront()) {
+      send(name);
+    }
+  }
+
+  /** Whether this process and its children get what is typed in a terminal. */
+  static boolean isInFront() {
+    try {
+      return isInFront(Files.readString(Path.of("/proc/self/stat")));
+    } catch (IOException e) {
+      return false; // no Linux: rather twice than not at all
+    }
+  }
+
+  /**
+   * The same by what Linux says of a process.
+   *
+   * @param stat number, name in parentheses, state, parent, group, session, terminal, group in
+   *     front of that, …
+   */
+  static boolean isInFront(String stat) {
+    String[] fields = stat.substring(stat.lastIndexOf(')') + 1).strip().split(" ", 7);
+    return fields.length == 7 && fields[2].equals(fields[5]);
+  }
+
+  /** Sends it a signal by name, unless it has ended. */
   void send(String name) {
+    if (!process.isAlive()) {
+      return;
+    }
     try {
       // Java itself knows TERM and KILL alone; a shell has a kill of its own.
       Process sent =
