@@ -283,9 +283,11 @@ public final class HeldLease {
   }
 
   private Grant call(Call call) throws LeaseRefusedException, LeaseUnavailableException {
-    if (now.state() != State.HELD) {
+    Snapshot then = now;
+    if (then.state() != State.HELD) {
+      String why = then.lostWhy() == null ? "" : ": " + then.lostWhy();
       throw new LeaseRefusedException(
-          LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here", 0);
+          LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here" + why, 0);
     }
     long askedAt = time.monotonicNanos();
     try {

@@ -224,6 +224,15 @@ final class HeldLeaseTest {
   }
 
   @Test
+  void whoRenewsALeaseThatWasLostIsToldWhy() throws Exception {
+    HeldLease lease = hold();
+    rig.time.advanceMs(Rig.LEASE_MS);
+    assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
+    var e = assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.NONE));
+    assertEquals("the leases are no longer held here: it was not renewed in time", e.getMessage());
+  }
+
+  @Test
   void aReleasedLeaseIsNotRenewedAndNotSafe() throws Exception {
     HeldLease lease = hold();
     service.down = true;
