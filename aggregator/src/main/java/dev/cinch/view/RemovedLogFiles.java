@@ -2,7 +2,6 @@ package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
@@ -15,7 +14,6 @@ import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -39,19 +37,30 @@ public final class RemovedLogFiles {
   }
 
   /**
-   * Deletes the files of a log if it was removed a day ago or more.
+   * Deletes the files of a log that was removed if its identity went a day ago or more; removes the
+   * identity if that is still there.
    *
    * @param really false: changes nothing
    * @param each told of every file that goes, or went
    * @return how many these are; 0 also of a log that was not removed
    */
   public long delete(LogName name, boolean really, Consumer<Path> each) throws IOException {
-    Optional<Removal> removal = new RemovedLogs(store).find(name);
-    long now = store.fsClock().now();
-    if (removal.isEmpty() || now - removal.get().removed() < Retention.STALE_NANOS) {
+    var removals = new RemovedLogs(store);
+    LogLayout log = store.layout().log(name);
+    if (removals.find(name).isEmpty()) {
       return 0;
     }
-    LogLayout log = store.layout().log(name);
+    // Who removed it may have stopped before its identity went: until then it could be opened.
+    if (fs.list(log.root()).contains(String.valueOf(log.identity().getFileName()))) {
+      if (really) {
+        removals.finish(log);
+      }
+      return 0;
+    }
+    long now = store.fsClock().now();
+    if (now - fs.status(log.root()).changeTime() < Retention.STALE_NANOS) {
+      return 0; // it went less than a day ago
+    }
     long last = lastRecord(log);
     var sweep = new Sweep(really, each);
     for (String era : list(log.buckets())) {

@@ -38,6 +38,7 @@ class ModelsTest {
         "carried_fence.py",
         "expiry.py",
         "new_logs.py",
+        "removal.py",
         "resume.py",
         "retention.py",
         "shared_grant.py",

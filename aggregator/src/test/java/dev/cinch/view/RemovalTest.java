@@ -165,6 +165,34 @@ class RemovalTest {
     }
   }
 
+  /** Who stopped there leaves a log that opens, and has a tombstone. */
+  @Test
+  void h8_filesStayForADayAfterTheLogCouldBeOpened() throws Exception {
+    Rig rig = rig(5, 2);
+    List<String> all = Lines.settled(open(rig));
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    faulty.before(
+        op -> {
+          if (op.kind() == FaultyFs.Kind.UNLINK && op.path().endsWith("identity")) {
+            throw new IllegalStateException("killed");
+          }
+        });
+    assertThrows(IllegalStateException.class, () -> remove(log));
+    rig.time.advanceMs(Duration.ofDays(2).toMillis());
+    Log reading = open(rig);
+    var deleting = new RemovedLogFiles(store(rig));
+    assertEquals(0, deleting.delete(Rig.JOBS, false, p -> {}));
+    assertEquals(all, Lines.settled(open(rig)));
+    assertEquals(0, deleting.delete(Rig.JOBS, true, p -> {}));
+    assertThrows(LogRemovedException.class, () -> open(rig));
+    assertEquals(0, deleting.delete(Rig.JOBS, true, p -> {}));
+    assertEquals(all, Lines.settled(reading));
+    rig.time.advanceMs(Duration.ofDays(2).toMillis());
+    assertTrue(deleting.delete(Rig.JOBS, true, p -> {}) > 0);
+    assertEquals(List.of(), verify(rig));
+  }
+
   @Test
   void itsFilesGoADayLaterAndTheTombstoneStays() throws Exception {
     Rig rig = rig(6, 3);

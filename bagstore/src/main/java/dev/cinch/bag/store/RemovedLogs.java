@@ -68,12 +68,17 @@ public final class RemovedLogs {
             log.id(), layout.name().value(), store.fsClock().now(), store.machine().toString());
     store.fresh().publish(layout.removed(), mine.encode(), store.fileMode());
     Removal there = find(layout.name()).orElseThrow();
+    finish(layout);
+    return there;
+  }
+
+  /** Removes the identity of a log that has its tombstone: from then on nobody opens it. */
+  public void finish(LogLayout layout) throws IOException {
     try {
       store.fs().unlink(layout.identity());
     } catch (NoSuchFileException e) {
       // Somebody else was faster.
     }
     store.fs().forceDirectory(layout.root());
-    return there;
   }
 }
