@@ -65,6 +65,9 @@ final class LeasedLines implements AppendJob.Submitter {
       try {
         return session.submit(target, bytes, offset, length)::await;
       } catch (MessageRefusedException e) {
+        if (e.isForGood()) {
+          throw e;
+        }
         if (!takenSince(before, e) && !mayPass(start)) {
           throw e;
         }

@@ -2,15 +2,28 @@ package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.session.Session;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -96,6 +109,47 @@ class LostLeaseTest {
       assertEquals("cinch append: instance 9 took over; trying again\n", err);
       served.cinch.settle("jobs");
       assertEquals("a\nb\n", served.cinch.run("cat", "--log=jobs").ended(0).out());
+    }
+  }
+
+  @Test
+  void whatWaitingDoesNotHelpIsToldAtOnce() throws Exception {
+    try (var served = new Served(temp)) {
+      served.cinch.run("log", "create", "jobs").ended(0);
+      var time =
+          new TimeSource() {
+            @Override
+            public long wallNanos() {
+              return SystemTime.INSTANCE.wallNanos();
+            }
+
+            @Override
+            public long monotonicNanos() {
+              return SystemTime.INSTANCE.monotonicNanos();
+            }
+
+            @Override
+            public void sleepNanos(long nanos) {
+              throw new AssertionError("it waits");
+            }
+          };
+      Store store =
+          Store.open(served.store, Store.Environment.of(new MachineName("m"), SystemTime.INSTANCE));
+      HttpLeaseClient client = HttpLeaseClient.builder(URI.create(served.uri())).build();
+      try (Session session = Session.open(store, client, "me")) {
+        session.acquire(List.of(new LeaseName("a")), Duration.ofSeconds(30));
+        var lines =
+            new LeasedLines(
+                session,
+                store.log(new LogName("jobs")),
+                time,
+                Duration.ofHours(1),
+                () -> fail("the lease is held"),
+                line -> fail(line));
+        int length = store.context().settings().messageLimit() + 1;
+        assertThrows(
+            MessageRefusedException.class, () -> lines.submit(new byte[length], 0, length));
+      }
     }
   }
 

@@ -141,12 +141,13 @@ public final class LogWriter implements AutoCloseable {
     int unused = Objects.checkFromIndexSize(offset, length, payload.length);
     if (length > messageLimit) {
       throw new MessageRefusedException(
-          "the message has %d bytes, this store allows %d".formatted(length, messageLimit));
+          "the message has %d bytes, this store allows %d".formatted(length, messageLimit), true);
     }
     if (stamp.bytes() > PendingBatch.MAX_LEASE_BYTES) {
       throw new MessageRefusedException(
           "the witnesses of its leases take %d bytes, and a batch can hold %d: take fewer leases, or name fewer logs"
-              .formatted(stamp.bytes(), PendingBatch.MAX_LEASE_BYTES));
+              .formatted(stamp.bytes(), PendingBatch.MAX_LEASE_BYTES),
+          true);
     }
     lock.lock();
     try {
@@ -253,10 +254,11 @@ public final class LogWriter implements AutoCloseable {
     if (failure != null) {
       throw new MessageRefusedException(
           "the writer failed before and takes no more messages: "
-              + (failure instanceof FateUnknownException ? failure.getMessage() : failure));
+              + (failure instanceof FateUnknownException ? failure.getMessage() : failure),
+          true);
     }
     if (closed) {
-      throw new MessageRefusedException("the writer is closed");
+      throw new MessageRefusedException("the writer is closed", true);
     }
   }
 
