@@ -109,7 +109,8 @@ public final class Expiry {
     Optional<Checkpoint> checkpoint = chain.checkpoint();
     Floor floor = segments.floor(checkpoint);
     long cutoff = log.store().fsClock().now() - keepNanos;
-    long last = last(floor.segment(), cutoff);
+    long there = segments.last(true).orElse(floor.segment());
+    long last = segments.lastThrough(floor.segment(), there, cutoff);
     // A checkpoint of version 1 does not know its segments by digest.
     long line = checkpoint.filter(c -> c.version() > 1).map(Checkpoint::segment).orElse(0L);
     OptionalLong blocked =
@@ -135,21 +136,6 @@ public final class Expiry {
       gone.delete(floor, really);
     }
     return new Plan(floor.to(), moves, gone.segments, gone.bytes, blocked);
-  }
-
-  /** The number of the last segment that ended by a time, as far as all before it did. */
-  private long last(long floor, long cutoff) throws IOException {
-    long low = floor;
-    long high = segments.last(true).orElse(floor);
-    while (low < high) {
-      long middle = (low + high + 1) >>> 1;
-      if (segments.header(middle).to() <= cutoff) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return low;
   }
 
   /** How many messages there were up to a segment, by what these say at their ends. */

@@ -175,19 +175,10 @@ public final class Retention {
   }
 
   private Optional<Checkpoint> due(long cutoff) throws IOException {
-    OptionalLong last = segments.last(true);
+    long last = segments.last(true).orElse(0);
     long behind = chain.checkpoint().map(Checkpoint::segment).orElse(0L);
-    long low = behind; // the last segment known to be over
-    long high = last.orElse(0);
-    while (low < high) {
-      long middle = (low + high + 1) >>> 1;
-      if (segments.header(middle).to() <= cutoff) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    while (low < last.orElse(0) && isEmpty(low + 1)) { // it holds nothing that anybody keeps
+    long low = segments.lastThrough(behind, last, cutoff);
+    while (low < last && isEmpty(low + 1)) { // it holds nothing that anybody keeps
       low++;
     }
     if (low <= behind) {

@@ -111,7 +111,7 @@ public final class Segments {
     long of(long number) throws IOException;
   }
 
-  /** The number of the segment that covers a time, among the first {@code last} ones. */
+  /** The number of the first segment of these that ends after a time; {@code last} if none does. */
   private static long search(long time, long first, long last, End end) throws IOException {
     long low = first;
     long high = last;
@@ -124,6 +124,17 @@ public final class Segments {
       }
     }
     return low;
+  }
+
+  /**
+   * The number of the last segment that ended by a time.
+   *
+   * @param known one that did, or the one before all
+   * @param last the last one there is
+   * @param time nanoseconds since the Unix epoch
+   */
+  public long lastThrough(long known, long last, long time) throws IOException {
+    return search(time, known + 1, last + 1, n -> header(n).to()) - 1;
   }
 
   /**

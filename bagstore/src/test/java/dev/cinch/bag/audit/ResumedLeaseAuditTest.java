@@ -6,6 +6,7 @@ import static dev.cinch.bag.audit.AuditStore.stamp;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.Violation.Rule;
 import dev.cinch.bag.layout.LogName;
@@ -57,9 +58,17 @@ class ResumedLeaseAuditTest {
     return s.clock.wallNanos() + seconds * SECOND;
   }
 
-  private void write(Witness under, String text) throws Exception {
-    long unused = append(writer, stamp(s.sign(under)), text);
+  /** Appends; its timestamp. */
+  @CanIgnoreReturnValue
+  private long write(Witness under, String text) throws Exception {
+    long timestamp = append(writer, stamp(s.sign(under)), text);
     s.clock.sleepNanos(SECOND);
+    return timestamp;
+  }
+
+  /** The lease that follows one that wrote last at a time and was given back. */
+  private Witness released(Witness before, long last, long seconds) {
+    return s.after(before, Ending.RELEASED, watermark(last), Fence.NONE, inSeconds(seconds));
   }
 
   private static Watermark watermark(long timestamp) {
@@ -137,8 +146,7 @@ class ResumedLeaseAuditTest {
     Witness a = s.first("unit", inSeconds(60));
     write(a, "1");
     Witness resumed = at(2, a, 1, true);
-    long last = append(writer, stamp(s.sign(resumed)), "2");
-    s.clock.sleepNanos(SECOND);
+    long last = write(resumed, "2");
     write(after(2, resumed, Ending.RELEASED, last, Fence.NONE), "3");
     passes(2);
   }
@@ -146,8 +154,7 @@ class ResumedLeaseAuditTest {
   @Test
   void check4_alsoIfNothingWasWrittenAtTheLaterInstance() throws Exception {
     Witness a = s.first("unit", inSeconds(60));
-    long last = append(writer, stamp(s.sign(a)), "1");
-    s.clock.sleepNanos(SECOND);
+    long last = write(a, "1");
     write(after(2, a, Ending.RELEASED, last, Fence.NONE), "2");
     passes(2);
   }
@@ -156,22 +163,17 @@ class ResumedLeaseAuditTest {
   @Test
   void check4_norDoesWhoFollowsOneThatNobodyCanSee() throws Exception {
     Witness a = s.first("unit", inSeconds(60));
-    long last = append(writer, stamp(s.sign(a)), "1");
-    s.clock.sleepNanos(SECOND);
-    Witness b = s.after(a, Ending.RELEASED, watermark(last), Fence.NONE, inSeconds(3));
-    s.clock.sleepNanos(5 * SECOND);
-    var fence = new Fence(b.expiry(), LogSet.ALL);
-    s.settle(log, fence.upTo());
-    write(after(2, b, Ending.BROKEN, last, fence), "2");
+    long last = write(a, "1");
+    Witness b = released(a, last, 3);
+    write(after(2, b, Ending.BROKEN, last, fenced(b)), "2");
     passes(2);
   }
 
   @Test
   void check4_orNothingAtTheFirst() throws Exception {
     Witness before = s.first("unit", inSeconds(60));
-    long last = append(writer, stamp(s.sign(before)), "1");
-    s.clock.sleepNanos(SECOND);
-    Witness a = s.after(before, Ending.RELEASED, watermark(last), Fence.NONE, inSeconds(60));
+    long last = write(before, "1");
+    Witness a = released(before, last, 60);
     write(at(2, a, 1, true), "2"); // which does not say that it fenced what the first one signed
     passes(2);
   }
@@ -179,8 +181,7 @@ class ResumedLeaseAuditTest {
   @Test
   void check4_aGrantOfALaterInstanceThatKnewNothingStillDoes() throws Exception {
     Witness before = s.first("unit", inSeconds(60));
-    long last = append(writer, stamp(s.sign(before)), "1");
-    s.clock.sleepNanos(SECOND);
+    long last = write(before, "1");
     Witness w = s.first("unit", inSeconds(60));
     var unknowing =
         new Witness(
@@ -202,45 +203,38 @@ class ResumedLeaseAuditTest {
     fails(Rule.RANGE);
   }
 
+  /** A lease of the same instance follows one, and then another of some instance follows it too. */
+  private void twoFollow(long instance, Ending ending) throws Exception {
+    Witness a = s.first("unit", inSeconds(3));
+    long last = write(a, "1");
+    Witness b = released(a, last, 3);
+    write(b, "2");
+    write(after(instance, a, ending, last, fenced(b)), "3");
+  }
+
+  /** Waits until a lease is over, and fences it. */
+  private Fence fenced(Witness lease) throws Exception {
+    s.clock.sleepNanos(5 * SECOND);
+    var fence = new Fence(lease.expiry(), LogSet.ALL);
+    s.settle(log, fence.upTo());
+    return fence;
+  }
+
   @Test
   void check3_twoMayFollowALeaseThatWasResumedInVain() throws Exception {
-    Witness a = s.first("unit", inSeconds(3));
-    long last = append(writer, stamp(s.sign(a)), "1");
-    s.clock.sleepNanos(SECOND);
-    Witness b = s.after(a, Ending.RELEASED, watermark(last), Fence.NONE, inSeconds(3));
-    write(b, "2");
-    s.clock.sleepNanos(5 * SECOND);
-    var fence = new Fence(b.expiry(), LogSet.ALL);
-    s.settle(log, fence.upTo());
-    write(after(2, a, Ending.BROKEN, last, fence), "3");
+    twoFollow(2, Ending.BROKEN);
     passes(3);
   }
 
   @Test
   void check3_butNotAtOneInstance() throws Exception {
-    Witness a = s.first("unit", inSeconds(3));
-    long last = append(writer, stamp(s.sign(a)), "1");
-    s.clock.sleepNanos(SECOND);
-    Witness b = s.after(a, Ending.RELEASED, watermark(last), Fence.NONE, inSeconds(3));
-    write(b, "2");
-    s.clock.sleepNanos(5 * SECOND);
-    var fence = new Fence(b.expiry(), LogSet.ALL);
-    s.settle(log, fence.upTo());
-    write(after(1, a, Ending.BROKEN, last, fence), "3");
+    twoFollow(1, Ending.BROKEN);
     fails(Rule.CHAIN);
   }
 
   @Test
   void check3_norIfTheLaterOneSaysThatItWasReleased() throws Exception {
-    Witness a = s.first("unit", inSeconds(3));
-    long last = append(writer, stamp(s.sign(a)), "1");
-    s.clock.sleepNanos(SECOND);
-    Witness b = s.after(a, Ending.RELEASED, watermark(last), Fence.NONE, inSeconds(3));
-    write(b, "2");
-    s.clock.sleepNanos(5 * SECOND);
-    var fence = new Fence(b.expiry(), LogSet.ALL);
-    s.settle(log, fence.upTo());
-    write(after(2, a, Ending.RELEASED, last, fence), "3");
+    twoFollow(2, Ending.RELEASED);
     fails(Rule.CHAIN);
   }
 }

@@ -147,24 +147,37 @@ final class ResumedHoldTest {
     }
   }
 
+  /** A lease whose service was restarted. */
+  private HeldLease restarted() throws Exception {
+    HeldLease lease = hold();
+    service.restart();
+    return lease;
+  }
+
+  private static void noAnswer() throws LeaseUnavailableException {
+    throw new LeaseUnavailableException("no answer", null);
+  }
+
+  private String last() {
+    return service.asked.get(service.asked.size() - 1);
+  }
+
   @Test
   void l13_itGoesOnWhereItWasResumedAndSaysWhatItWroteBefore() throws Exception {
-    HeldLease lease = hold();
     report = new LeaseReport(OptionalLong.of(77), true, List.of());
-    service.restart();
+    HeldLease lease = restarted();
     live(lease, 4_000);
     assertEquals(
         List.of("renew to 1 at 2", "resume from 1 at 2", "renew to 2 at 2"), service.asked);
     live(lease, 30_000);
     assertEquals(List.of(), losses);
     lease.release(LeaseReport.NOTHING);
-    assertEquals("release to 2 at 2", service.asked.get(service.asked.size() - 1));
+    assertEquals("release to 2 at 2", last());
   }
 
   @Test
   void l13_fromItsNewestWitnesses() throws Exception {
-    HeldLease lease = hold();
-    service.restart();
+    HeldLease lease = restarted();
     live(lease, 4_000);
     service.restart();
     live(lease, 4_000);
@@ -173,12 +186,11 @@ final class ResumedHoldTest {
 
   @Test
   void l13_aResumeThatIsNotAnsweredIsSentAgainWhileTheLeaseLasts() throws Exception {
-    HeldLease lease = hold();
-    service.restart();
+    HeldLease lease = restarted();
     service.resuming =
         () -> {
           service.resuming = () -> {};
-          throw new LeaseUnavailableException("no answer", null);
+          noAnswer();
         };
     live(lease, 9_000);
     assertEquals(2, service.asked.stream().filter(a -> a.startsWith("resume")).count());
@@ -187,25 +199,20 @@ final class ResumedHoldTest {
 
   @Test
   void l13_orTheLeaseIsUsedWhereItIs() throws Exception {
-    HeldLease lease = hold();
-    service.restart();
-    service.resuming =
-        () -> {
-          throw new LeaseUnavailableException("no answer", null);
-        };
+    HeldLease lease = restarted();
+    service.resuming = ResumedHoldTest::noAnswer;
     live(lease, 4_000);
     service.number = 1; // the earlier one is there again
     service.knows = true;
     live(lease, 9_000);
     assertEquals(HeldLease.State.HELD, lease.state());
     lease.release(LeaseReport.NOTHING);
-    assertEquals("release to 1 at 1", service.asked.get(service.asked.size() - 1));
+    assertEquals("release to 1 at 1", last());
   }
 
   @Test
   void l13_whoCanNotResumeHasLostIt() throws Exception {
-    HeldLease lease = hold();
-    service.restart();
+    HeldLease lease = restarted();
     service.resuming =
         () -> {
           throw new LeaseRefusedException(Reason.NOT_HELD, "another instance ended it", 0);
@@ -216,12 +223,8 @@ final class ResumedHoldTest {
 
   @Test
   void l13_afterAReleaseWasSentNothingIsResumed() throws Exception {
-    HeldLease lease = hold();
-    service.restart();
-    service.releasing =
-        () -> {
-          throw new LeaseUnavailableException("no answer", null);
-        };
+    HeldLease lease = restarted();
+    service.releasing = ResumedHoldTest::noAnswer;
     assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
     service.releasing = () -> {};
     assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
@@ -232,8 +235,7 @@ final class ResumedHoldTest {
 
   @Test
   void l13_anAnswerThatComesAfterItWasGivenUpIsNotTaken() throws Exception {
-    HeldLease lease = hold();
-    service.restart();
+    HeldLease lease = restarted();
     service.meanwhile = lease::close;
     rig.time.advanceMs(4_000);
     long next = lease.doWork(rig.time.monotonicNanos());
@@ -246,15 +248,11 @@ final class ResumedHoldTest {
 
   @Test
   void l13_whoIsUnsureResumesBeforeItReleases() throws Exception {
-    HeldLease lease = hold();
-    service.restart();
-    service.resuming =
-        () -> {
-          throw new LeaseUnavailableException("no answer", null);
-        };
+    HeldLease lease = restarted();
+    service.resuming = ResumedHoldTest::noAnswer;
     live(lease, 4_000);
     service.resuming = () -> {};
     lease.release(LeaseReport.NOTHING);
-    assertEquals("release to 2 at 2", service.asked.get(service.asked.size() - 1));
+    assertEquals("release to 2 at 2", last());
   }
 }
