@@ -12,11 +12,11 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
 /**
- * Some thousand worlds. {@code -Dcinch.sim.runs=N} makes it more, {@code -Dcinch.sim.from=SEED}
+ * A thousand worlds. {@code -Dcinch.sim.runs=N} makes it more, {@code -Dcinch.sim.from=SEED}
  * others, {@code -Dcinch.sim.runs=1} with it one alone.
  */
 class SimulationTest {
-  private static final long RUNS = Long.getLong("cinch.sim.runs", Share.of(20_000, 2_000));
+  private static final long RUNS = Long.getLong("cinch.sim.runs", Share.of(20_000, 1_000));
   private static final long FROM = Long.getLong("cinch.sim.from", 1);
 
   @Test

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Share;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.LeaseAuditor;
@@ -48,7 +49,8 @@ class ExpiredUnderwayTest {
     boolean fired = true;
     int k = 0;
     while (fired) {
-      Rig rig = store(++k);
+      k += Share.step(5);
+      Rig rig = store(k);
       var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
       int[] left = {k};
       faulty.before(

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Share;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -301,7 +302,7 @@ class RetentionTest {
       new Retention(open(rig), HOUR).run();
       assertEquals(List.of(), inBuckets(open(rig)), "after a fault at operation " + k);
       assertEquals(expected, Lines.settled(open(rig)), "after a fault at operation " + k);
-      k++;
+      k += Share.step(3);
     }
     assertTrue(k > 60, "operations: " + k);
   }

@@ -235,7 +235,7 @@ class RetiredUnderwayTest {
                   .allMatch(name -> TimeName.parse(name).isEmpty());
           removed[0] += gone ? 1 : 0;
         });
-    assertTrue(removed[0] > Share.of(40, 12), "removed: " + removed[0]);
+    assertTrue(removed[0] > Share.of(40, 5), "removed: " + removed[0]);
   }
 
   private interface Aftermath {
@@ -247,7 +247,7 @@ class RetiredUnderwayTest {
     boolean fired = true;
     int k = 0;
     while (fired) {
-      k += Share.step(3);
+      k += Share.step(7);
       Rig rig = rig(k, 1);
       Log log = open(rig);
       for (int i = 0; i < 4; i++) {

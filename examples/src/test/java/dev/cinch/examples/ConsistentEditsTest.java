@@ -260,7 +260,7 @@ class ConsistentEditsTest {
 
   private static List<Edit> share(List<Edit> all) {
     return IntStream.range(0, all.size())
-        .filter(i -> i % Share.step(5) == 0)
+        .filter(i -> i % Share.step(11) == 0)
         .mapToObj(all::get)
         .toList();
   }
@@ -277,7 +277,7 @@ class ConsistentEditsTest {
         judge(file, edit, asked(file).and(r -> !(expired && r.equals("verify"))));
       }
     }
-    report(Share.of(800, 150));
+    report(Share.of(800, 65));
   }
 
   @Test
@@ -294,7 +294,7 @@ class ConsistentEditsTest {
         }
       }
     }
-    report(Share.of(500, 90));
+    report(Share.of(500, 40));
   }
 
   @Test
