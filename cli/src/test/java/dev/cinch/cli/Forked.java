@@ -26,36 +26,12 @@ final class Forked implements AutoCloseable {
       // children.
       command.addAll(List.of("/usr/bin/env", "--default-signal=INT,TERM"));
     }
-    command.addAll(
-        List.of(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-Xmx128m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",
-            "-cp",
-            System.getProperty("java.class.path"),
-            Main.class.getName()));
+    command.addAll(ArchivedClasses.command());
+    command.add(Main.class.getName());
     command.addAll(List.of(args));
     process = new ProcessBuilder(command).start();
     out = process.inputReader(StandardCharsets.UTF_8);
     err = process.errorReader(StandardCharsets.UTF_8);
-  }
-
-  /** A script in the directory that runs the command line, for shells. */
-  static Path script(Path directory) throws IOException {
-    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
-    Path script =
-        Files.writeString(
-            directory.resolve("cinch"),
-            "#!/bin/sh\nexec '"
-                + java
-                + "' -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '"
-                + System.getProperty("java.class.path")
-                + "' dev.cinch.cli.Main \"$@\"\n");
-    if (!script.toFile().setExecutable(true)) {
-      throw new IOException("not executable: " + script);
-    }
-    return script;
   }
 
   /** Starts a lease service on the store, and says where. */

@@ -37,7 +37,7 @@ class LeaseRunTest {
   void serve() throws Exception {
     served = new Served(temp);
     cinch = served.cinch;
-    script = Forked.script(temp);
+    script = ArchivedClasses.script(temp);
   }
 
   @AfterEach

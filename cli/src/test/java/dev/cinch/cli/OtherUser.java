@@ -47,6 +47,8 @@ final class OtherUser {
                 "--clear-groups",
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx128m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
                 "-cp",
                 readableClassPath(temp.resolve("classes")),
                 checks.getName()));

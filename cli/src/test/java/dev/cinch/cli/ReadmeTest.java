@@ -30,15 +30,7 @@ class ReadmeTest {
     Path work = Files.createDirectory(temp.resolve("work"));
     Files.writeString(work.resolve("results.txt"), "one\ntwo\n");
     Files.writeString(work.resolve("jobs.txt"), "three\n");
-    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
-    Path cinch =
-        Files.writeString(
-            work.resolve("cinch"),
-            "#!/bin/bash\nexec \""
-                + java
-                + "\" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp \"$CINCH_CLASSES\""
-                + " dev.cinch.cli.Main \"$@\"\n");
-    assertTrue(cinch.toFile().setExecutable(true));
+    Path unused = ArchivedClasses.script(work);
     var script = new StringBuilder("set -e\numask 007\nPATH=$PWD:$PATH\n");
     script.append("export CINCH_STORE=\"$SHARED/store\"\n");
     int found = 0;
@@ -65,7 +57,6 @@ class ReadmeTest {
     var shell = new ProcessBuilder("bash", "-c", script.toString()).directory(work.toFile());
     Path said = temp.resolve("said");
     shell.redirectErrorStream(true).redirectOutput(said.toFile());
-    shell.environment().put("CINCH_CLASSES", System.getProperty("java.class.path"));
     shell.environment().put("SHARED", shared.toString());
     Process process = shell.start();
     try {

@@ -1,0 +1,164 @@
+package dev.cinch.cli;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
+import java.util.spi.ToolProvider;
+import java.util.stream.Stream;
+
+/**
+ * Starts Java with the classes of the tests from an archive of loaded ones, as the launcher does:
+ * that takes three fifths of the processor time. One process makes the archive for what was built,
+ * in {@code target}; nobody waits for it, and without it everything works, more slowly.
+ */
+final class ArchivedClasses {
+  private static final Path HOME = Path.of("target", "archived").toAbsolutePath();
+  private static final String[] ENTRIES =
+      System.getProperty("java.class.path").split(File.pathSeparator, -1);
+  private static final Path BUILT = built();
+  private static final Path ARCHIVE = BUILT.resolve("classes.jsa");
+
+  private ArchivedClasses() {}
+
+  /** The path of Java and its options, to which the name of a main class is added. */
+  static List<String> command() {
+    var command = new ArrayList<>(List.of(java(), "-Xmx128m"));
+    command.addAll(List.of("-Xlog:disable", "-Xlog:all=error:stderr"));
+    if (Files.exists(ARCHIVE)) {
+      command.add("-XX:SharedArchiveFile=" + ARCHIVE);
+    }
+    command.addAll(common(BUILT));
+    return command;
+  }
+
+  /** A script that runs the command line, for shells. */
+  static Path script(Path directory) throws IOException {
+    Path script =
+        Files.writeString(
+            directory.resolve("cinch"),
+            "#!/bin/sh\nexec '"
+                + String.join("' '", command())
+                + "' "
+                + Main.class.getName()
+                + " \"$@\"\n");
+    if (!script.toFile().setExecutable(true)) {
+      throw new IOException("not executable: " + script);
+    }
+    return script;
+  }
+
+  private static List<String> common(Path built) {
+    var path = new ArrayList<String>();
+    for (int i = 0; i < ENTRIES.length; i++) {
+      path.add(packed(i) ? built.resolve(i + ".jar").toString() : ENTRIES[i]);
+    }
+    String classPath = String.join(File.pathSeparator, path);
+    return List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classPath);
+  }
+
+  /** Only what is in jars can be archived. */
+  private static boolean packed(int i) {
+    return !ENTRIES[i].isEmpty() && Files.isDirectory(Path.of(ENTRIES[i]));
+  }
+
+  /** The directory with jars of what was built. */
+  private static Path built() {
+    try {
+      Files.createDirectories(HOME);
+      Path built = HOME.resolve(digest());
+      try (FileChannel lock =
+          FileChannel.open(
+              HOME.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+        var unused = lock.lock(); // tests run in several processes
+        if (!Files.exists(built)) {
+          File[] old = HOME.toFile().listFiles(File::isDirectory);
+          Arrays.stream(Objects.requireNonNull(old)).forEach(ArchivedClasses::remove);
+          Path making = Files.createDirectory(HOME.resolve("making"));
+          for (int i = 0; i < ENTRIES.length; i++) {
+            if (packed(i)) {
+              jar("-c0f", making.resolve(i + ".jar").toString(), "-C", ENTRIES[i], ".");
+            }
+          }
+          Files.move(making, built);
+          archive(built);
+        }
+      }
+      return built;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void remove(File old) {
+    File[] inside = old.listFiles();
+    if (inside != null) {
+      Arrays.stream(inside).forEach(ArchivedClasses::remove);
+    }
+    boolean unused = old.delete();
+  }
+
+  private static void archive(Path built) throws IOException {
+    Path made = built.resolve("making.jsa");
+    var command = new ArrayList<>(List.of(java(), "-XX:ArchiveClassesAtExit=" + made));
+    command.addAll(common(built));
+    command.add(Warmup.class.getName());
+    var unused =
+        new ProcessBuilder(command)
+            .redirectInput(new File("/dev/null"))
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start()
+            .onExit()
+            .thenAccept(ended -> keep(ended.exitValue(), made, built.resolve("classes.jsa")));
+  }
+
+  private static void keep(int code, Path made, Path archive) {
+    boolean unused = code == 0 && made.toFile().renameTo(archive.toFile());
+  }
+
+  private static String java() {
+    return Path.of(System.getProperty("java.home"), "bin", "java").toString();
+  }
+
+  private static void jar(String... args) {
+    int code = ToolProvider.findFirst("jar").orElseThrow().run(System.out, System.err, args);
+    if (code != 0) {
+      throw new IllegalStateException("jar ended with " + code + ": " + Arrays.toString(args));
+    }
+  }
+
+  /** Of names, sizes and times of all files. */
+  private static String digest() throws IOException {
+    var all = new StringBuilder(java());
+    for (String entry : ENTRIES) {
+      if (Files.exists(Path.of(entry))) {
+        try (Stream<Path> files =
+            Files.walk(Path.of(entry)).filter(Files::isRegularFile).sorted()) {
+          for (Path file : files.toList()) {
+            all.append('\n').append(file).append(' ').append(Files.size(file));
+            all.append(' ').append(Files.getLastModifiedTime(file));
+          }
+        }
+      }
+    }
+    try {
+      byte[] text = all.toString().getBytes(StandardCharsets.UTF_8);
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(text);
+      return HexFormat.of().formatHex(digest, 0, 8);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
