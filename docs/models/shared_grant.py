@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Several processes that write under one grant, and one that gives its leases back: rule L14 of the protocol.
 
-They share a directory: "grant", an entry for each process that has not ended, and what the others left: their highest timestamp
+They share a directory: a mark once the leases are given back, an entry for each process that has not ended, and what the others left: their highest timestamp
 and the instance of the service that they went by. A process may be killed anywhere (it takes no step any more), begin at any
 time, and go on at the later instance at any time. Whoever gives back may find that it can't, and try again.
 
@@ -13,9 +13,9 @@ from collections import namedtuple
 from explorer import main
 
 MUTATIONS = {
-    "looks-before-entry": ("a process looks for the grant before it makes its entry", None),
-    "lists-before-removing": ("who gives back lists the entries before it removes the grant", None),
-    "keeps-grant": ("who gives back leaves the grant where it is", None),
+    "looks-before-entry": ("a process looks for the mark before it makes its entry", None),
+    "lists-before-marking": ("who gives back lists the entries before it makes the mark", None),
+    "makes-no-mark": ("who gives back makes no mark", None),
     "ignores-entries": ("who gives back does not mind processes that have not ended", None),
     "ends-without-verdict": ("a process ends before its messages have their verdicts", None),
     "entry-goes-first": ("a process removes its entry before it says what it wrote", None),
@@ -25,11 +25,11 @@ MUTATIONS = {
 
 BOUNDS = {"small": dict(processes=2, writes=1), "default": dict(processes=2, writes=2), "large": dict(processes=3, writes=2)}
 
-# grant: whether it is there. now: the last timestamp given. processes: of each. parent: who gives back
-State = namedtuple("State", "grant now processes parent")
+# open: whether there is no mark. now: the last timestamp given. processes: of each. parent: who gives back
+State = namedtuple("State", "open now processes parent")
 # pc: idle, looked (mutation), entered, writing, said (what it wrote), over. entry, left: in the directory; left: (highest, instance) or None
 Process = namedtuple("Process", "pc entry left highest pending writes instance")
-# pc: holding, removed (the grant), listed (found), released (watermark)
+# pc: holding, marked, listed (found), released (watermark)
 Parent = namedtuple("Parent", "pc found watermark instance")
 
 
@@ -68,17 +68,17 @@ class SharedGrant:
         now = state.now
         early = "looks-before-entry" in self.broken
         if p.pc == "idle" and early:
-            if state.grant:
-                yield "finds the grant", p._replace(pc="looked"), now
+            if state.open:
+                yield "finds no mark", p._replace(pc="looked"), now
         elif p.pc == "idle":
             yield "makes its entry", p._replace(pc="entered", entry=True), now
         elif p.pc == "looked":
             yield "makes its entry", p._replace(pc="writing", entry=True), now
         elif p.pc == "entered":
-            if state.grant:
-                yield "finds the grant", p._replace(pc="writing"), now
+            if state.open:
+                yield "finds no mark", p._replace(pc="writing"), now
             else:
-                yield "finds no grant", p._replace(pc="over", entry=False), now
+                yield "finds the mark", p._replace(pc="over", entry=False), now
         elif p.pc == "writing":
             if p.writes < self.bounds["writes"] and not p.pending:
                 yield "writes", p._replace(writes=p.writes + 1, highest=now + 1, pending=True), now + 1
@@ -100,23 +100,23 @@ class SharedGrant:
     def parent_steps(self, state):
         parent = state.parent
         found = (any(p.entry for p in state.processes), frozenset(p.left for p in state.processes if p.left))
-        removed = "keeps-grant" in self.broken
+        still = "makes-no-mark" in self.broken
         if parent.pc in ("holding", "listed") and parent.instance == 1:
             yield "goes on at the later instance", state._replace(parent=parent._replace(instance=2))
-        if parent.pc == "holding" and "lists-before-removing" in self.broken:
-            yield "lists", state._replace(parent=parent._replace(pc="removed", found=found))
+        if parent.pc == "holding" and "lists-before-marking" in self.broken:
+            yield "lists", state._replace(parent=parent._replace(pc="marked", found=found))
         elif parent.pc == "holding":
-            yield "removes the grant", state._replace(grant=removed, parent=parent._replace(pc="removed"))
-        elif parent.pc == "removed" and "lists-before-removing" in self.broken:
-            yield "removes the grant", state._replace(grant=False, parent=parent._replace(pc="listed"))
-        elif parent.pc == "removed":
+            yield "makes the mark", state._replace(open=still, parent=parent._replace(pc="marked"))
+        elif parent.pc == "marked" and "lists-before-marking" in self.broken:
+            yield "makes the mark", state._replace(open=False, parent=parent._replace(pc="listed"))
+        elif parent.pc == "marked":
             yield "lists", state._replace(parent=parent._replace(pc="listed", found=found))
         elif parent.pc == "listed":
             some, left = parent.found
             used = some and "ignores-entries" not in self.broken
             agreed = all(instance == parent.instance for _, instance in left) or "any-instance" in self.broken
             if used or not agreed:
-                yield "puts the grant back", state._replace(grant=True, parent=parent._replace(pc="holding", found=None))
+                yield "takes the mark away", state._replace(open=True, parent=parent._replace(pc="holding", found=None))
             else:
                 watermark = 0 if "no-watermark" in self.broken else max([highest for highest, _ in left], default=0)
                 yield "releases", state._replace(parent=parent._replace(pc="released", watermark=watermark))

@@ -10,6 +10,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo.State;
@@ -111,6 +112,19 @@ final class SessionJoinTest extends SessionRig {
     assertTrue(lapsing.dropLost());
     lapsing.join(grant.id(), 1, LEASE);
     assertEquals(new Session.Left(OptionalLong.of(wrote), 1), lapsing.leave());
+  }
+
+  @Test
+  void l14_whoLeavesHasTheVerdictOfEveryAppend() throws Exception {
+    Grant grant = acquire("head");
+    Store store = store("m1");
+    Session session = session(store);
+    session.join(grant.id(), 1, LEASE);
+    byte[] text = bytes("a");
+    PendingReceipt pending = session.submit(store.log(Rig.JOBS), text, 0, text.length, false);
+    assertFalse(pending.isDone());
+    assertEquals(OptionalLong.of(pending.timestamp()), session.leave().highest());
+    assertTrue(pending.isDone());
   }
 
   @Test
