@@ -28,14 +28,14 @@ final class CompletionCommand implements Callable<Integer> {
         if [ "$cur" = "=" ]; then cur=""
         elif [ "$prev" = "=" ]; then prev="${COMP_WORDS[COMP_CWORD-2]}"; fi
         local kind="" place="" word before="" options=()
-        for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        for word in "${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
           case "$before" in
             --store|--server) if [ "$word" = "=" ]; then continue; fi; options+=("$before=${word/#\\~/$HOME}") ;;
           esac
           case "$word" in --store=*|--server=*) options+=("$word") ;; esac
           before="$word"
         done
-        for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        for word in "${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
           case "$word" in -*) break ;; *) place="$place $word" ;; esac
         done
         case "$prev" in

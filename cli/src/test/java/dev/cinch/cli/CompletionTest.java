@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -43,6 +44,23 @@ final class CompletionTest {
     String said = new String(bash.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertEquals(0, bash.waitFor(), said);
     return said.lines().filter(l -> !l.isEmpty()).toList();
+  }
+
+  /** Through its {@code bashcompinit}, which the script turns on. */
+  @Test
+  void namesOfLogsInZsh() throws Exception {
+    Path zsh = Path.of("/usr/bin/zsh");
+    assumeTrue(
+        Files.isExecutable(zsh), "SKIPPED: there is no zsh, so completion was not tried there");
+    String program =
+        "autoload -Uz compinit; compinit -u -D; PATH='%s':$PATH; source '%s'; setopt ksharrays; COMP_WORDS=(cinch cat --log j); COMP_CWORD=3; _cinch_names; printf '%%s\\n' \"${COMPREPLY[@]}\""
+            .formatted(temp, temp.resolve("script"));
+    Process shell =
+        new ProcessBuilder(zsh.toString(), "-f", "-c", program).redirectErrorStream(true).start();
+    String said = new String(shell.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, shell.waitFor(), said);
+    assertTrue(said.startsWith("jobs\njobs-2\n"), said);
+    assertEquals("names logs j\n", asked());
   }
 
   private String asked() throws Exception {
