@@ -556,14 +556,18 @@ class Witness:
     """The fields of a signed witness that a reader needs."""
 
     def __init__(self, signed):
+        self.signed = signed
         self.payload_length = struct.unpack_from("<I", signed)[0]
-        well_formed = signed[4:8] in (b"CLW\1", b"CLW\2") and self.payload_length + 72 == len(signed)
+        rest = len(signed) - self.payload_length
+        self.depth = 0 if rest == 72 else (rest - 76) // 32  # hashes between the payload and what is signed
+        whole = rest == 72 or 1 <= self.depth <= 16 and rest == 76 + 32 * self.depth
+        well_formed = signed[4:8] in (b"CLW\1", b"CLW\2") and whole
+        well_formed = well_formed and (not self.depth or self.leaf() >> self.depth == 0)
         well_formed = well_formed and 115 <= self.payload_length <= 32_624
         if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1 or signed[11]:
             raise ValueError("not a witness")
         if min(struct.unpack_from("<qq", signed, 12)) < 1 or not signed[10] and any(signed[60:76]):
             raise ValueError("not a lease")
-        self.signed = signed
         self.tentative = signed[8] != 0
         self.expiry = struct.unpack_from("<q", signed, 28)[0]
         self.correlation = signed[44:60].hex()
@@ -601,9 +605,24 @@ class Witness:
         p = self.payload_length
         return any(
             hashlib.sha256(key).digest()[:8] == self.signed[p : p + 8]
-            and ed25519(key, self.signed[:p], self.signed[p + 8 :])
+            and ed25519(key, self.statement(), self.signed[p + 8 : p + 72])
             for key in keys
         )
+
+    def leaf(self):
+        return struct.unpack_from("<I", self.signed, self.payload_length + 72)[0]
+
+    def statement(self):
+        """What has to be signed: the payload, or the root of the tree to which the path leads."""
+        payload, path = self.signed[: self.payload_length], self.signed[self.payload_length + 76 :]
+        if not self.depth:
+            return payload
+        hashed = hashlib.sha256(b"\0" + payload).digest()
+        for level in range(self.depth):
+            sibling = path[32 * level : 32 * level + 32]
+            pair = sibling + hashed if self.leaf() >> level & 1 else hashed + sibling
+            hashed = hashlib.sha256(b"\1" + pair).digest()
+        return b"cinch witness tree 1\n" + hashed
 
 
 class Keys:

@@ -5,9 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Signed witnesses that were found good, the last few thousand. By their digests, so that none
- * takes more than another: a witness that names a thousand logs takes 100 KB once it is decoded.
- * Thread-safe.
+ * Signatures that were found good, the last few thousand. By digests of what they sign, so that
+ * none takes more than another: a witness that names a thousand logs takes 100 KB once it is
+ * decoded. Thread-safe.
  */
 final class GoodSignatures {
   private static final int REMEMBERED = 4_096;
@@ -22,9 +22,9 @@ final class GoodSignatures {
         }
       };
 
-  /** What stands for all bytes of a signed witness and of the key that it was checked with. */
-  static ByteBuffer digest(byte[] signedForm, PublicKey key) {
-    return ByteBuffer.wrap(PublicKey.sha256(key.bytes(), signedForm));
+  /** What stands for all bytes of a statement, its signature and the key that checked it. */
+  static ByteBuffer digest(PublicKey key, byte[] statement, byte[] signature) {
+    return ByteBuffer.wrap(PublicKey.sha256(key.bytes(), signature, statement));
   }
 
   synchronized boolean has(ByteBuffer digest) {

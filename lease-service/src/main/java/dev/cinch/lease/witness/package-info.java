@@ -39,12 +39,21 @@
  * offset bytes  content
  *      0     p  the payload; its first 4 bytes give p
  *      p     8  key id: the first 8 bytes of SHA-256 of the public key's 32 bytes
- *    p+8    64  Ed25519 signature (RFC 8032) of bytes 0 to p
+ *    p+8    64  Ed25519 signature (RFC 8032) of bytes 0 to p, or of a tree's root
+ *   p+72     4  number of the leaf, from 0, below 2^d   | only where
+ *   p+76  32 d  the path, the lowest hash first         | it shares its signature
  * </pre>
  *
- * <p>There is one encoding of a witness and no other is read: equal witnesses have equal bytes, and
- * Ed25519 is deterministic, so equal signed bytes. Source: blog post, "Making this debuggable";
- * protocol, section 6.
+ * <p>Its length says which form it has: p + 72 for a signature of its own, p + 76 + 32 d for one
+ * shared with others, d from 1 to 16. A shared signature is of {@code "cinch witness tree 1\n"} in
+ * ASCII and the root's 32 bytes. A leaf's hash is SHA-256 of a byte 0 and the payload, a node's
+ * that of a byte 1, the left hash and the right one; where a level has an odd number, the last
+ * stands left of 32 zeros. Bit k of the leaf's number says whether hash k of the path stands left
+ * (1) or right (0) of the way.
+ *
+ * <p>There is one encoding of a payload and no other is read: equal witnesses have equal payloads.
+ * Their signed bytes may differ by what was signed together with them. Source: blog post, "Making
+ * this debuggable"; protocol, section 6.
  */
 @NullMarked
 package dev.cinch.lease.witness;

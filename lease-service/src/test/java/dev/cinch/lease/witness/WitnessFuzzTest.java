@@ -8,6 +8,7 @@ import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.SignedWitness;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Optional;
 
 /** Signed witnesses from anywhere. */
@@ -15,6 +16,12 @@ final class WitnessFuzzTest {
   private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
   private static final byte[] SIGNED =
       new WitnessSigner(KEY).sign(WitnessCodecTest.example()).bytes();
+
+  private static final byte[] SHARED =
+      new WitnessSigner(KEY)
+          .sign(Collections.nCopies(3, WitnessCodecTest.example()))
+          .get(1)
+          .bytes();
 
   /** There is one encoding of what a witness says. */
   @FuzzTest
@@ -24,18 +31,22 @@ final class WitnessFuzzTest {
     if (found.isPresent()) {
       byte[] payload = WitnessCodec.encode(found.get().witness());
       assertArrayEquals(Arrays.copyOf(data, payload.length), payload);
-      assertEquals(data.length, WitnessVerifier.signedLength(data, 0));
     }
   }
 
   /** Of all bytes that the fuzzer can find, only those that were signed are believed. */
   @FuzzTest
   void verify(byte[] data) {
-    byte[] altered = new Edits(data).of(SIGNED);
+    alter(SIGNED, data);
+    alter(SHARED, data);
+  }
+
+  private static void alter(byte[] signed, byte[] data) {
+    byte[] altered = new Edits(data).of(signed);
     var verifier = new WitnessVerifier(TrustedKeys.of(KEY.publicKey()));
     boolean believed =
         Hostile.parse(altered.length, () -> verifier.verify(altered), WitnessException.class)
             .isPresent();
-    assertEquals(Arrays.equals(SIGNED, altered), believed);
+    assertEquals(Arrays.equals(signed, altered), believed);
   }
 }

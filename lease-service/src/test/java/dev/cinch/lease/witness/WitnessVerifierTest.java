@@ -72,15 +72,9 @@ final class WitnessVerifierTest {
   }
 
   @Test
-  void whatFollowsAWitnessIsNotPartOfIt() throws WitnessException {
+  void whatFollowsAWitnessIsNotPartOfIt() {
     byte[] good = bySecond.bytes();
-    byte[] longer = new byte[good.length + 20];
-    System.arraycopy(good, 0, longer, 7, good.length);
-    assertEquals(good.length, WitnessVerifier.signedLength(longer, 7));
-    assertEquals(Reason.MALFORMED, refused(both, Arrays.copyOfRange(longer, 7, longer.length)));
-    assertThrows(
-        WitnessException.class,
-        () -> WitnessVerifier.signedLength(Arrays.copyOf(longer, good.length), 7));
+    assertEquals(Reason.MALFORMED, refused(both, Arrays.copyOf(good, good.length + 13)));
   }
 
   /** RFC 8032, section 7.1, test 2: the library does what the standard says. */
