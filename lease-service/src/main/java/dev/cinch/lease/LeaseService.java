@@ -1,6 +1,8 @@
 package dev.cinch.lease;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 
@@ -13,6 +15,9 @@ import java.util.Optional;
  */
 @CheckReturnValue
 public interface LeaseService {
+  /** The most operations that are asked for at once. */
+  int MAX_OPERATIONS = 1_000;
+
   /**
    * Takes leases.
    *
@@ -53,6 +58,38 @@ public interface LeaseService {
    * Repeating it is no error.
    */
   void release(Id id, LeaseReport report) throws LeaseRefusedException, LeaseUnavailableException;
+
+  /**
+   * Carries out operations one after the other, each as if it had been asked for alone: one that is
+   * refused changes nothing for the others. Witnesses of all of them may share a signature.
+   *
+   * @param operations at most {@link #MAX_OPERATIONS}
+   * @return one for each, in the same order
+   * @throws LeaseUnavailableException when no answer came; any of them may have been carried out
+   */
+  default List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    var outcomes = new ArrayList<Outcome>(operations.size());
+    for (Operation operation : operations) {
+      Outcome outcome;
+      try {
+        outcome = operation.on(this);
+      } catch (LeaseRefusedException e) {
+        outcome = new Outcome.Refused(e);
+      }
+      outcomes.add(outcome);
+    }
+    return outcomes;
+  }
+
+  /**
+   * The same for callers that must not wait: an operation for which a file or another machine would
+   * have to be asked is not begun, and has no outcome.
+   *
+   * @return one for each, in the same order; empty for those to be asked for by {@link #carryOut}
+   */
+  default List<Optional<Outcome>> carryOutNow(List<Operation> operations) {
+    return Collections.nCopies(operations.size(), Optional.empty());
+  }
 
   /** What is known about a name. */
   Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException;

@@ -193,6 +193,25 @@ final class InstanceGuard {
     return published;
   }
 
+  /**
+   * As {@link #permit}, for callers that must not wait: the ceiling is kept ahead by others.
+   *
+   * @throws StoreNeededException if the store has to be asked first
+   */
+  long permitNow(Reading at, long durationNanos)
+      throws LeaseRefusedException, StoreNeededException {
+    requireLatest();
+    if (registry == null) {
+      return Long.MAX_VALUE;
+    }
+    noteAlive(at);
+    long permitted = published;
+    if (lookFirst || permitted < at.now() + durationNanos) {
+      throw new StoreNeededException();
+    }
+    return permitted;
+  }
+
   /** Keeps the ceiling ahead, off the path of requests. */
   void maintain(Reading at) {
     if (registry == null || isSuperseded()) {

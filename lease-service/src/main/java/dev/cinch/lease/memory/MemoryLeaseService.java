@@ -7,13 +7,14 @@ import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Witness;
@@ -22,6 +23,9 @@ import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -46,15 +50,6 @@ public final class MemoryLeaseService implements LeaseService {
   /** How far above what is granted ceilings are published at most, unless told otherwise; ms. */
   public static final long DEFAULT_CEILING_AHEAD_MS = 30_000;
 
-  /**
-   * How long whoever asks for leases may still wait for the answer, nanoseconds. What is granted
-   * later is held by nobody, and a release of it may have been forgotten.
-   */
-  private static final long HEARD_FOR = 60_000_000_000L;
-
-  /** How often leases are ended for one request: others may expire meanwhile. */
-  private static final int ATTEMPTS_TO_END = 4;
-
   private static final int MAX_LIST = 10_000;
   private static final long NANOS_PER_MS = 1_000_000;
   private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
@@ -64,7 +59,9 @@ public final class MemoryLeaseService implements LeaseService {
   private final long longestLeaseMs;
   private final InstanceGuard guard;
   private final LeaseTable table;
-  private final Id storeId;
+  private final Operations operations;
+  private final StoreUse<RuntimeException> waiting;
+  private final StoreUse<StoreNeededException> immediate;
 
   private MemoryLeaseService(Builder b) throws IOException {
     signer = b.signer;
@@ -82,8 +79,11 @@ public final class MemoryLeaseService implements LeaseService {
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
     Optional<Id> store = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
-    storeId = store.orElse(Correlation.NO_STORE);
     table = new LeaseTable(limits, guard.number(), guard.origin(), store);
+    Id storeId = store.orElse(Correlation.NO_STORE);
+    operations = new Operations(table, guard, clock, longestLeaseMs, storeId);
+    waiting = StoreUse.waiting(guard, clock);
+    immediate = StoreUse.none(guard, clock);
     log.info(
         "lease service instance {} with {} {}",
         guard.number(),
@@ -195,102 +195,57 @@ public final class MemoryLeaseService implements LeaseService {
 
   @Override
   public Grant acquire(AcquireRequest request) throws LeaseRefusedException {
-    Requests.check(request, longestLeaseMs);
-    Reading at = read();
-    requireClock(at);
-    if (!table.knows(request.names())) {
-      requireWaited(at); // what was resumed waits for no earlier instance's leases
-    }
-    long duration = request.durationMs() * NANOS_PER_MS;
-    if (!guard.isCovered(at, duration)) {
-      table.requireFree(request, at.now());
-    }
-    long ceiling = guard.permit(at, duration);
-    List<Witness> witnesses = granted(request, at, ceiling);
-    guard.noteGranted(at, duration);
-    return signed(request.id(), witnesses);
-  }
-
-  private List<Witness> granted(AcquireRequest request, Reading at, long ceiling)
-      throws LeaseRefusedException {
-    for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
-      requireHeard(at);
-      try {
-        return table.acquire(request, at.now(), ceiling);
-      } catch (UnendedException e) {
-        guard.end(e.tenures());
-        table.ended(e.tenures());
-      }
-    }
-    throw Refusals.notYet("others expire as fast as these leases are ended", NANOS_PER_MS);
-  }
-
-  private void requireHeard(Reading asked) throws LeaseRefusedException {
-    if (clock.read().monotonic() - asked.monotonic() > HEARD_FOR) {
-      throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
-    }
+    return signed(request.id(), operations.acquire(request, waiting));
   }
 
   @Override
   public Grant resume(ResumeRequest request) throws LeaseRefusedException {
-    Requests.check(request, longestLeaseMs, storeId);
-    guard.requireLatest();
-    List<LeaseEnd> ends = guard.ends().resumable(request);
-    // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
-    Reading at = read();
-    long duration = request.durationMs() * NANOS_PER_MS;
-    long ceiling = guard.permit(at, duration);
-    Optional<List<Witness>> witnesses = table.resume(request, false, at.now(), ceiling);
-    if (witnesses.isEmpty()) {
-      guard.ends().takeOver(ends);
-      requireHeard(at);
-      witnesses = table.resume(request, true, at.now(), ceiling);
-    }
-    guard.noteGranted(at, duration);
-    return signed(request.id(), witnesses.orElseThrow());
+    return signed(request.id(), operations.resume(request, waiting));
   }
 
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException {
-    Requests.duration(durationMs, longestLeaseMs);
-    Requests.logs(addLogs);
-    Requests.check(report);
-    // While the clock has stepped back the service's time stands still. Renewing by it moves no
-    // expiry past what was possible before, and spares holders the loss of their leases.
-    Reading at = read();
-    long ceiling = permitKnown(id, report, at, durationMs);
-    List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, at.now(), ceiling);
-    guard.noteGranted(at, durationMs * NANOS_PER_MS);
-    return signed(id, witnesses);
+    return signed(id, operations.renew(id, durationMs, addLogs, report, waiting));
   }
 
   @Override
   public Grant upgrade(Id id, long durationMs) throws LeaseRefusedException {
-    Requests.duration(durationMs, longestLeaseMs);
-    Reading at = read();
-    requireClock(at);
-    long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs);
-    List<Witness> witnesses = table.upgrade(id, durationMs, at.now(), ceiling);
-    guard.noteGranted(at, durationMs * NANOS_PER_MS);
-    return signed(id, witnesses);
-  }
-
-  private long permitKnown(Id id, LeaseReport report, Reading at, long durationMs)
-      throws LeaseRefusedException {
-    long duration = durationMs * NANOS_PER_MS;
-    if (!guard.isCovered(at, duration)) {
-      guard.requireLatest();
-      table.requireKnown(id, report);
-    }
-    return guard.permit(at, duration);
+    return signed(id, operations.upgrade(id, durationMs, waiting));
   }
 
   @Override
   public void release(Id id, LeaseReport report) throws LeaseRefusedException {
-    Requests.check(report);
-    guard.requireLatest();
-    table.release(id, report, read().now());
+    operations.release(id, report, waiting);
+  }
+
+  @Override
+  public List<Outcome> carryOut(List<Operation> wanted) {
+    var batch = new Batch(wanted.size());
+    for (Operation operation : wanted) {
+      operations.carryOut(operation, waiting, batch);
+    }
+    return batch.signed(signer);
+  }
+
+  @Override
+  public List<Optional<Outcome>> carryOutNow(List<Operation> wanted) {
+    var batch = new Batch(wanted.size());
+    var begun = new BitSet(wanted.size());
+    for (int i = 0; i < wanted.size(); i++) {
+      try {
+        operations.carryOut(wanted.get(i), immediate, batch);
+        begun.set(i);
+      } catch (StoreNeededException e) {
+        // It is left to a thread that may wait.
+      }
+    }
+    Iterator<Outcome> outcomes = batch.signed(signer).iterator();
+    var all = new ArrayList<Optional<Outcome>>(wanted.size());
+    for (int i = 0; i < wanted.size(); i++) {
+      all.add(begun.get(i) ? Optional.of(outcomes.next()) : Optional.empty());
+    }
+    return all;
   }
 
   @Override
@@ -345,8 +300,8 @@ public final class MemoryLeaseService implements LeaseService {
   public Optional<LeaseRefusedException> obstacle() {
     try {
       Reading at = clock.read();
-      requireClock(at);
-      requireWaited(at);
+      operations.requireClock(at);
+      operations.requireWaited(at);
     } catch (LeaseRefusedException e) {
       return Optional.of(e);
     }
@@ -364,37 +319,13 @@ public final class MemoryLeaseService implements LeaseService {
    * by whoever started the service; may do the registry's I/O, and never throws for it.
    */
   public void maintain() {
-    Reading at = read();
+    Reading at = waiting.read();
     guard.maintain(at);
     table.sweep(at.now());
   }
 
   int grantsRemembered() {
     return table.grantsRemembered();
-  }
-
-  /** The clocks, for what may do I/O: a wall clock that jumped ahead is looked at. */
-  private Reading read() {
-    Reading at = clock.read();
-    return at.jumped() ? guard.afterJump(at) : at;
-  }
-
-  private void requireClock(Reading at) throws LeaseRefusedException {
-    guard.requireLatest();
-    if (at.behindNanos() > 0) {
-      throw Refusals.notYet(
-          "the service's clock stepped back by "
-              + Refusals.millis(at.behindNanos())
-              + " ms; nothing is granted until it has caught up",
-          at.behindNanos());
-    }
-  }
-
-  private void requireWaited(Reading at) throws LeaseRefusedException {
-    long left = guard.quarantineLeft(at);
-    if (left > 0) {
-      throw Refusals.notYet("the service was started anew and " + guard.untilGranting(at), left);
-    }
   }
 
   private Grant signed(Id id, List<Witness> witnesses) {

@@ -1,0 +1,199 @@
+package dev.cinch.lease.memory;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.SignedClock;
+import dev.cinch.lease.time.SignedClock.Reading;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The operations on leases up to the signature: what must hold of the request, the clocks, the
+ * instance and its ceilings, and then the table. Each takes what it may use of the store. Thread-
+ * safe.
+ */
+final class Operations {
+  /**
+   * How long whoever asks for leases may still wait for the answer, nanoseconds. What is granted
+   * later is held by nobody, and a release of it may have been forgotten.
+   */
+  private static final long HEARD_FOR = 60_000_000_000L;
+
+  /** How often leases are ended for one request: others may expire meanwhile. */
+  private static final int ATTEMPTS_TO_END = 4;
+
+  private static final long NANOS_PER_MS = 1_000_000;
+
+  private final LeaseTable table;
+  private final InstanceGuard guard;
+  private final SignedClock clock;
+  private final long longestLeaseMs;
+  private final Id storeId;
+
+  /**
+   * @param storeId whose leases may be resumed
+   */
+  Operations(
+      LeaseTable table, InstanceGuard guard, SignedClock clock, long longestLeaseMs, Id storeId) {
+    this.table = table;
+    this.guard = guard;
+    this.clock = clock;
+    this.longestLeaseMs = longestLeaseMs;
+    this.storeId = storeId;
+  }
+
+  /** Carries one out and adds what became of it. */
+  <X extends Exception> void carryOut(Operation operation, StoreUse<X> store, Batch to) throws X {
+    List<Witness> witnesses;
+    try {
+      if (operation instanceof Operation.Renew renew) {
+        witnesses = renew(renew.id(), renew.durationMs(), renew.addLogs(), renew.report(), store);
+      } else if (operation instanceof Operation.Acquire acquire) {
+        witnesses = acquire(acquire.request(), store);
+      } else if (operation instanceof Operation.Release release) {
+        release(release.id(), release.report(), store);
+        witnesses = List.of();
+      } else if (operation instanceof Operation.Resume resume) {
+        witnesses = resume(resume.request(), store);
+      } else if (operation instanceof Operation.Upgrade upgrade) {
+        witnesses = upgrade(upgrade.id(), upgrade.durationMs(), store);
+      } else {
+        throw new AssertionError(operation);
+      }
+    } catch (LeaseRefusedException e) {
+      to.refused(operation.id(), e);
+      return;
+    }
+    to.granted(operation.id(), witnesses);
+  }
+
+  <X extends Exception> List<Witness> acquire(AcquireRequest request, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    Requests.check(request, longestLeaseMs);
+    Reading at = store.read();
+    requireClock(at);
+    if (!table.knows(request.names())) {
+      requireWaited(at); // what was resumed waits for no earlier instance's leases
+    }
+    long duration = request.durationMs() * NANOS_PER_MS;
+    if (!guard.isCovered(at, duration)) {
+      table.requireFree(request, at.now());
+    }
+    long ceiling = store.permit(at, duration);
+    List<Witness> witnesses = granted(request, at, ceiling, store);
+    guard.noteGranted(at, duration);
+    return witnesses;
+  }
+
+  private <X extends Exception> List<Witness> granted(
+      AcquireRequest request, Reading at, long ceiling, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
+      requireHeard(at);
+      try {
+        return table.acquire(request, at.now(), ceiling);
+      } catch (UnendedException e) {
+        store.end(e.tenures());
+        table.ended(e.tenures());
+      }
+    }
+    throw Refusals.notYet("others expire as fast as these leases are ended", NANOS_PER_MS);
+  }
+
+  private void requireHeard(Reading asked) throws LeaseRefusedException {
+    if (clock.read().monotonic() - asked.monotonic() > HEARD_FOR) {
+      throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
+    }
+  }
+
+  <X extends Exception> List<Witness> resume(ResumeRequest request, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    store.require();
+    Requests.check(request, longestLeaseMs, storeId);
+    guard.requireLatest();
+    List<LeaseEnd> ends = guard.ends().resumable(request);
+    // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
+    Reading at = store.read();
+    long duration = request.durationMs() * NANOS_PER_MS;
+    long ceiling = store.permit(at, duration);
+    Optional<List<Witness>> witnesses = table.resume(request, false, at.now(), ceiling);
+    if (witnesses.isEmpty()) {
+      guard.ends().takeOver(ends);
+      requireHeard(at);
+      witnesses = table.resume(request, true, at.now(), ceiling);
+    }
+    guard.noteGranted(at, duration);
+    return witnesses.orElseThrow();
+  }
+
+  <X extends Exception> List<Witness> renew(
+      Id id, long durationMs, LogSet addLogs, LeaseReport report, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    Requests.duration(durationMs, longestLeaseMs);
+    Requests.logs(addLogs);
+    Requests.check(report);
+    // While the clock has stepped back the service's time stands still. Renewing by it moves no
+    // expiry past what was possible before, and spares holders the loss of their leases.
+    Reading at = store.read();
+    long ceiling = permitKnown(id, report, at, durationMs, store);
+    List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, at.now(), ceiling);
+    guard.noteGranted(at, durationMs * NANOS_PER_MS);
+    return witnesses;
+  }
+
+  <X extends Exception> List<Witness> upgrade(Id id, long durationMs, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    Requests.duration(durationMs, longestLeaseMs);
+    Reading at = store.read();
+    requireClock(at);
+    long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs, store);
+    List<Witness> witnesses = table.upgrade(id, durationMs, at.now(), ceiling);
+    guard.noteGranted(at, durationMs * NANOS_PER_MS);
+    return witnesses;
+  }
+
+  private <X extends Exception> long permitKnown(
+      Id id, LeaseReport report, Reading at, long durationMs, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    long duration = durationMs * NANOS_PER_MS;
+    if (!guard.isCovered(at, duration)) {
+      guard.requireLatest();
+      table.requireKnown(id, report);
+    }
+    return store.permit(at, duration);
+  }
+
+  <X extends Exception> void release(Id id, LeaseReport report, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    Requests.check(report);
+    guard.requireLatest();
+    table.release(id, report, store.read().now());
+  }
+
+  /** That leases may be granted by what the clocks say and the instance is. */
+  void requireClock(Reading at) throws LeaseRefusedException {
+    guard.requireLatest();
+    if (at.behindNanos() > 0) {
+      throw Refusals.notYet(
+          "the service's clock stepped back by "
+              + Refusals.millis(at.behindNanos())
+              + " ms; nothing is granted until it has caught up",
+          at.behindNanos());
+    }
+  }
+
+  /** That no lease of an earlier instance can be valid any more (rule L3). */
+  void requireWaited(Reading at) throws LeaseRefusedException {
+    long left = guard.quarantineLeft(at);
+    if (left > 0) {
+      throw Refusals.notYet("the service was started anew and " + guard.untilGranting(at), left);
+    }
+  }
+}

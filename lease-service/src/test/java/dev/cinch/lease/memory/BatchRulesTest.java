@@ -1,0 +1,219 @@
+package dev.cinch.lease.memory;
+
+import static dev.cinch.lease.memory.Rig.LEASE_MS;
+import static dev.cinch.lease.memory.Rig.MS;
+import static dev.cinch.lease.memory.Rig.wrote;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.TrustedKeys;
+import dev.cinch.lease.witness.WitnessException;
+import dev.cinch.lease.witness.WitnessVerifier;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Several operations at once: what each does alone, and with the store out of reach. */
+final class BatchRulesTest {
+  private final ManualTime time = new ManualTime();
+  private final FakeRegistry registry = new FakeRegistry(new FakeRegistry.Store());
+  private final Rig rig = new Rig(time, registry);
+
+  private static Operation acquire(AcquireRequest request) {
+    return new Operation.Acquire(request);
+  }
+
+  private static Operation renew(Grant grant) {
+    return new Operation.Renew(grant.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
+  }
+
+  private static Operation release(Grant grant) {
+    return new Operation.Release(grant.id(), LeaseReport.NOTHING);
+  }
+
+  private static List<Witness> granted(Outcome outcome) {
+    return assertInstanceOf(Outcome.Granted.class, outcome).grant().witnesses().stream()
+        .map(SignedWitness::witness)
+        .toList();
+  }
+
+  private static Reason refused(Outcome outcome) {
+    return assertInstanceOf(Outcome.Refused.class, outcome).refusal().reason();
+  }
+
+  private long ceiling() {
+    return registry.store.ceilings.getOrDefault(1L, Long.MIN_VALUE);
+  }
+
+  @Test
+  void eachDoesWhatItDoesAlone() throws LeaseRefusedException {
+    var alone = new Rig(new ManualTime(), new FakeRegistry(new FakeRegistry.Store()));
+    Grant held = rig.acquire("held");
+    assertEquals(held.id(), alone.acquire("held").id());
+    AcquireRequest a = rig.request("a", "b");
+    AcquireRequest taken = rig.request("b", "c");
+    List<Operation> operations =
+        List.of(
+            acquire(a),
+            acquire(taken),
+            renew(held),
+            new Operation.Upgrade(a.id(), LEASE_MS),
+            release(held),
+            renew(held),
+            acquire(a));
+    List<Outcome> together = rig.service.carryOut(operations);
+    for (int i = 0; i < operations.size(); i++) {
+      Outcome outcome;
+      try {
+        outcome = operations.get(i).on(alone.service);
+      } catch (LeaseRefusedException e) {
+        assertEquals(e.reason(), refused(together.get(i)));
+        continue;
+      } catch (Exception e) {
+        throw new AssertionError(e);
+      }
+      if (outcome instanceof Outcome.Granted grant) {
+        assertEquals(granted(grant), granted(together.get(i)));
+      } else {
+        assertEquals(outcome, together.get(i));
+      }
+    }
+    assertEquals(Reason.HELD, refused(together.get(1)));
+    assertEquals(Outcome.RELEASED, together.get(4));
+    assertEquals(Reason.NOT_HELD, refused(together.get(5)));
+  }
+
+  @Test
+  void allWitnessesOfABatchShareASignatureThatHolds() throws WitnessException {
+    var operations = new ArrayList<Operation>();
+    for (int i = 0; i < 5; i++) {
+      operations.add(acquire(rig.request("n" + i)));
+    }
+    var verifier = new WitnessVerifier(TrustedKeys.of(Rig.KEY.publicKey()));
+    for (Outcome outcome : rig.service.carryOut(operations)) {
+      Grant grant = assertInstanceOf(Outcome.Granted.class, outcome).grant();
+      for (SignedWitness w : grant.witnesses()) {
+        assertEquals(w, verifier.verify(w.bytes()));
+      }
+    }
+  }
+
+  @Test
+  void whatNeedsTheStoreIsNotBegunNow() {
+    AcquireRequest first = rig.request("a");
+    List<String> before = List.copyOf(registry.calls);
+    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(acquire(first))));
+    assertEquals(before, registry.calls);
+    assertTrue(rig.service.show(first.names().get(0)).isEmpty());
+    // Once a thread that may wait has published a ceiling, others need none.
+    List<Outcome> waited = rig.service.carryOut(List.of(acquire(first)));
+    assertEquals(1, granted(waited.get(0)).size());
+    List<String> published = List.copyOf(registry.calls);
+    List<Optional<Outcome>> now =
+        rig.service.carryOutNow(List.of(acquire(rig.request("b")), acquire(rig.request("c"))));
+    now.forEach(each -> assertEquals(1, granted(each.orElseThrow()).size()));
+    assertEquals(published, registry.calls);
+  }
+
+  /** Rule L3: above the ceiling nothing is signed, by whichever way. */
+  @Test
+  void l3_aRenewalAboveTheCeilingWaitsForOneThatMayPublish() throws LeaseRefusedException {
+    Grant grant = rig.acquire("a");
+    long ceiling = ceiling();
+    while (time.wallNanos() + LEASE_MS * MS <= ceiling) {
+      assertTrue(rig.service.carryOutNow(List.of(renew(grant))).get(0).isPresent());
+      time.advanceMs(1_000);
+    }
+    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(renew(grant))));
+    assertEquals(ceiling, ceiling());
+    Outcome renewed = rig.service.carryOut(List.of(renew(grant))).get(0);
+    assertEquals(time.wallNanos() + LEASE_MS * MS, granted(renewed).get(0).expiry());
+    assertTrue(ceiling() > ceiling);
+  }
+
+  /** Rule L9: an instance that was paused looks whether there is a later one before it signs. */
+  @Test
+  void l9_afterAPauseNothingIsSignedBeforeALook() throws LeaseRefusedException {
+    Grant grant = rig.acquire("a");
+    time.advanceNanos(InstanceGuard.PAUSED_AFTER + 1);
+    registry.store.numbers++;
+    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(renew(grant))));
+    assertEquals(Reason.SUPERSEDED, refused(rig.service.carryOut(List.of(renew(grant))).get(0)));
+  }
+
+  /** Rule L6: a clock that jumped ahead is compared with the store's first. */
+  @Test
+  void l6_afterAJumpNothingIsCarriedOutBeforeALook() throws LeaseRefusedException {
+    Grant grant = rig.acquire("a");
+    time.stepWallMs(3_000);
+    Operation release = new Operation.Release(grant.id(), wrote(time.wallNanos()));
+    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(release)));
+    assertEquals(List.of(Outcome.RELEASED), rig.service.carryOut(List.of(release)));
+  }
+
+  /** Rule L11: a lease that expired is ended in the store before its name is granted on. */
+  @Test
+  void l11_anExpiredNameIsNotGrantedOnWithoutTheStore() throws LeaseRefusedException {
+    Grant grant = rig.acquire("a");
+    time.advanceMs(LEASE_MS / 2);
+    Grant other = rig.acquire("b");
+    time.advanceMs(LEASE_MS / 2);
+    Grant unused = rig.renew(other, LeaseReport.NOTHING);
+    assertTrue(grant.expiry() <= time.wallNanos());
+    AcquireRequest again = rig.request("a");
+    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(acquire(again))));
+    assertTrue(registry.store.ends.isEmpty());
+    Outcome granted = rig.service.carryOut(List.of(acquire(again))).get(0);
+    assertEquals(1, granted(granted).size());
+    assertEquals(1, registry.store.ends.size());
+  }
+
+  @Test
+  void resumingAlwaysNeedsTheStore() throws LeaseRefusedException {
+    Grant grant = rig.acquire("a");
+    var next = new Rig(time, new FakeRegistry(registry.store));
+    Operation resume =
+        new Operation.Resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS));
+    assertEquals(List.of(Optional.empty()), next.service.carryOutNow(List.of(resume)));
+    assertTrue(registry.store.ends.isEmpty());
+    assertTrue(granted(next.service.carryOut(List.of(resume)).get(0)).get(0).resumed());
+  }
+
+  /** Those that need the store don't hold up those beside them. */
+  @Test
+  void theOthersOfABatchAreCarriedOutNow() throws LeaseRefusedException {
+    Grant held = rig.acquire("held");
+    Operation resume =
+        new Operation.Resume(new ResumeRequest(held.id(), held.witnesses(), LEASE_MS));
+    AcquireRequest a = rig.request("a");
+    List<Optional<Outcome>> outcomes =
+        rig.service.carryOutNow(
+            List.of(resume, acquire(a), resume, acquire(rig.request("held")), release(held)));
+    assertEquals(
+        List.of(false, true, false, true, true),
+        outcomes.stream().map(Optional::isPresent).toList());
+    assertEquals("a", granted(outcomes.get(1).orElseThrow()).get(0).name().value());
+    assertEquals(Reason.HELD, refused(outcomes.get(3).orElseThrow()));
+    assertEquals(Outcome.RELEASED, outcomes.get(4).orElseThrow());
+  }
+
+  @Test
+  void ofNoOperationsThereAreNoOutcomes() {
+    assertEquals(List.of(), rig.service.carryOut(List.of()));
+    assertEquals(List.of(), rig.service.carryOutNow(List.of()));
+  }
+}
