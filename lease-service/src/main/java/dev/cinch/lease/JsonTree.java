@@ -10,6 +10,7 @@ import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.TSFBuilder;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.BinaryNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -85,6 +86,7 @@ public final class JsonTree {
       case VALUE_TRUE -> NODES.booleanNode(true);
       case VALUE_FALSE -> NODES.booleanNode(false);
       case VALUE_NULL -> NODES.nullNode();
+      case VALUE_EMBEDDED_OBJECT -> NODES.binaryNode(in.getBinaryValue()); // CBOR alone has it
       case VALUE_NUMBER_FLOAT -> NODES.numberNode(in.getDoubleValue());
       case VALUE_NUMBER_INT ->
           switch (in.getNumberType()) {
@@ -145,6 +147,8 @@ public final class JsonTree {
       to.writeNull();
     } else if (node.isTextual()) {
       to.writeString(node.textValue());
+    } else if (node instanceof BinaryNode bytes) {
+      to.writeBinary(bytes.binaryValue());
     } else if (node.isBoolean()) {
       to.writeBoolean(node.booleanValue());
     } else if (node.isIntegralNumber() && node.canConvertToLong()) {

@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.BinaryNode;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.JsonEscapes;
 import dev.cinch.lease.JsonTree;
@@ -14,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CoderResult;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -36,11 +39,16 @@ final class Fields {
 
   private final JsonNode object;
   private final String where;
+
+  /** Whether nanoseconds are numbers: in CBOR they are exact. */
+  private final boolean numbers;
+
   private final Set<String> asked = new HashSet<>();
 
-  private Fields(JsonNode object, String where) {
+  private Fields(JsonNode object, String where, boolean numbers) {
     this.object = object;
     this.where = where;
+    this.numbers = numbers;
   }
 
   /** Parses UTF-8 that is one object and nothing else. */
@@ -57,7 +65,7 @@ final class Fields {
       int line = message.indexOf('\n');
       throw new WireException("not JSON: " + (line < 0 ? message : message.substring(0, line)));
     }
-    return of(node, "the body");
+    return of(node, "the body", false);
   }
 
   /** Of bytes Jackson would also take UTF-16 and UTF-32, by guessing. */
@@ -76,11 +84,12 @@ final class Fields {
     return text;
   }
 
-  static Fields of(@Nullable JsonNode node, String where) throws WireException {
+  /** The fields of an object, of JSON unless it has {@code numbers}. */
+  static Fields of(@Nullable JsonNode node, String where, boolean numbers) throws WireException {
     if (node == null || !node.isObject()) {
       throw new WireException(where + " is not a JSON object");
     }
-    return new Fields(node, where);
+    return new Fields(node, where, numbers);
   }
 
   boolean has(String name) {
@@ -138,6 +147,9 @@ final class Fields {
 
   private long count(String name) throws WireException {
     JsonNode node = get(name);
+    if (numbers && node.isIntegralNumber() && node.canConvertToLong()) {
+      return node.longValue();
+    }
     try {
       if (node.isTextual() && COUNT.matcher(node.textValue()).matches()) {
         return Long.parseLong(node.textValue());
@@ -146,6 +158,70 @@ final class Fields {
       // Told as any other value that is no count.
     }
     throw wrong(name, "a string of nanoseconds since 1970, like \"1795442405123456789\"");
+  }
+
+  /** An id: 32 hexadecimal digits, or 16 bytes. */
+  Id id(String name) throws WireException {
+    return id(get(name), name);
+  }
+
+  /** An array of ids, likewise. */
+  List<Id> ids(String name) throws WireException {
+    var found = new ArrayList<Id>();
+    for (JsonNode node : array(name)) {
+      found.add(id(node, name));
+    }
+    return found;
+  }
+
+  private Id id(JsonNode node, String name) throws WireException {
+    if (node instanceof BinaryNode bytes && bytes.binaryValue().length == Id.BYTES) {
+      return Id.read(ByteBuffer.wrap(bytes.binaryValue()));
+    }
+    if (!node.isTextual()) {
+      throw wrong(name, node.isBinary() ? "16 bytes" : "a string");
+    }
+    try {
+      return Id.parse(node.textValue());
+    } catch (IllegalArgumentException e) {
+      throw new WireException("\"" + name + "\": an id has 32 hexadecimal digits");
+    }
+  }
+
+  /** Bytes: as they are, or in base64url. */
+  byte[] bytes(String name) throws WireException {
+    return bytes(get(name), name);
+  }
+
+  /** An array of those. */
+  List<byte[]> allBytes(String name) throws WireException {
+    var found = new ArrayList<byte[]>();
+    for (JsonNode node : array(name)) {
+      found.add(bytes(node, name));
+    }
+    return found;
+  }
+
+  private byte[] bytes(JsonNode node, String name) throws WireException {
+    if (node instanceof BinaryNode bytes) {
+      return bytes.binaryValue();
+    }
+    if (!node.isTextual()) {
+      throw wrong(name, "a string");
+    }
+    try {
+      return Base64.getUrlDecoder().decode(node.textValue());
+    } catch (IllegalArgumentException e) {
+      throw wrong(name, "base64url");
+    }
+  }
+
+  /** The name of the only field that it has. */
+  String only() throws WireException {
+    if (object.size() != 1) {
+      throw new WireException(where + " has " + object.size() + " fields, not one");
+    }
+    return object.fieldNames().next();
   }
 
   boolean flag(String name) throws WireException {
@@ -157,7 +233,7 @@ final class Fields {
   }
 
   Fields object(String name) throws WireException {
-    return of(get(name), where + "'s \"" + name + "\"");
+    return of(get(name), where + "'s \"" + name + "\"", numbers);
   }
 
   boolean isText(String name) throws WireException {
@@ -178,7 +254,7 @@ final class Fields {
   List<Fields> objects(String name) throws WireException {
     var found = new ArrayList<Fields>();
     for (JsonNode node : array(name)) {
-      found.add(of(node, "an entry of \"" + name + "\""));
+      found.add(of(node, "an entry of \"" + name + "\"", numbers));
     }
     return found;
   }

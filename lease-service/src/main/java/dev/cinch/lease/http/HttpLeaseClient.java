@@ -16,6 +16,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Transport.Reply;
@@ -137,7 +138,7 @@ public final class HttpLeaseClient implements LeaseService {
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     String path = "/v1/leases/acquire";
-    Sent sent = send("POST", path, WireWriter.acquire(request));
+    Sent sent = send("POST", path, WireWriter.acquire(request, Wire.JSON));
     try {
       return grant(request.id(), path, sent.answer());
     } catch (LeaseRefusedException e) {
@@ -154,31 +155,31 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    var renew = new WireReader.Renew(id, durationMs, addLogs, report);
+    var renew = new Operation.Renew(id, durationMs, addLogs, report);
     String path = "/v1/leases/renew";
-    return grant(id, path, send("POST", path, WireWriter.renew(renew)).answer());
+    return grant(id, path, send("POST", path, WireWriter.renew(renew, Wire.JSON)).answer());
   }
 
   @Override
   public Grant resume(ResumeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     String path = "/v1/leases/resume";
-    return grant(request.id(), path, send("POST", path, WireWriter.resume(request)).answer());
+    return grant(request.id(), path, send("POST", path, WireWriter.resume(request, Wire.JSON)).answer());
   }
 
   @Override
   public Grant upgrade(Id id, long durationMs)
       throws LeaseRefusedException, LeaseUnavailableException {
-    var upgrade = new WireReader.Upgrade(id, durationMs);
+    var upgrade = new Operation.Upgrade(id, durationMs);
     String path = "/v1/leases/upgrade";
-    return grant(id, path, send("POST", path, WireWriter.upgrade(upgrade)).answer());
+    return grant(id, path, send("POST", path, WireWriter.upgrade(upgrade, Wire.JSON)).answer());
   }
 
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     String path = "/v1/leases/release";
-    ObjectNode body = WireWriter.release(new WireReader.Release(id, report));
+    ObjectNode body = WireWriter.release(new Operation.Release(id, report), Wire.JSON);
     Reply response = send("POST", path, body).answer();
     if (response.status() != 200) {
       throw refusal(path, response);
@@ -309,17 +310,14 @@ public final class HttpLeaseClient implements LeaseService {
   private LeaseRefusedException refusal(String path, Reply response)
       throws LeaseUnavailableException {
     WireReader.Failure failure = error(path, response);
-    Reason reason;
-    try {
-      reason = Reason.valueOf(failure.error());
-    } catch (IllegalArgumentException e) {
-      if (failure.error().equals(Answer.MALFORMED) || failure.error().equals(Answer.TOO_LARGE)) {
-        reason = Reason.INVALID;
-      } else {
-        throw bad(path, failure.message());
-      }
+    Optional<LeaseRefusedException> refusal = failure.refusal();
+    if (refusal.isPresent()) {
+      return refusal.get();
     }
-    return new LeaseRefusedException(reason, failure.message(), failure.retryAfterMs());
+    if (failure.error().equals(Answer.MALFORMED) || failure.error().equals(Answer.TOO_LARGE)) {
+      return new LeaseRefusedException(Reason.INVALID, failure.message(), failure.retryAfterMs());
+    }
+    throw bad(path, failure.message());
   }
 
   private LeaseUnavailableException bad(String path, String message) {

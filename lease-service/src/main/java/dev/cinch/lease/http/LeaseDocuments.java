@@ -11,7 +11,7 @@ public final class LeaseDocuments {
 
   /** As an acquire, a renewal and an upgrade are answered. */
   public static ObjectNode grant(Grant grant) {
-    return WireWriter.grant(grant);
+    return WireWriter.grant(grant, Wire.JSON);
   }
 
   /** As {@code GET /v1/leases/NAME} is answered. */

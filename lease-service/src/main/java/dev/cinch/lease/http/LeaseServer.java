@@ -3,6 +3,7 @@ package dev.cinch.lease.http;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceInfo;
 import io.netty.channel.Channel;
 import io.vertx.core.Context;
@@ -19,6 +20,8 @@ import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.net.impl.ConnectionBase;
 import java.io.IOException;
 import java.net.URI;
+import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -35,8 +38,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Serves any {@link LeaseService} over HTTP/1.1 (docs/lease-api.md). Thread-safe.
  *
- * <p>Event loops read and write; the service is called on worker threads, since it signs and may do
- * a store's I/O.
+ * <p>An event loop reads, carries out what waits for nothing, and writes; what may have to wait for
+ * a store's I/O, or takes long, is left to worker threads.
  *
  * <p>Needs Vert.x ({@code io.vertx:vertx-core}), which a program that runs a server declares as a
  * dependency of its own: clients are spared it.
@@ -53,6 +56,12 @@ public final class LeaseServer implements AutoCloseable {
 
   /** How often it is looked who takes too long. */
   private static final long SWEEP_MS = 500;
+
+  /** More witnesses than that a worker writes. */
+  private static final int WRITTEN_AT_ONCE = 64;
+
+  /** Where an event loop's context has its {@link Turn}. */
+  private static final Object TURN = new Object();
 
   private static final long START_TIMEOUT_S = 30;
   private static final long MAINTENANCE_MS = 1_000;
@@ -283,39 +292,109 @@ public final class LeaseServer implements AutoCloseable {
     String method = request.method().name();
     String path = request.path() == null ? "" : request.path();
     String query = request.query();
+    Wire wire = Wire.of(request.getHeader("Content-Type"));
+    HttpServerResponse response = request.response();
     if (Routes.isHealth(path)) {
-      write(request.response(), answer(method, path, query, body));
+      write(response, answer(method, path, query, body, wire));
       return;
     }
+    if (!Routes.isLarge(body.length)) {
+      Optional<Routes.Asked> asked;
+      try {
+        asked = routes.asked(method, path, query, body, wire);
+      } catch (WireException e) {
+        write(response, Written.of(Routes.malformed(e), wire));
+        return;
+      }
+      if (asked.isPresent()) {
+        turn().add(request(asked.get(), method, path, response));
+        return;
+      }
+    }
+    submit(
+        Routes.lane(path, body.length),
+        response,
+        wire,
+        () -> answer(method, path, query, body, wire));
+  }
+
+  /** What to do with an operation's outcomes on the event loop. */
+  private Turn.Request request(
+      Routes.Asked asked, String method, String path, HttpServerResponse response) {
+    return new Turn.Request(
+        asked,
+        outcomes -> {
+          List<Outcome> now = outcomes.stream().flatMap(Optional::stream).toList();
+          if (now.size() < outcomes.size()) {
+            submit(asked.lane(), response, asked.wire(), () -> answerLater(asked, outcomes));
+          } else if (isLarge(now)) {
+            submit(
+                asked.lane(),
+                response,
+                asked.wire(),
+                () -> Written.of(Routes.answer(asked, now), asked.wire()));
+          } else {
+            write(response, Written.of(Routes.answer(asked, now), asked.wire()));
+          }
+        },
+        e -> write(response, Written.of(Routes.failed(method, path, e), asked.wire())));
+  }
+
+  private static boolean isLarge(List<Outcome> outcomes) {
+    return outcomes.stream()
+            .mapToInt(o -> o instanceof Outcome.Granted g ? g.grant().witnesses().size() : 0)
+            .sum()
+        > WRITTEN_AT_ONCE;
+  }
+
+  /** Carries out those of a request's operations that had to wait for a thread that may. */
+  private Written answerLater(Routes.Asked asked, List<Optional<Outcome>> outcomes) {
+    return Written.of(routes.answerRest(asked, outcomes), asked.wire());
+  }
+
+  /** Has a worker make an answer, which the event loop then writes. */
+  private void submit(
+      Workers.Lane lane, HttpServerResponse response, Wire wire, Supplier<Written> answer) {
     Context loop = vertx.getOrCreateContext();
     Runnable task =
         () -> {
-          Written answer = answer(method, path, query, body);
-          loop.runOnContext(v -> write(request.response(), answer));
+          Written written = answer.get();
+          loop.runOnContext(v -> write(response, written));
         };
-    if (!workers.submit(Routes.lane(method, path, body.length), task)) {
-      write(
-          request.response(),
-          Written.of(Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100)));
+    if (!workers.submit(lane, task)) {
+      Answer overloaded = Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100);
+      write(response, Written.of(overloaded, wire));
     }
   }
 
-  private Written answer(String method, String path, @Nullable String query, byte[] body) {
+  /** Of this event loop. */
+  private Turn turn() {
+    Context loop = vertx.getOrCreateContext();
+    Turn turn = loop.get(TURN);
+    if (turn == null) {
+      turn = new Turn(routes.service(), task -> loop.runOnContext(v -> task.run()));
+      loop.put(TURN, turn);
+    }
+    return turn;
+  }
+
+  private Written answer(
+      String method, String path, @Nullable String query, byte[] body, Wire wire) {
     try {
-      return Written.of(routes.answer(method, path, query, body));
+      return Written.of(routes.answer(method, path, query, body, wire), wire);
     } catch (RuntimeException | VirtualMachineError e) {
       log.error("{} {} could not be answered", method, path, e);
-      return Written.of(Answer.error(500, Answer.INTERNAL, "the lease service failed"));
+      return Written.of(Answer.error(500, Answer.INTERNAL, "the lease service failed"), wire);
     }
   }
 
   /**
-   * An answer in bytes. A worker makes them: long ones take a while, and where that fails the
+   * An answer in bytes. A worker makes long ones: they take a while, and where that fails the
    * sender still has to hear of it.
    */
-  private record Written(int status, Buffer body) {
-    static Written of(Answer answer) {
-      return new Written(answer.status(), Buffer.buffer(WireWriter.bytes(answer.body())));
+  private record Written(int status, Buffer body, Wire wire) {
+    static Written of(Answer answer, Wire wire) {
+      return new Written(answer.status(), Buffer.buffer(wire.write(answer.body())), wire);
     }
   }
 
@@ -323,7 +402,7 @@ public final class LeaseServer implements AutoCloseable {
     if (response.closed() || response.ended()) {
       return;
     }
-    response.setStatusCode(answer.status()).putHeader("Content-Type", CONTENT_TYPE);
+    response.setStatusCode(answer.status()).putHeader("Content-Type", answer.wire().contentType);
     if (answer.status() == 503) {
       response.putHeader("Retry-After", "1");
     }

@@ -6,12 +6,17 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.ServiceInfo;
 import java.net.URLDecoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -25,6 +30,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Routes {
   private static final String LEASES = "/v1/leases";
+  private static final String BATCH = "batch";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
   private static final int DEFAULT_LIMIT = 100;
@@ -48,25 +54,44 @@ final class Routes {
     this.health = health;
   }
 
+  /** Likewise, of a body in JSON. */
+  Answer answer(String method, String path, @Nullable String query, byte[] body) {
+    return answer(method, path, query, body, Wire.JSON);
+  }
+
   /**
    * Carries out a request; throws nothing, but where there is no memory to say what happened.
    *
    * @param path as sent, still encoded
    * @param query as sent, null if there is none
    */
-  Answer answer(String method, String path, @Nullable String query, byte[] body) {
+  Answer answer(String method, String path, @Nullable String query, byte[] body, Wire wire) {
     try {
-      return route(method, path, query, body);
+      return route(method, path, query, body, wire);
     } catch (WireException e) {
-      return Answer.error(400, e.error(), String.valueOf(e.getMessage()));
-    } catch (LeaseRefusedException e) {
-      return Answer.refusal(e);
+      return malformed(e);
     } catch (LeaseUnavailableException e) {
-      return Answer.error(502, Answer.UNAVAILABLE, String.valueOf(e.getMessage()), 1_000);
+      return unavailable(e);
     } catch (RuntimeException | VirtualMachineError e) {
-      log.error("{} {} failed", method, path, e);
-      return Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
+      return failed(method, path, e);
     }
+  }
+
+  LeaseService service() {
+    return service;
+  }
+
+  private static Answer unavailable(LeaseUnavailableException e) {
+    return Answer.error(502, Answer.UNAVAILABLE, String.valueOf(e.getMessage()), 1_000);
+  }
+
+  static Answer malformed(WireException e) {
+    return Answer.error(400, e.error(), String.valueOf(e.getMessage()));
+  }
+
+  static Answer failed(String method, String path, Throwable e) {
+    log.error("{} {} failed", method, path, e);
+    return Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
   }
 
   /** Whether a request waits for nothing: answered while all workers do. */
@@ -89,49 +114,93 @@ final class Routes {
         .orElseGet(() -> Answer.ok(WireWriter.object().put("ready", true)));
   }
 
-  /** Who is to carry out a request. */
-  static Workers.Lane lane(String method, String path, int bodyBytes) {
-    if (bodyBytes > LARGE_BODY_BYTES || path.equals(LEASES)) {
-      return Workers.Lane.LARGE;
+  /**
+   * Operations that a request asks for.
+   *
+   * @param batch whether they came as a batch, and are answered as one
+   */
+  record Asked(List<Operation> operations, boolean batch, Wire wire) {
+    /** Who is to carry them out where they have to wait. */
+    Workers.Lane lane() {
+      return operations.stream().allMatch(o -> OperationKind.of(o).keeps())
+          ? Workers.Lane.HOLDERS
+          : Workers.Lane.OTHERS;
     }
-    boolean keeps =
-        switch (path) {
-          case LEASES + "/renew", LEASES + "/resume", LEASES + "/upgrade", LEASES + "/release" ->
-              true;
-          default -> false;
-        };
-    return keeps && method.equals("POST") ? Workers.Lane.HOLDERS : Workers.Lane.OTHERS;
   }
 
-  private Answer route(String method, String path, @Nullable String query, byte[] body)
-      throws WireException, LeaseRefusedException, LeaseUnavailableException {
-    if (method.equals("POST")) {
-      switch (path) {
-        case LEASES + "/acquire":
-          noQuery(query);
-          return Answer.ok(
-              WireWriter.grant(service.acquire(WireReader.acquire(Fields.parse(body)))));
-        case LEASES + "/renew":
-          noQuery(query);
-          WireReader.Renew renew = WireReader.renew(Fields.parse(body));
-          return Answer.ok(
-              WireWriter.grant(
-                  service.renew(renew.id(), renew.durationMs(), renew.addLogs(), renew.report())));
-        case LEASES + "/resume":
-          noQuery(query);
-          return Answer.ok(WireWriter.grant(service.resume(WireReader.resume(Fields.parse(body)))));
-        case LEASES + "/upgrade":
-          noQuery(query);
-          WireReader.Upgrade upgrade = WireReader.upgrade(Fields.parse(body));
-          return Answer.ok(WireWriter.grant(service.upgrade(upgrade.id(), upgrade.durationMs())));
-        case LEASES + "/release":
-          noQuery(query);
-          WireReader.Release release = WireReader.release(Fields.parse(body));
-          service.release(release.id(), release.report());
-          return Answer.ok(WireWriter.object());
-        default:
-          return elsewhere(method, path);
+  /** Who is to carry out a request that can't be carried out at once. */
+  static Workers.Lane lane(String path, int bodyBytes) {
+    return isLarge(bodyBytes) || path.equals(LEASES) ? Workers.Lane.LARGE : Workers.Lane.OTHERS;
+  }
+
+  /** Whether reading a body takes so long that an event loop should not. */
+  static boolean isLarge(int bodyBytes) {
+    return bodyBytes > LARGE_BODY_BYTES;
+  }
+
+  /**
+   * The operations that a request asks for; empty for one of another kind.
+   *
+   * @throws WireException if it is malformed
+   */
+  Optional<Asked> asked(String method, String path, @Nullable String query, byte[] body, Wire wire)
+      throws WireException {
+    if (!method.equals("POST") || !path.startsWith(LEASES + "/")) {
+      return Optional.empty();
+    }
+    String what = path.substring(LEASES.length() + 1);
+    Optional<OperationKind> kind = OperationKind.of(what);
+    boolean batch = what.equals(BATCH);
+    if (kind.isEmpty() && !batch) {
+      return Optional.empty();
+    }
+    noQuery(query);
+    Fields fields = wire.read(body);
+    return Optional.of(
+        new Asked(
+            batch ? WireReader.operations(fields) : List.of(kind.orElseThrow().read(fields)),
+            batch,
+            wire));
+  }
+
+  /** The answer to what was asked for, once it is known what became of each operation. */
+  static Answer answer(Asked asked, List<Outcome> outcomes) {
+    if (asked.batch()) {
+      return Answer.ok(WireWriter.outcomes(outcomes, asked.wire()));
+    }
+    Outcome only = outcomes.get(0);
+    if (only instanceof Outcome.Refused refused) {
+      return Answer.refusal(refused.refusal());
+    }
+    return Answer.ok(
+        only instanceof Outcome.Granted granted
+            ? WireWriter.grant(granted.grant(), asked.wire())
+            : WireWriter.object());
+  }
+
+  /** The answer when those without an outcome have been carried out, which may wait. */
+  Answer answerRest(Asked asked, List<Optional<Outcome>> outcomes) {
+    var rest = new ArrayList<Operation>();
+    for (int i = 0; i < outcomes.size(); i++) {
+      if (outcomes.get(i).isEmpty()) {
+        rest.add(asked.operations().get(i));
       }
+    }
+    try {
+      Iterator<Outcome> found = service.carryOut(rest).iterator();
+      return answer(asked, outcomes.stream().map(o -> o.orElseGet(found::next)).toList());
+    } catch (LeaseUnavailableException e) {
+      return unavailable(e);
+    } catch (RuntimeException | VirtualMachineError e) {
+      return failed("POST", LEASES, e);
+    }
+  }
+
+  private Answer route(String method, String path, @Nullable String query, byte[] body, Wire wire)
+      throws WireException, LeaseUnavailableException {
+    Optional<Asked> asked = asked(method, path, query, body, wire);
+    if (asked.isPresent()) {
+      return answer(asked.get(), service.carryOut(asked.get().operations()));
     }
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {
@@ -227,17 +296,16 @@ final class Routes {
   }
 
   private static Answer elsewhere(String method, String path) {
-    String allowed =
-        switch (path) {
-          case LEASES + "/acquire",
-              LEASES + "/renew",
-              LEASES + "/resume",
-              LEASES + "/upgrade",
-              LEASES + "/release" ->
-              "POST";
-          case "/v1/time", "/v1/service", LEASES, HEALTHZ, READYZ -> "GET";
-          default -> path.startsWith(LEASES + "/") ? "GET" : "";
-        };
+    String allowed = "";
+    if (path.equals("/v1/time")
+        || path.equals("/v1/service")
+        || path.equals(LEASES)
+        || isHealth(path)) {
+      allowed = "GET";
+    } else if (path.startsWith(LEASES + "/")) {
+      String what = path.substring(LEASES.length() + 1);
+      allowed = what.equals(BATCH) || OperationKind.of(what).isPresent() ? "POST" : "GET";
+    }
     return allowed.isEmpty()
         ? Answer.error(404, Answer.NO_SUCH_PATH, "no such path: " + path)
         : Answer.error(405, Answer.METHOD, path + " wants " + allowed + ", not " + method);

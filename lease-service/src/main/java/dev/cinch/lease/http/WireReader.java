@@ -7,11 +7,15 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
@@ -20,7 +24,6 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -30,37 +33,73 @@ import java.util.function.Function;
 final class WireReader {
   private WireReader() {}
 
-  /** Body of a renewal. */
-  record Renew(Id id, long durationMs, LogSet addLogs, LeaseReport report) {}
+  /** Several operations, each an object with its kind as the only field. */
+  static List<Operation> operations(Fields in) throws WireException {
+    var found = new ArrayList<Operation>();
+    for (Fields each : in.objects("operations")) {
+      if (found.size() == LeaseService.MAX_OPERATIONS) {
+        throw new WireException("more than " + LeaseService.MAX_OPERATIONS + " operations");
+      }
+      String kind = each.only();
+      Fields body = each.object(kind);
+      found.add(
+          OperationKind.of(kind)
+              .orElseThrow(
+                  () -> new WireException("no operation: \"" + OneLine.of(kind, 40) + "\""))
+              .read(body));
+    }
+    in.noOthers();
+    return found;
+  }
 
-  /** Body of an upgrade. */
-  record Upgrade(Id id, long durationMs) {}
+  /** What became of them. */
+  static List<Outcome> outcomes(Fields in) throws WireException {
+    var found = new ArrayList<Outcome>();
+    for (Fields each : in.objects("outcomes")) {
+      switch (each.only()) {
+        case "grant" -> found.add(new Outcome.Granted(grant(each.object("grant"))));
+        case "released" -> {
+          boolean unused = nothing(each.object("released"));
+          found.add(Outcome.RELEASED);
+        }
+        case "refused" -> {
+          Failure failure = failure(each.object("refused"));
+          found.add(
+              new Outcome.Refused(
+                  failure
+                      .refusal()
+                      .orElseThrow(() -> new WireException("no refusal: " + failure.error()))));
+        }
+        default -> throw new WireException("no outcome of the API");
+      }
+    }
+    in.noOthers();
+    return found;
+  }
 
-  /** Body of a release. */
-  record Release(Id id, LeaseReport report) {}
-
-  static AcquireRequest acquire(Fields in) throws WireException {
+  static Operation acquire(Fields in) throws WireException {
     var names = new ArrayList<LeaseName>();
     for (String name : in.texts("names")) {
       names.add(name(name));
     }
-    Id id = id(in, "id");
+    Id id = in.id("id");
     String holder = in.text("holder");
     long durationMs = in.integer("durationMs");
     LogSet logs = in.has("logs") ? logs(in, "logs") : LogSet.ALL;
     boolean tentative = in.has("tentative") && in.flag("tentative");
     in.noOthers();
     try {
-      return new AcquireRequest(id, names, holder, durationMs, logs, tentative);
+      return new Operation.Acquire(
+          new AcquireRequest(id, names, holder, durationMs, logs, tentative));
     } catch (IllegalArgumentException e) {
       throw invalid(e);
     }
   }
 
-  static Renew renew(Fields in) throws WireException {
+  static Operation renew(Fields in) throws WireException {
     var renew =
-        new Renew(
-            id(in, "id"),
+        new Operation.Renew(
+            in.id("id"),
             in.integer("durationMs"),
             in.has("addLogs") ? logs(in, "addLogs") : LogSet.NONE,
             in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
@@ -68,37 +107,39 @@ final class WireReader {
     return renew;
   }
 
-  static ResumeRequest resume(Fields in) throws WireException {
-    Id id = id(in, "id");
+  static Operation resume(Fields in) throws WireException {
+    Id id = in.id("id");
     var witnesses = new ArrayList<SignedWitness>();
-    for (String each : in.texts("witnesses")) {
+    for (byte[] each : in.allBytes("witnesses")) {
       witnesses.add(signed(each));
     }
     var request = new ResumeRequest(id, witnesses, in.integer("durationMs"));
     in.noOthers();
-    return request;
+    return new Operation.Resume(request);
   }
 
-  static Upgrade upgrade(Fields in) throws WireException {
-    var upgrade = new Upgrade(id(in, "id"), in.integer("durationMs"));
+  static Operation upgrade(Fields in) throws WireException {
+    var upgrade = new Operation.Upgrade(in.id("id"), in.integer("durationMs"));
     in.noOthers();
     return upgrade;
   }
 
-  static Release release(Fields in) throws WireException {
+  static Operation release(Fields in) throws WireException {
     var release =
-        new Release(
-            id(in, "id"), in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
+        new Operation.Release(
+            in.id("id"), in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
     in.noOthers();
     return release;
   }
 
   static Grant grant(Fields in) throws WireException {
-    Id id = id(in, "id");
+    Id id = in.id("id");
     var witnesses = new ArrayList<SignedWitness>();
     for (Fields each : in.objects("witnesses")) {
-      SignedWitness signed = signed(each.text("signed"));
-      Witness shown = witness(each.object("witness"));
+      SignedWitness signed = signed(each.bytes("signed"));
+      // CBOR has the signed bytes alone.
+      boolean told = each.has("witness");
+      Witness shown = told ? witness(each.object("witness")) : signed.witness();
       each.noOthers();
       if (!shown.equals(signed.witness())) {
         throw new WireException("a witness's fields differ from its signed bytes");
@@ -167,7 +208,17 @@ final class WireReader {
    * @param error its kind
    * @param message one line
    */
-  record Failure(String error, String message, long retryAfterMs) {}
+  record Failure(String error, String message, long retryAfterMs) {
+    /** The refusal that it stands for, if it does. */
+    Optional<LeaseRefusedException> refusal() {
+      for (Reason reason : Reason.values()) {
+        if (reason.name().equals(error)) {
+          return Optional.of(new LeaseRefusedException(reason, message, retryAfterMs));
+        }
+      }
+      return Optional.empty();
+    }
+  }
 
   static Failure failure(Fields in) throws WireException {
     String message = OneLine.of(in.text("message"), Answer.MAX_MESSAGE);
@@ -190,11 +241,9 @@ final class WireReader {
     }
   }
 
-  private static SignedWitness signed(String base64) throws WireException {
+  private static SignedWitness signed(byte[] bytes) throws WireException {
     try {
-      return WitnessVerifier.decode(Base64.getUrlDecoder().decode(base64));
-    } catch (IllegalArgumentException e) {
-      throw new WireException("a signed witness is not base64url");
+      return WitnessVerifier.decode(bytes);
     } catch (WitnessException e) {
       throw new WireException(String.valueOf(e.getMessage()));
     }
@@ -223,8 +272,8 @@ final class WireReader {
             logs(in, "logs"),
             in.time("expiry"),
             in.time("issuedAt"),
-            id(in, "correlation"),
-            in.has("previous") ? Optional.of(id(in, "previous")) : Optional.empty(),
+            in.id("correlation"),
+            in.has("previous") ? Optional.of(in.id("previous")) : Optional.empty(),
             parsed(in, "previousEnding", Ending::valueOf, "an ending"),
             in.hasTime("previousEndedAt") ? in.time("previousEndedAt") : Long.MIN_VALUE,
             watermark,
@@ -257,7 +306,7 @@ final class WireReader {
   private static List<Metadata> metadata(Fields in, String name) throws WireException {
     var found = new ArrayList<Metadata>();
     for (Fields each : in.objects(name)) {
-      found.add(new Metadata(id(each, "log"), each.time("bucketStart"), each.text("dataFile")));
+      found.add(new Metadata(each.id("log"), each.time("bucketStart"), each.text("dataFile")));
       each.noOthers();
     }
     return found;
@@ -270,23 +319,7 @@ final class WireReader {
       }
       throw in.wrong(name, "\"all\" or an array of log ids");
     }
-    var ids = new ArrayList<Id>();
-    for (String text : in.texts(name)) {
-      ids.add(id(text, name));
-    }
-    return LogSet.of(ids);
-  }
-
-  private static Id id(Fields in, String name) throws WireException {
-    return id(in.text(name), name);
-  }
-
-  private static Id id(String text, String name) throws WireException {
-    try {
-      return Id.parse(text);
-    } catch (IllegalArgumentException e) {
-      throw new WireException("\"" + name + "\": an id has 32 hexadecimal digits");
-    }
+    return LogSet.of(in.ids(name));
   }
 
   private static <T> T parsed(Fields in, String name, Function<String, T> parser, String what)

@@ -11,11 +11,12 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import java.util.Base64;
 import java.util.List;
 
 /** Values to JSON. Fields without a value are left out. */
@@ -26,51 +27,82 @@ final class WireWriter {
     return Fields.JSON.write(node);
   }
 
-  static ObjectNode acquire(AcquireRequest request) {
-    ObjectNode out = object().put("id", request.id().toString());
+  static ObjectNode operations(List<Operation> operations, Wire wire) {
+    ObjectNode out = object();
+    ArrayNode all = out.putArray("operations");
+    for (Operation each : operations) {
+      all.addObject()
+          .set(OperationKind.of(each).wireName, OperationKind.write(each, wire));
+    }
+    return out;
+  }
+
+  static ObjectNode outcomes(List<Outcome> outcomes, Wire wire) {
+    ObjectNode out = object();
+    ArrayNode all = out.putArray("outcomes");
+    for (Outcome each : outcomes) {
+      ObjectNode entry = all.addObject();
+      if (each instanceof Outcome.Granted granted) {
+        entry.set("grant", grant(granted.grant(), wire));
+      } else if (each instanceof Outcome.Refused refused) {
+        entry.set("refused", Answer.refusal(refused.refusal()).body());
+      } else {
+        entry.putObject("released");
+      }
+    }
+    return out;
+  }
+
+  static ObjectNode acquire(AcquireRequest request, Wire wire) {
+    ObjectNode out = object();
+    out.set("id", wire.id(request.id()));
     ArrayNode names = out.putArray("names");
     request.names().forEach(n -> names.add(n.value()));
     out.put("holder", request.holder()).put("durationMs", request.durationMs());
-    out.set("logs", logs(request.logs()));
+    out.set("logs", logs(request.logs(), wire));
     return out.put("tentative", request.tentative());
   }
 
-  static ObjectNode renew(WireReader.Renew renew) {
-    ObjectNode out =
-        object().put("id", renew.id().toString()).put("durationMs", renew.durationMs());
-    out.set("addLogs", logs(renew.addLogs()));
-    out.set("report", report(renew.report()));
+  static ObjectNode renew(Operation.Renew renew, Wire wire) {
+    ObjectNode out = object();
+    out.set("id", wire.id(renew.id()));
+    out.put("durationMs", renew.durationMs());
+    out.set("addLogs", logs(renew.addLogs(), wire));
+    out.set("report", report(renew.report(), wire));
     return out;
   }
 
-  static ObjectNode resume(ResumeRequest request) {
-    ObjectNode out = object().put("id", request.id().toString());
+  static ObjectNode resume(ResumeRequest request, Wire wire) {
+    ObjectNode out = object();
+    out.set("id", wire.id(request.id()));
     ArrayNode witnesses = out.putArray("witnesses");
-    request.witnesses().forEach(w -> witnesses.add(signed(w)));
+    request.witnesses().forEach(w -> witnesses.add(wire.signed(w.bytes())));
     return out.put("durationMs", request.durationMs());
   }
 
-  private static String signed(SignedWitness witness) {
-    return Base64.getUrlEncoder().withoutPadding().encodeToString(witness.bytes());
+  static ObjectNode upgrade(Operation.Upgrade upgrade, Wire wire) {
+    ObjectNode out = object();
+    out.set("id", wire.id(upgrade.id()));
+    return out.put("durationMs", upgrade.durationMs());
   }
 
-  static ObjectNode upgrade(WireReader.Upgrade upgrade) {
-    return object().put("id", upgrade.id().toString()).put("durationMs", upgrade.durationMs());
-  }
-
-  static ObjectNode release(WireReader.Release release) {
-    ObjectNode out = object().put("id", release.id().toString());
-    out.set("report", report(release.report()));
+  static ObjectNode release(Operation.Release release, Wire wire) {
+    ObjectNode out = object();
+    out.set("id", wire.id(release.id()));
+    out.set("report", report(release.report(), wire));
     return out;
   }
 
-  static ObjectNode grant(Grant grant) {
-    ObjectNode out = object().put("id", grant.id().toString());
+  static ObjectNode grant(Grant grant, Wire wire) {
+    ObjectNode out = object();
+    out.set("id", wire.id(grant.id()));
     ArrayNode witnesses = out.putArray("witnesses");
     for (SignedWitness each : grant.witnesses()) {
       ObjectNode entry = witnesses.addObject();
-      entry.put("signed", signed(each));
-      entry.set("witness", witness(each.witness()));
+      entry.set("signed", wire.signed(each.bytes()));
+      if (wire == Wire.JSON) {
+        entry.set("witness", witness(each.witness()));
+      }
     }
     return out;
   }
@@ -78,7 +110,7 @@ final class WireWriter {
   static ObjectNode info(LeaseInfo info) {
     ObjectNode out = object().put("state", info.state().name());
     out.set("witness", witness(info.witness()));
-    out.set("recent", metadata(info.recent()));
+    out.set("recent", metadata(info.recent(), Wire.JSON));
     return out;
   }
 
@@ -129,7 +161,7 @@ final class WireWriter {
             .put("instance", w.instance())
             .put("generation", w.generation())
             .put("tentative", w.tentative());
-    out.set("logs", logs(w.logs()));
+    out.set("logs", logs(w.logs(), Wire.JSON));
     time(out, "expiry", w.expiry());
     time(out, "issuedAt", w.issuedAt()).put("correlation", w.correlation().toString());
     w.previous().ifPresent(p -> out.put("previous", p.toString()));
@@ -143,26 +175,35 @@ final class WireWriter {
       time(watermark, "signedTime", w.watermark().signedTime());
     }
     if (!w.fence().isNone()) {
-      time(out.putObject("fence"), "upTo", w.fence().upTo()).set("logs", logs(w.fence().logs()));
+      time(out.putObject("fence"), "upTo", w.fence().upTo()).set("logs", logs(w.fence().logs(), Wire.JSON));
     }
     return w.resumed() ? out.put("resumed", true) : out;
   }
 
-  private static ObjectNode report(LeaseReport report) {
+  private static ObjectNode report(LeaseReport report, Wire wire) {
     ObjectNode out = object();
-    report.watermark().ifPresent(w -> time(out, "watermark", w));
+    report.watermark().ifPresent(w -> time(out, "watermark", w, wire));
     out.put("fenced", report.fenced());
-    out.set("metadata", metadata(report.metadata()));
+    out.set("metadata", metadata(report.metadata(), wire));
     report.instance().ifPresent(i -> out.put("instance", i));
     return out;
   }
 
-  private static ArrayNode metadata(List<Metadata> all) {
+  private static ArrayNode metadata(List<Metadata> all, Wire wire) {
     ArrayNode out = JsonNodeFactory.instance.arrayNode();
     for (Metadata m : all) {
-      time(out.addObject().put("log", m.log().toString()), "bucketStart", m.bucketStart())
-          .put("dataFile", m.dataFile());
+      ObjectNode entry = out.addObject();
+      entry.set("log", wire.id(m.log()));
+      time(entry, "bucketStart", m.bucketStart(), wire).put("dataFile", m.dataFile());
     }
+    return out;
+  }
+
+  private static ObjectNode time(ObjectNode out, String name, long nanos, Wire wire) {
+    if (wire == Wire.JSON) {
+      return time(out, name, nanos);
+    }
+    out.set(name + Fields.NANOS, wire.nanos(nanos));
     return out;
   }
 
@@ -171,12 +212,12 @@ final class WireWriter {
     return out.put(name, IsoTime.text(nanos)).put(name + Fields.NANOS, Long.toString(nanos));
   }
 
-  private static JsonNode logs(LogSet logs) {
+  private static JsonNode logs(LogSet logs, Wire wire) {
     if (logs.all()) {
       return JsonNodeFactory.instance.textNode("all");
     }
     ArrayNode out = JsonNodeFactory.instance.arrayNode();
-    logs.ids().forEach(id -> out.add(id.toString()));
+    logs.ids().forEach(id -> out.add(wire.id(id)));
     return out;
   }
 }

@@ -5,7 +5,6 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import java.util.ArrayList;
 import java.util.List;
-import org.bouncycastle.crypto.signers.Ed25519Signer;
 
 /**
  * Signs witnesses with one key: one by itself, several together with one signature over the root of
@@ -31,7 +30,7 @@ public final class WitnessSigner implements GrantSigner {
   public SignedWitness sign(Witness witness) {
     byte[] payload = payload(witness);
     return new SignedWitness(
-        witness, SignedForm.alone(payload, key.publicKey(), signature(payload)));
+        witness, SignedForm.alone(payload, key.publicKey(), Signatures.sign(key, payload)));
   }
 
   /**
@@ -56,7 +55,7 @@ public final class WitnessSigner implements GrantSigner {
     }
     List<byte[]> payloads = witnesses.stream().map(WitnessSigner::payload).toList();
     var tree = new HashTree(payloads);
-    byte[] signature = signature(SignedForm.statement(tree.root()));
+    byte[] signature = Signatures.sign(key, SignedForm.statement(tree.root()));
     for (int i = 0; i < payloads.size(); i++) {
       signed.add(
           new SignedWitness(
@@ -68,13 +67,6 @@ public final class WitnessSigner implements GrantSigner {
   private static byte[] payload(Witness witness) {
     OneLine.check("the holder", witness.holder());
     return WitnessCodec.encode(witness);
-  }
-
-  private byte[] signature(byte[] statement) {
-    var signer = new Ed25519Signer();
-    signer.init(true, key.parameters());
-    signer.update(statement, 0, statement.length);
-    return signer.generateSignature();
   }
 
   @Override

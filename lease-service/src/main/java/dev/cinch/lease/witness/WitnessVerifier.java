@@ -5,8 +5,6 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.WitnessException.Reason;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
-import org.bouncycastle.crypto.params.Ed25519PublicKeyParameters;
-import org.bouncycastle.crypto.signers.Ed25519Signer;
 
 /**
  * Checks signed witnesses against trusted keys. Thread-safe.
@@ -58,7 +56,7 @@ public final class WitnessVerifier {
         if (GOOD.has(claim)) {
           return decoded;
         }
-        if (signed(statement, signature, key)) {
+        if (Signatures.isBy(key, signature, statement)) {
           GOOD.add(claim);
           return decoded;
         }
@@ -73,17 +71,5 @@ public final class WitnessVerifier {
         : new WitnessException(
             Reason.UNKNOWN_KEY,
             "unknown key: " + of + " was signed by " + id + ", not one of " + keys);
-  }
-
-  private static boolean signed(byte[] statement, byte[] signature, PublicKey key) {
-    var verifier = new Ed25519Signer();
-    try {
-      verifier.init(false, new Ed25519PublicKeyParameters(key.bytes(), 0));
-    } catch (IllegalArgumentException e) {
-      // 32 bytes that are no point of the curve: nothing is signed by them.
-      return false;
-    }
-    verifier.update(statement, 0, statement.length);
-    return verifier.verifySignature(signature);
   }
 }

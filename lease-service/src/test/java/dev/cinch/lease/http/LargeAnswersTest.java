@@ -11,6 +11,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
@@ -44,14 +45,14 @@ final class LargeAnswersTest {
   }
 
   private Answer acquire(AcquireRequest request) {
-    byte[] body = WireWriter.bytes(WireWriter.acquire(request));
+    byte[] body = WireWriter.bytes(WireWriter.acquire(request, Wire.JSON));
     return routes.answer("POST", "/v1/leases/acquire", null, body);
   }
 
   private Answer renew(AcquireRequest held, LogSet add) {
-    var renew = new WireReader.Renew(held.id(), held.durationMs(), add, LeaseReport.NOTHING);
+    var renew = new Operation.Renew(held.id(), held.durationMs(), add, LeaseReport.NOTHING);
     return routes.answer(
-        "POST", "/v1/leases/renew", null, WireWriter.bytes(WireWriter.renew(renew)));
+        "POST", "/v1/leases/renew", null, WireWriter.bytes(WireWriter.renew(renew, Wire.JSON)));
   }
 
   private static void assertRefused(String message, Answer answer) {

@@ -82,7 +82,7 @@ final class ServerLimitsTest {
   }
 
   private byte[] acquire(AcquireRequest request) {
-    return WireWriter.bytes(WireWriter.acquire(request));
+    return WireWriter.bytes(WireWriter.acquire(request, Wire.JSON));
   }
 
   private byte[] renew(AcquireRequest request) {

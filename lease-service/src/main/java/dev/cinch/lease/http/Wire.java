@@ -1,0 +1,84 @@
+package dev.cinch.lease.http;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.dataformat.cbor.CBORFactory;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.JsonTree;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Base64;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a body is written. Both have the same objects with the same fields; CBOR (RFC 8949), for
+ * programs that send many, has bytes where JSON has text of them, numbers where it has strings of
+ * nanoseconds, and leaves out what witnesses say beside their signed bytes. Thread-safe.
+ */
+enum Wire {
+  JSON("application/json"),
+  CBOR("application/cbor");
+
+  private static final JsonTree TREES = JsonTree.of(CBORFactory.builder(), false);
+  private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+
+  /** As HTTP names it. */
+  final String contentType;
+
+  Wire(String contentType) {
+    this.contentType = contentType;
+  }
+
+  /** What a body of this type is; JSON unless it says CBOR. */
+  static Wire of(@Nullable String contentType) {
+    if (contentType == null) {
+      return JSON;
+    }
+    int parameters = contentType.indexOf(';');
+    String type = parameters < 0 ? contentType : contentType.substring(0, parameters);
+    return type.strip().toLowerCase(Locale.ROOT).equals(CBOR.contentType) ? CBOR : JSON;
+  }
+
+  /**
+   * Reads a body that is one object.
+   *
+   * @throws WireException if it is not
+   */
+  Fields read(byte[] body) throws WireException {
+    if (this == JSON) {
+      return Fields.parse(body);
+    }
+    try {
+      return Fields.of(TREES.read(body), "the body", true);
+    } catch (IOException | RuntimeException e) {
+      // The parser throws a few unchecked exceptions of its own for bytes that are no CBOR.
+      throw new WireException("not CBOR");
+    }
+  }
+
+  byte[] write(JsonNode document) {
+    return this == JSON ? WireWriter.bytes(document) : TREES.write(document);
+  }
+
+  /** An id: 32 digits, or 16 bytes. */
+  JsonNode id(Id id) {
+    if (this == JSON) {
+      return NODES.textNode(id.toString());
+    }
+    ByteBuffer bytes = ByteBuffer.allocate(Id.BYTES).putLong(id.high()).putLong(id.low());
+    return NODES.binaryNode(bytes.array());
+  }
+
+  /** A time's nanoseconds: a string of them, since many readers round numbers, or a number. */
+  JsonNode nanos(long nanos) {
+    return this == JSON ? NODES.textNode(Long.toString(nanos)) : NODES.numberNode(nanos);
+  }
+
+  /** A signed witness: base64url, or its bytes. */
+  JsonNode signed(byte[] witness) {
+    return this == JSON
+        ? NODES.textNode(Base64.getUrlEncoder().withoutPadding().encodeToString(witness))
+        : NODES.binaryNode(witness);
+  }
+}
