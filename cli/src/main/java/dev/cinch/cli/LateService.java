@@ -10,6 +10,8 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Health;
@@ -70,6 +72,18 @@ final class LateService implements LeaseService {
     if (started.isDone() && !started.isCompletedExceptionally()) {
       started.join().maintain();
     }
+  }
+
+  @Override
+  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    return service().carryOut(operations);
+  }
+
+  @Override
+  public List<Optional<Outcome>> carryOutNow(List<Operation> operations) {
+    return started.isDone() && !started.isCompletedExceptionally()
+        ? started.join().carryOutNow(operations)
+        : LeaseService.super.carryOutNow(operations);
   }
 
   @Override

@@ -2,7 +2,6 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
@@ -17,6 +16,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Transport.Reply;
@@ -28,6 +28,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpTimeoutException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -39,6 +40,9 @@ import org.jspecify.annotations.Nullable;
  * keep it: it keeps connections, until a while after it is no longer referred to. For plain HTTP it
  * has no threads. Over TLS, through a proxy and where the underlying client was changed it is
  * Java's {@link HttpClient}, with a few daemon threads.
+ *
+ * <p>What several threads ask for while an answer is under way is sent as one request, in CBOR; one
+ * that asks alone sends JSON at once.
  *
  * <p>A call whose answer is lost is sent once more, which its id makes harmless. Witnesses are
  * checked to be well-formed and to say what the answer says, not for their signatures: whoever acts
@@ -57,6 +61,12 @@ public final class HttpLeaseClient implements LeaseService {
 
   private final Transport transport;
   private final URI base;
+
+  /** Operations for which the store need not be asked, but in rare cases. */
+  private final Gatherer<Told> holders = new Gatherer<>(this::send);
+
+  /** Those that may wait for it, and should not keep holders waiting. */
+  private final Gatherer<Told> newcomers = new Gatherer<>(this::send);
 
   private HttpLeaseClient(Builder b) {
     base = b.base;
@@ -137,60 +147,143 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    String path = "/v1/leases/acquire";
-    Sent sent = send("POST", path, WireWriter.acquire(request, Wire.JSON));
-    try {
-      return grant(request.id(), path, sent.answer());
-    } catch (LeaseRefusedException e) {
-      boolean passes = e.reason() == Reason.HELD || e.reason() == Reason.NOT_YET;
-      if (!sent.again() || !passes) {
-        throw e;
-      }
-      // The first one may have been granted, or may be granted still when it comes.
-      throw new LeaseUnavailableException(
-          "the lease service did not answer at first, and then: " + e.getMessage(), e);
-    }
+    return grant(newcomers.call(new Operation.Acquire(request)));
   }
 
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    var renew = new Operation.Renew(id, durationMs, addLogs, report);
-    String path = "/v1/leases/renew";
-    return grant(id, path, send("POST", path, WireWriter.renew(renew, Wire.JSON)).answer());
+    return grant(holders.call(new Operation.Renew(id, durationMs, addLogs, report)));
   }
 
   @Override
   public Grant resume(ResumeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    String path = "/v1/leases/resume";
-    return grant(request.id(), path, send("POST", path, WireWriter.resume(request, Wire.JSON)).answer());
+    // By itself: it waits for the store, and others would wait with it.
+    return grant(sendAlone(new Operation.Resume(request)));
   }
 
   @Override
   public Grant upgrade(Id id, long durationMs)
       throws LeaseRefusedException, LeaseUnavailableException {
-    var upgrade = new Operation.Upgrade(id, durationMs);
-    String path = "/v1/leases/upgrade";
-    return grant(id, path, send("POST", path, WireWriter.upgrade(upgrade, Wire.JSON)).answer());
+    return grant(holders.call(new Operation.Upgrade(id, durationMs)));
   }
 
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    String path = "/v1/leases/release";
-    ObjectNode body = WireWriter.release(new Operation.Release(id, report), Wire.JSON);
-    Reply response = send("POST", path, body).answer();
-    if (response.status() != 200) {
-      throw refusal(path, response);
+    if (holders.call(new Operation.Release(id, report)).outcome()
+        instanceof Outcome.Refused refused) {
+      throw refused.refusal();
     }
-    read(path, response, WireReader::nothing);
+  }
+
+  @Override
+  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    var outcomes = new ArrayList<Outcome>();
+    for (int from = 0; from < operations.size(); from += MAX_OPERATIONS) {
+      int to = Math.min(operations.size(), from + MAX_OPERATIONS);
+      for (Told told : send(operations.subList(from, to))) {
+        told.requireKnown();
+        outcomes.add(told.outcome());
+      }
+    }
+    return outcomes;
+  }
+
+  private static Grant grant(Told told) throws LeaseRefusedException, LeaseUnavailableException {
+    told.requireKnown();
+    if (told.outcome() instanceof Outcome.Granted granted) {
+      return granted.grant();
+    }
+    if (told.outcome() instanceof Outcome.Refused refused) {
+      throw refused.refusal();
+    }
+    throw new IllegalStateException("leases were released and not granted");
+  }
+
+  /**
+   * What a server said of an operation.
+   *
+   * @param unsure whether it may be otherwise by now
+   */
+  private record Told(Outcome outcome, boolean unsure) {
+    static Told of(Operation operation, Outcome outcome, boolean again) {
+      // The first one may have been granted, or may be granted still when it comes.
+      boolean unsure =
+          again
+              && operation instanceof Operation.Acquire
+              && outcome instanceof Outcome.Refused refused
+              && (refused.refusal().reason() == Reason.HELD
+                  || refused.refusal().reason() == Reason.NOT_YET);
+      return new Told(outcome, unsure);
+    }
+
+    void requireKnown() throws LeaseUnavailableException {
+      if (unsure && outcome instanceof Outcome.Refused refused) {
+        throw new LeaseUnavailableException(
+            "the lease service did not answer at first, and then: "
+                + refused.refusal().getMessage(),
+            refused.refusal());
+      }
+    }
+  }
+
+  private List<Told> send(List<Operation> operations) throws LeaseUnavailableException {
+    if (operations.size() == 1) {
+      return List.of(sendAlone(operations.get(0)));
+    }
+    String path = "/v1/leases/batch";
+    byte[] body = Wire.CBOR.write(WireWriter.operations(operations, Wire.CBOR));
+    Sent sent = send("POST", path, Wire.CBOR, body);
+    Reply reply = sent.answer();
+    if (reply.status() != 200) {
+      throw bad(path, error(path, reply).message());
+    }
+    List<Outcome> outcomes = read(path, Wire.CBOR, reply, WireReader::outcomes);
+    if (outcomes.size() != operations.size()) {
+      throw bad(path, outcomes.size() + " outcomes of " + operations.size() + " operations");
+    }
+    var told = new ArrayList<Told>(operations.size());
+    for (int i = 0; i < outcomes.size(); i++) {
+      Operation operation = operations.get(i);
+      told.add(Told.of(operation, checked(path, operation, outcomes.get(i)), sent.again()));
+    }
+    return told;
+  }
+
+  private Told sendAlone(Operation operation) throws LeaseUnavailableException {
+    String path = "/v1/leases/" + OperationKind.of(operation).wireName;
+    byte[] body = Wire.JSON.write(OperationKind.write(operation, Wire.JSON));
+    Sent sent = send("POST", path, Wire.JSON, body);
+    Reply reply = sent.answer();
+    Outcome outcome;
+    if (reply.status() != 200) {
+      outcome = new Outcome.Refused(refusal(path, reply));
+    } else if (operation instanceof Operation.Release) {
+      boolean unused = read(path, Wire.JSON, reply, WireReader::nothing);
+      outcome = Outcome.RELEASED;
+    } else {
+      outcome = new Outcome.Granted(read(path, Wire.JSON, reply, WireReader::grant));
+    }
+    return Told.of(operation, checked(path, operation, outcome), sent.again());
+  }
+
+  private Outcome checked(String path, Operation operation, Outcome outcome)
+      throws LeaseUnavailableException {
+    boolean releases = operation instanceof Operation.Release;
+    if (outcome instanceof Outcome.Granted granted
+        ? releases || !granted.grant().id().equals(operation.id())
+        : outcome instanceof Outcome.Released && !releases) {
+      throw bad(path, "the grant is of another request");
+    }
+    return outcome;
   }
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
     String path = "/v1/leases/" + encoded(name.value());
-    Reply response = send("GET", path, null).answer();
+    Reply response = get(path);
     if (response.status() == 404 && error(path, response).error().equals(Answer.UNKNOWN_NAME)) {
       return Optional.empty();
     }
@@ -206,34 +299,22 @@ public final class HttpLeaseClient implements LeaseService {
             + after.map(a -> "&after=" + encoded(a.value())).orElse("")
             + "&limit="
             + limit;
-    return answer(path, send("GET", path, null).answer(), WireReader::infos);
+    return answer(path, get(path), WireReader::infos);
   }
 
   @Override
   public long now() throws LeaseUnavailableException {
-    return answer("/v1/time", send("GET", "/v1/time", null).answer(), WireReader::now);
+    return answer("/v1/time", get("/v1/time"), WireReader::now);
   }
 
   /** What the service says about itself. */
   public ServiceInfo info() throws LeaseUnavailableException {
-    return answer("/v1/service", send("GET", "/v1/service", null).answer(), WireReader::service);
+    return answer("/v1/service", get("/v1/service"), WireReader::service);
   }
 
   /** Whether it is there, and which instance it is; without why it does not grant. */
   public Health health() throws LeaseUnavailableException {
-    return answer("/healthz", send("GET", "/healthz", null).answer(), WireReader::health);
-  }
-
-  private Grant grant(Id id, String path, Reply response)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    if (response.status() != 200) {
-      throw refusal(path, response);
-    }
-    Grant grant = read(path, response, WireReader::grant);
-    if (!grant.id().equals(id)) {
-      throw bad(path, "the grant is of another request");
-    }
-    return grant;
+    return answer("/healthz", get("/healthz"), WireReader::health);
   }
 
   /**
@@ -243,14 +324,17 @@ public final class HttpLeaseClient implements LeaseService {
    */
   private record Sent(Reply answer, boolean again) {}
 
-  private Sent send(String method, String path, @Nullable ObjectNode body)
+  private Reply get(String path) throws LeaseUnavailableException {
+    return send("GET", path, Wire.JSON, null).answer();
+  }
+
+  private Sent send(String method, String path, Wire wire, byte @Nullable [] body)
       throws LeaseUnavailableException {
     URI uri = URI.create(base + path);
-    byte[] bytes = body == null ? null : WireWriter.bytes(body);
     boolean again = false;
     for (int attempt = 1; ; attempt++) {
       try {
-        return new Sent(transport.exchange(method, uri, bytes), again);
+        return new Sent(transport.exchange(method, uri, wire, body), again);
       } catch (IOException e) {
         again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
         if (attempt == ATTEMPTS) {
@@ -285,14 +369,13 @@ public final class HttpLeaseClient implements LeaseService {
     if (response.status() != 200) {
       throw bad(path, error(path, response).message());
     }
-    return read(path, response, reader);
+    return read(path, Wire.JSON, response, reader);
   }
 
-  @CanIgnoreReturnValue
-  private <T> T read(String path, Reply response, Reader<T> reader)
+  private <T> T read(String path, Wire wire, Reply response, Reader<T> reader)
       throws LeaseUnavailableException {
     try {
-      return reader.read(Fields.parse(response.body()));
+      return reader.read(wire.read(response.body()));
     } catch (WireException e) {
       throw bad(path, "not an answer of the API: " + e.getMessage());
     }

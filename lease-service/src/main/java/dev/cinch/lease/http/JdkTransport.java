@@ -39,11 +39,11 @@ final class JdkTransport implements Transport {
    * dies after that would be waited for for ever, by a renewal too.
    */
   @Override
-  public Reply exchange(String method, URI uri, byte @Nullable [] body)
+  public Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body)
       throws IOException, InterruptedException {
     HttpRequest request =
         HttpRequest.newBuilder(uri)
-            .header("Content-Type", LeaseServer.CONTENT_TYPE)
+            .header("Content-Type", wire.contentType)
             .method(
                 method,
                 body == null

@@ -394,7 +394,8 @@ public final class LeaseServer implements AutoCloseable {
    */
   private record Written(int status, Buffer body, Wire wire) {
     static Written of(Answer answer, Wire wire) {
-      return new Written(answer.status(), Buffer.buffer(wire.write(answer.body())), wire);
+      Wire as = answer.status() == 200 ? wire : Wire.JSON; // errors are for people
+      return new Written(answer.status(), Buffer.buffer(as.write(answer.body())), as);
     }
   }
 

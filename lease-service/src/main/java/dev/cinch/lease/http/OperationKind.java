@@ -5,7 +5,9 @@ import dev.cinch.lease.Operation;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The kinds of operations: as a path's last part, as the name of a batch's entry, and as a body. */
+/**
+ * The kinds of operations: as a path's last part, as the name of a batch's entry, and as a body.
+ */
 enum OperationKind {
   ACQUIRE,
   RENEW,

@@ -44,13 +44,13 @@ final class PlainTransport implements Transport {
   }
 
   @Override
-  public Reply exchange(String method, URI uri, byte @Nullable [] body)
+  public Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body)
       throws IOException, InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
     long deadline = SystemTime.INSTANCE.monotonicNanos() + patience.answer().toNanos();
-    ByteBuffer request = request(method, uri, body);
+    ByteBuffer request = request(method, uri, wire, body);
     ClientConnection connection = idle.take();
     if (connection == null) {
       connection = open(uri, Math.min(patience.connect().toNanos(), patience.answer().toNanos()));
@@ -71,7 +71,7 @@ final class PlainTransport implements Transport {
     }
   }
 
-  private static ByteBuffer request(String method, URI uri, byte @Nullable [] body) {
+  private static ByteBuffer request(String method, URI uri, Wire wire, byte @Nullable [] body) {
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     var head = new StringBuilder();
     head.append(method).append(' ').append(path);
@@ -82,7 +82,7 @@ final class PlainTransport implements Transport {
     if (uri.getPort() >= 0) {
       head.append(':').append(uri.getPort());
     }
-    head.append("\r\nContent-Type: ").append(LeaseServer.CONTENT_TYPE);
+    head.append("\r\nContent-Type: ").append(wire.contentType);
     if (body != null) {
       head.append("\r\nContent-Length: ").append(body.length);
     }

@@ -22,13 +22,14 @@ interface Transport {
    * Sends one request and waits for its whole answer, of at most {@link
    * HttpLeaseClient#MAX_ANSWER_BYTES}.
    *
-   * @param body JSON, or none
+   * @param wire what the body is
+   * @param body none for a request without one
    * @throws java.net.ConnectException if the request was not sent, since nobody can be reached
    * @throws java.net.http.HttpConnectTimeoutException the same, within the time for connecting
    * @throws java.net.http.HttpTimeoutException if there is no whole answer in time
    * @throws IOException if the answer is none of HTTP, too long, or broke off
    */
-  Reply exchange(String method, URI uri, byte @Nullable [] body)
+  Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body)
       throws IOException, InterruptedException;
 
   /** Whether Java was told to send requests through a proxy, which only its own client does. */

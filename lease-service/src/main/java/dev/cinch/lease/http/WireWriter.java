@@ -31,8 +31,7 @@ final class WireWriter {
     ObjectNode out = object();
     ArrayNode all = out.putArray("operations");
     for (Operation each : operations) {
-      all.addObject()
-          .set(OperationKind.of(each).wireName, OperationKind.write(each, wire));
+      all.addObject().set(OperationKind.of(each).wireName, OperationKind.write(each, wire));
     }
     return out;
   }
@@ -175,7 +174,8 @@ final class WireWriter {
       time(watermark, "signedTime", w.watermark().signedTime());
     }
     if (!w.fence().isNone()) {
-      time(out.putObject("fence"), "upTo", w.fence().upTo()).set("logs", logs(w.fence().logs(), Wire.JSON));
+      time(out.putObject("fence"), "upTo", w.fence().upTo())
+          .set("logs", logs(w.fence().logs(), Wire.JSON));
     }
     return w.resumed() ? out.put("resumed", true) : out;
   }

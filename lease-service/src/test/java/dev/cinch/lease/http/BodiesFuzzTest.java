@@ -77,10 +77,10 @@ final class BodiesFuzzTest {
     return data.length == 0 ? data : Arrays.copyOfRange(data, 1, data.length);
   }
 
-  private static <T> void check(Wire wire, byte[] body, Reader<T> reader, Function<T, ObjectNode> writer)
+  private static <T> void check(
+      Wire wire, byte[] body, Reader<T> reader, Function<T, ObjectNode> writer)
       throws WireException {
-    var found =
-        Hostile.parse(body.length, () -> reader.read(wire.read(body)), WireException.class);
+    var found = Hostile.parse(body.length, () -> reader.read(wire.read(body)), WireException.class);
     if (found.isPresent()) {
       byte[] again = wire.write(writer.apply(found.get()));
       assertEquals(found.get(), reader.read(wire.read(again)));

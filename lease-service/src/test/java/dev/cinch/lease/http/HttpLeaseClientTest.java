@@ -382,7 +382,8 @@ final class HttpLeaseClientTest {
   void witnessesThatDoNotDecodeOrDoNotMatchAreRefused() throws Exception {
     AcquireRequest request = rig.request("a");
     String good =
-        new String(WireWriter.bytes(WireWriter.grant(rig.service.acquire(request), Wire.JSON)), UTF_8);
+        new String(
+            WireWriter.bytes(WireWriter.grant(rig.service.acquire(request), Wire.JSON)), UTF_8);
     try (var fake = new Fake(200, good, new AtomicInteger(), 0)) {
       assertEquals(request.id(), fake.client().acquire(request).id());
     }

@@ -82,7 +82,8 @@ final class PlainTransportTest {
           new PlainTransport(new Transport.Patience(Duration.ofDays(1), Duration.ofMillis(100)));
       URI uri = URI.create("http://127.0.0.1:" + silent.getLocalPort() + "/");
       assertThrows(
-          HttpTimeoutException.class, () -> plain.exchange("POST", uri, new byte[64 << 20]));
+          HttpTimeoutException.class,
+          () -> plain.exchange("POST", uri, Wire.JSON, new byte[64 << 20]));
     }
   }
 
@@ -101,16 +102,18 @@ final class PlainTransportTest {
   void aNameIsLookedUp() throws Exception {
     try (var server = new Server("", false)) {
       URI uri = URI.create("http://localhost:" + server.listening.getLocalPort() + "/x");
-      assertEquals(200, new PlainTransport(PATIENT).exchange("GET", uri, null).status());
+      assertEquals(200, new PlainTransport(PATIENT).exchange("GET", uri, Wire.JSON, null).status());
     }
     URI nowhere = URI.create("http://nowhere.invalid/");
     assertThrows(
-        ConnectException.class, () -> new PlainTransport(PATIENT).exchange("GET", nowhere, null));
+        ConnectException.class,
+        () -> new PlainTransport(PATIENT).exchange("GET", nowhere, Wire.JSON, null));
   }
 
   private static String ask(PlainTransport plain, Server server) throws Exception {
     URI uri = URI.create("http://127.0.0.1:" + server.listening.getLocalPort() + "/a?b=c");
-    return new String(plain.exchange("POST", uri, "[1]".getBytes(ISO_8859_1)).body(), ISO_8859_1);
+    return new String(
+        plain.exchange("POST", uri, Wire.JSON, "[1]".getBytes(ISO_8859_1)).body(), ISO_8859_1);
   }
 
   /** Answers with an empty object. */

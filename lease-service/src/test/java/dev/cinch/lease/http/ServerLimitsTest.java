@@ -7,12 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -63,7 +66,11 @@ final class ServerLimitsTest {
             LeaseService.class.getClassLoader(),
             new Class<?>[] {LeaseService.class},
             (proxy, method, args) -> {
-              if (method.getName().equals("upgrade")) {
+              if (method.getName().equals("carryOutNow")) {
+                return Collections.nCopies(((List<?>) args[0]).size(), Optional.empty());
+              }
+              if (method.getName().equals("carryOut")
+                  && ((List<?>) args[0]).get(0) instanceof Operation.Upgrade) {
                 begun.release();
                 goOn.acquireUninterruptibly();
               }

@@ -1,0 +1,178 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Operation;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gathers what threads ask while requests are under way, and sends it as one. A thread that finds
+ * none under way sends its own at once; the first of those that came meanwhile sends all of them.
+ * It has no thread of its own. Thread-safe.
+ *
+ * @param <R> what becomes of an operation
+ */
+final class Gatherer<R> {
+  /** How operations are sent. */
+  interface Sender<R> {
+    /**
+     * @param operations 1 to {@link LeaseService#MAX_OPERATIONS}
+     * @return one for each, in the same order
+     */
+    List<R> send(List<Operation> operations) throws LeaseUnavailableException;
+  }
+
+  /** Requests under way at once: while one is answered the next is made. */
+  private static final int MOST_UNDER_WAY = 2;
+
+  private final Sender<R> sender;
+  private final Deque<Call> waiting = new ArrayDeque<>();
+
+  /** Threads that send, or were told to. */
+  private int senders;
+
+  Gatherer(Sender<R> sender) {
+    this.sender = sender;
+  }
+
+  /** One thread's operation. */
+  private final class Call {
+    private final Operation operation;
+    private final Thread thread = Thread.currentThread();
+
+    /** Whether it is to send what waits. */
+    private volatile boolean told;
+
+    private volatile boolean done;
+    private @Nullable R result;
+    private @Nullable Throwable failure;
+
+    Call(Operation operation) {
+      this.operation = operation;
+    }
+
+    void tell() {
+      told = true;
+      LockSupport.unpark(thread);
+    }
+
+    void end() {
+      done = true;
+      if (thread != Thread.currentThread()) {
+        LockSupport.unpark(thread);
+      }
+    }
+
+    R result() throws LeaseUnavailableException {
+      Throwable e = failure;
+      if (e != null) {
+        throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+      }
+      R found = result;
+      if (found == null) {
+        throw new LeaseUnavailableException("the request was not sent", null);
+      }
+      return found;
+    }
+  }
+
+  /**
+   * Sends an operation, with others that wait.
+   *
+   * @throws LeaseUnavailableException if no answer came, or the thread was interrupted, which is
+   *     kept; it may have been carried out
+   */
+  R call(Operation operation) throws LeaseUnavailableException {
+    var own = new Call(operation);
+    boolean sends;
+    synchronized (this) {
+      waiting.add(own);
+      sends = senders < MOST_UNDER_WAY;
+      senders += sends ? 1 : 0;
+    }
+    while (true) {
+      if (sends) {
+        sendWhatWaits();
+      }
+      while (!own.done && !own.told) {
+        LockSupport.park(this);
+        if (!own.done && !own.told && Thread.currentThread().isInterrupted()) {
+          giveUp(own);
+          throw new LeaseUnavailableException("interrupted while asking the lease service", null);
+        }
+      }
+      sends = own.told;
+      own.told = false;
+      if (own.done) {
+        if (sends) {
+          goOn(); // Another thread has sent its operation, too.
+        }
+        return own.result();
+      }
+    }
+  }
+
+  private void sendWhatWaits() {
+    try {
+      List<Call> calls = next();
+      if (!calls.isEmpty()) {
+        send(calls);
+      }
+    } finally {
+      goOn();
+    }
+  }
+
+  private synchronized List<Call> next() {
+    var calls = new ArrayList<Call>();
+    while (calls.size() < LeaseService.MAX_OPERATIONS && !waiting.isEmpty()) {
+      calls.add(waiting.remove());
+    }
+    return calls;
+  }
+
+  /** Has whoever came first send what waits, or lets the next one that comes. */
+  private synchronized void goOn() {
+    Call next = waiting.peek();
+    if (next == null || next.told) {
+      senders--;
+    } else {
+      next.tell();
+    }
+  }
+
+  private void send(List<Call> calls) {
+    @Nullable Throwable failure = new IllegalStateException("the request was not sent");
+    List<R> results = List.of();
+    try {
+      results = sender.send(calls.stream().map(c -> c.operation).toList());
+      failure = null;
+    } catch (LeaseUnavailableException e) {
+      failure = e;
+    } finally {
+      // Whatever was thrown, nobody is left waiting.
+      for (int i = 0; i < calls.size(); i++) {
+        Call call = calls.get(i);
+        if (failure == null) {
+          call.result = results.get(i);
+        } else {
+          call.failure = failure;
+        }
+        call.end();
+      }
+    }
+  }
+
+  /** Takes back what was not sent; what was is answered to nobody. */
+  private synchronized void giveUp(Call own) {
+    boolean unused = waiting.remove(own);
+    if (own.told) {
+      goOn();
+    }
+  }
+}
