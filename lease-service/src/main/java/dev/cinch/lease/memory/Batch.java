@@ -16,8 +16,14 @@ import org.jspecify.annotations.Nullable;
  * Not thread-safe.
  */
 final class Batch {
+  /** No more operations are begun above this: answers have about half a kilobyte for each. */
+  private static final int MOST_WITNESSES = 4_000;
+
   private final List<Pending> operations;
   private final List<Witness> unsigned;
+
+  /** Logs that the witnesses name, and their fences. */
+  private int logs;
 
   /**
    * One operation.
@@ -35,7 +41,15 @@ final class Batch {
   /** Leases as they stand after an operation; none after a release. */
   void granted(Id id, List<Witness> witnesses) {
     unsigned.addAll(witnesses);
+    for (Witness w : witnesses) {
+      logs += w.logs().ids().size() + w.fence().logs().ids().size();
+    }
     operations.add(new Pending(id, witnesses.size(), null));
+  }
+
+  /** Whether its answer is as long as one may be (see {@link Grant#MAX_LOGS}). */
+  boolean isFull() {
+    return unsigned.size() >= MOST_WITNESSES || logs >= Grant.MAX_LOGS;
   }
 
   void refused(Id id, LeaseRefusedException why) {

@@ -223,7 +223,11 @@ public final class MemoryLeaseService implements LeaseService {
   public List<Outcome> carryOut(List<Operation> wanted) {
     var batch = new Batch(wanted.size());
     for (Operation operation : wanted) {
-      operations.carryOut(operation, waiting, batch);
+      if (batch.isFull()) {
+        batch.refused(operation.id(), Refusals.notYet("the answer is full; ask again", 1));
+      } else {
+        operations.carryOut(operation, waiting, batch);
+      }
     }
     return batch.signed(signer);
   }
@@ -232,7 +236,7 @@ public final class MemoryLeaseService implements LeaseService {
   public List<Optional<Outcome>> carryOutNow(List<Operation> wanted) {
     var batch = new Batch(wanted.size());
     var begun = new BitSet(wanted.size());
-    for (int i = 0; i < wanted.size(); i++) {
+    for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
       try {
         operations.carryOut(wanted.get(i), immediate, batch);
         begun.set(i);
