@@ -1,0 +1,310 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.dataformat.cbor.CBORFactory;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.memory.Rig;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Several operations in one request, and bodies in CBOR. */
+@Timeout(120)
+final class BatchApiTest {
+  private static final Rig RIG = new Rig();
+  private static final HttpClient HTTP = HttpClient.newHttpClient();
+  private static LeaseServer server;
+
+  @BeforeAll
+  static void start() throws IOException {
+    server = LeaseServer.builder(RIG.service, RIG.service::info).port(0).start();
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    server.close();
+  }
+
+  private static HttpResponse<byte[]> post(String what, String type, byte[] body)
+      throws IOException, InterruptedException {
+    URI uri = URI.create(server.uri() + "/v1/leases/" + what);
+    return HTTP.send(
+        HttpRequest.newBuilder(uri)
+            .header("Content-Type", type)
+            .POST(HttpRequest.BodyPublishers.ofByteArray(body))
+            .build(),
+        HttpResponse.BodyHandlers.ofByteArray());
+  }
+
+  private static List<Outcome> batch(Wire wire, List<Operation> operations) throws Exception {
+    byte[] body = wire.write(WireWriter.operations(operations, wire));
+    HttpResponse<byte[]> response = post("batch", wire.contentType, body);
+    assertEquals(200, response.statusCode(), () -> new String(response.body(), UTF_8));
+    assertEquals(Optional.of(wire.contentType), response.headers().firstValue("Content-Type"));
+    return WireReader.outcomes(wire.read(response.body()));
+  }
+
+  private static Operation acquire(AcquireRequest request) {
+    return new Operation.Acquire(request);
+  }
+
+  private static Grant granted(Outcome outcome) {
+    return assertInstanceOf(Outcome.Granted.class, outcome).grant();
+  }
+
+  @ParameterizedTest
+  @EnumSource(Wire.class)
+  void everyKindOfOperationComesThrough(Wire wire) throws Exception {
+    AcquireRequest a = RIG.request("batch/" + wire + "/a", "batch/" + wire + "/b");
+    AcquireRequest taken = RIG.request("batch/" + wire + "/b");
+    var metadata = new Metadata(new Id(1, 2), 1_767_225_600_000_000_000L, "m-1.log");
+    var report =
+        new LeaseReport(
+            OptionalLong.of(RIG.service.now() + 1),
+            true,
+            List.of(metadata),
+            OptionalLong.of(RIG.service.number()));
+    List<Outcome> outcomes =
+        batch(
+            wire,
+            List.of(
+                acquire(a),
+                acquire(taken),
+                new Operation.Renew(a.id(), Rig.LEASE_MS, LogSet.ALL, report),
+                new Operation.Upgrade(a.id(), Rig.LEASE_MS),
+                new Operation.Release(taken.id(), LeaseReport.NOTHING),
+                new Operation.Release(a.id(), LeaseReport.NOTHING)));
+    assertEquals(2, granted(outcomes.get(0)).witnesses().size());
+    assertEquals(
+        "HELD", assertInstanceOf(Outcome.Refused.class, outcomes.get(1)).refusal().reason().name());
+    SignedWitness renewed = granted(outcomes.get(2)).witnesses().get(0);
+    assertTrue(renewed.witness().logs().all());
+    assertEquals(List.of(metadata), RIG.service.show(a.names().get(0)).orElseThrow().recent());
+    assertEquals(a.id(), granted(outcomes.get(3)).id());
+    assertEquals(
+        "NOT_HELD",
+        assertInstanceOf(Outcome.Refused.class, outcomes.get(4)).refusal().reason().name());
+    assertEquals(Outcome.RELEASED, outcomes.get(5));
+  }
+
+  @Test
+  void aSingleOperationMayBeCbor() throws Exception {
+    AcquireRequest a = RIG.request("single/cbor");
+    byte[] body = Wire.CBOR.write(WireWriter.acquire(a, Wire.CBOR));
+    HttpResponse<byte[]> response = post("acquire", "Application/CBOR; x=y", body);
+    assertEquals(200, response.statusCode());
+    Grant grant = WireReader.grant(Wire.CBOR.read(response.body()));
+    assertEquals(a.id(), grant.id());
+  }
+
+  @ParameterizedTest
+  @EnumSource(Wire.class)
+  void aThousandAreManyEnough(Wire wire) throws Exception {
+    var operations = new ArrayList<Operation>();
+    for (int i = 0; i < 1_000; i++) {
+      operations.add(acquire(RIG.request("many/" + wire + "/" + i)));
+    }
+    List<Outcome> outcomes = batch(wire, operations);
+    for (int i = 0; i < operations.size(); i++) {
+      assertEquals(operations.get(i).id(), granted(outcomes.get(i)).id());
+    }
+    operations.add(acquire(RIG.request("many/more")));
+    HttpResponse<byte[]> refused =
+        post("batch", wire.contentType, wire.write(WireWriter.operations(operations, wire)));
+    assertEquals(400, refused.statusCode());
+    assertEquals("MALFORMED", error(refused));
+  }
+
+  @Test
+  void theAnswerIsBoundedAndWhatIsLeftMayBeAskedAgain() throws Exception {
+    var operations = new ArrayList<Operation>();
+    for (int g = 0; g < 6; g++) {
+      String[] names = new String[1_000];
+      for (int i = 0; i < names.length; i++) {
+        names[i] = "bounded/" + g + "/" + i;
+      }
+      operations.add(acquire(RIG.request(names)));
+    }
+    List<Outcome> outcomes = batch(Wire.CBOR, operations);
+    for (int g = 0; g < 4; g++) {
+      assertEquals(1_000, granted(outcomes.get(g)).witnesses().size());
+    }
+    List<Operation> rest = operations.subList(4, 6);
+    for (Outcome refused : outcomes.subList(4, 6)) {
+      assertEquals(
+          "NOT_YET", assertInstanceOf(Outcome.Refused.class, refused).refusal().reason().name());
+    }
+    assertEquals(1_000, granted(batch(Wire.CBOR, rest).get(1)).witnesses().size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"operations\":{}}",
+        "{\"operations\":[1]}",
+        "{\"operations\":[{}]}",
+        "{\"operations\":[{\"renew\":{},\"release\":{}}]}",
+        "{\"operations\":[{\"steal\":{}}]}",
+        "{\"operations\":[{\"release\":[]}]}",
+        "{\"operations\":[{\"release\":{}}]}",
+        "{\"operations\":[],\"more\":1}"
+      })
+  void aMalformedBatchIsRefusedWhole(String body) throws Exception {
+    HttpResponse<byte[]> json = post("batch", "application/json", body.getBytes(UTF_8));
+    assertEquals(400, json.statusCode());
+    assertEquals("MALFORMED", error(json));
+    if (body.endsWith("}")) {
+      byte[] cbor =
+          new ObjectMapper(new CBORFactory()).writeValueAsBytes(new ObjectMapper().readTree(body));
+      HttpResponse<byte[]> binary = post("batch", "application/cbor", cbor);
+      assertEquals(400, binary.statusCode());
+      assertEquals("MALFORMED", error(binary));
+    }
+  }
+
+  @Test
+  void aMalformedEntrySpoilsThoseBesideItBeforeAnyIsCarriedOut() throws Exception {
+    AcquireRequest a = RIG.request("spoilt");
+    String body =
+        "{\"operations\":[{\"acquire\":"
+            + new String(Wire.JSON.write(WireWriter.acquire(a, Wire.JSON)), UTF_8)
+            + "},{\"release\":{}}]}";
+    assertEquals(400, post("batch", "application/json", body.getBytes(UTF_8)).statusCode());
+    assertTrue(RIG.service.show(a.names().get(0)).isEmpty());
+  }
+
+  /** Bytes that are no CBOR, or are CBOR of another shape. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "a0",
+        "80",
+        "f6",
+        "a1",
+        "a16161",
+        "a1616101",
+        "ff",
+        "9f",
+        "bf",
+        "5f",
+        "7f",
+        "1c",
+        "a1616161",
+        "a2616101616101",
+        "a16a6f7065726174696f6e73f7",
+        "a16a6f7065726174696f6e739f",
+        "a16a6f7065726174696f6e739b7fffffffffffffff",
+        "a16a6f7065726174696f6e735b7fffffffffffffff",
+        "d9d9f7a16a6f7065726174696f6e73820102",
+        "a1016161",
+        "fb7ff8000000000000"
+      })
+  void bytesThatAreNoRequestAreRefused(String hex) throws Exception {
+    byte[] body = HexFormat.of().parseHex(hex);
+    for (String path : List.of("batch", "acquire", "release")) {
+      HttpResponse<byte[]> response = post(path, "application/cbor", body);
+      assertEquals(400, response.statusCode(), path);
+      assertEquals("MALFORMED", error(response), path);
+    }
+  }
+
+  @Test
+  void errorsAreJson() throws Exception {
+    byte[] body =
+        Wire.CBOR.write(
+            OperationKind.write(
+                new Operation.Release(new Id(5, 5), LeaseReport.NOTHING), Wire.CBOR));
+    HttpResponse<byte[]> response = post("release", "application/cbor", body);
+    assertEquals(410, response.statusCode());
+    assertEquals("NOT_HELD", error(response));
+    assertEquals(Optional.of("application/json"), response.headers().firstValue("Content-Type"));
+  }
+
+  @Test
+  void idsAndWitnessesAreBytesInCbor() throws Exception {
+    AcquireRequest a = RIG.request("bytes");
+    Grant grant = granted(batch(Wire.CBOR, List.of(acquire(a))).get(0));
+    byte[] cbor = Wire.CBOR.write(WireWriter.grant(grant, Wire.CBOR));
+    byte[] signed = grant.witnesses().get(0).bytes();
+    var read = new ObjectMapper(new CBORFactory()).readTree(cbor);
+    assertEquals(16, read.get("id").binaryValue().length);
+    assertArrayEquals(signed, read.get("witnesses").get(0).get("signed").binaryValue());
+    assertTrue(cbor.length < signed.length + 64);
+  }
+
+  /** As the client sends what its threads ask for. */
+  @Test
+  void theClientsThreadsGetTheirOwnGrants() throws Exception {
+    HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
+    var tasks = new ArrayList<FutureTask<Integer>>();
+    for (int t = 0; t < 16; t++) {
+      int thread = t;
+      var random = new Random(1_000 + t);
+      var task =
+          new FutureTask<>(
+              () -> {
+                for (int i = 0; i < 20; i++) {
+                  AcquireRequest r =
+                      new AcquireRequest(
+                          Id.random(random),
+                          Rig.names("thread/" + thread + "/" + i),
+                          "t" + thread,
+                          Rig.LEASE_MS,
+                          LogSet.ALL,
+                          false);
+                  Grant grant = client.acquire(r);
+                  assertEquals(r.names().get(0), grant.witnesses().get(0).witness().name());
+                  Grant renewed =
+                      client.renew(r.id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
+                  assertEquals(r.id(), renewed.id());
+                  client.release(r.id(), LeaseReport.NOTHING);
+                }
+                return 20;
+              });
+      tasks.add(task);
+      new Thread(task).start();
+    }
+    for (FutureTask<Integer> task : tasks) {
+      assertEquals(20, task.get());
+    }
+  }
+
+  private static String error(HttpResponse<byte[]> response) throws IOException {
+    return new ObjectMapper().readTree(response.body()).get("error").textValue();
+  }
+}
