@@ -1,7 +1,6 @@
 package dev.cinch.lease.witness;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import org.bouncycastle.crypto.params.Ed25519PublicKeyParameters;
 import org.bouncycastle.crypto.signers.Ed25519Signer;
 
 /**
@@ -30,7 +29,7 @@ public final class Signatures {
   public static boolean isBy(PublicKey key, byte[] signature, byte[]... parts) {
     var verifier = new Ed25519Signer();
     try {
-      verifier.init(false, new Ed25519PublicKeyParameters(key.bytes(), 0));
+      verifier.init(false, key.point());
     } catch (IllegalArgumentException e) {
       return false; // 32 bytes that are no point of the curve
     }
