@@ -492,6 +492,19 @@ class HorizonRulesTest {
     ledger.check(Ledger.settled(closer));
   }
 
+  /** Its intent would count: a boundary that has passed, and a grace period that has not. */
+  @Test
+  void section4_whatIsOverByLessThanTheGracePeriodIsTooEarly() throws Exception {
+    long end =
+        Bucket.ceiling(ledger.append(alice().writer(Durability.SYNC), "one").timestamp(), SECOND);
+    Log closer = bob();
+    rig.time.advanceNanos(end - rig.time.wallNanos() + 5 * SECOND / 10);
+    assertTrue(closer.horizon().reachable() < end);
+    assertThrows(
+        TooEarlyException.class, () -> closer.horizon().advance(end, OptionalLong.empty()));
+    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+  }
+
   @Test
   void section4_theOutermostTimesAreTooEarlyOrDone() throws Exception {
     ledger.append(alice().writer(Durability.SYNC), "one");
