@@ -41,7 +41,8 @@ final class AppenderActor extends Actor {
 
     boolean leavesRoom() {
       SimProcess t = thread;
-      return !active || (awaiting && t != null && t.dozes());
+      // One whose verdict has expired is over in the middle of its turn.
+      return !active || (t != null && (t.over() || (awaiting && t.dozes())));
     }
   }
 
