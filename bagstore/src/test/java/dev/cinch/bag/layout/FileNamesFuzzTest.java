@@ -33,8 +33,7 @@ final class FileNamesFuzzTest {
     Hostile.parse(n, () -> LogLayout.intentReach(text))
         .orElseThrow()
         .ifPresent(
-            reach ->
-                assertTrue(reach == Long.MAX_VALUE || Math.floorMod(reach, MILLI) == 0, text));
+            reach -> assertTrue(reach == Long.MAX_VALUE || Math.floorMod(reach, MILLI) == 0, text));
     Hostile.parse(n, () -> LogLayout.recordGroupNumber(text))
         .orElseThrow()
         .ifPresent(group -> assertTrue(LAYOUT.recordGroup(group).endsWith(text)));
