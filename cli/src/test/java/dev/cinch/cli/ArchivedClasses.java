@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -83,9 +84,14 @@ final class ArchivedClasses {
               HOME.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
         var unused = lock.lock(); // tests run in several processes
         if (!Files.exists(built)) {
-          File[] old = HOME.toFile().listFiles(File::isDirectory);
+          // Others of today may be in use: by processes that began before a file was built anew.
+          long yesterday = System.currentTimeMillis() - Duration.ofDays(1).toMillis();
+          File[] old =
+              HOME.toFile().listFiles(f -> f.isDirectory() && f.lastModified() < yesterday);
           Arrays.stream(Objects.requireNonNull(old)).forEach(ArchivedClasses::remove);
-          Path making = Files.createDirectory(HOME.resolve("making"));
+          Path making = HOME.resolve("making");
+          remove(making.toFile());
+          Files.createDirectories(making);
           for (int i = 0; i < ENTRIES.length; i++) {
             if (packed(i)) {
               jar("-c0f", making.resolve(i + ".jar").toString(), "-C", ENTRIES[i], ".");

@@ -83,6 +83,9 @@ final class Forked implements AutoCloseable {
     String jstack = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
     String stacks = "";
     while (!stacks.contains(method)) {
+      if (!process.isAlive()) {
+        throw new IOException("it ended; " + err());
+      }
       Process asked =
           new ProcessBuilder(jstack, "" + process.pid()).redirectErrorStream(true).start();
       stacks = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
