@@ -5,11 +5,14 @@ import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.time.TimeBound;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -36,8 +39,24 @@ final class LeaseServerLook {
    * @param address where it was asked
    * @param instance its number; 0 if that is not known
    * @param why in words, empty if it grants
+   * @param time between which times it is by the server; empty of one that does not tell
+   * @param timeProblems what is wrong with where it has that from, in words
    */
-  record Found(State state, String address, long instance, String why) {
+  record Found(
+      State state,
+      String address,
+      long instance,
+      String why,
+      Optional<TimeBound> time,
+      List<String> timeProblems) {
+    Found(State state, String address, long instance, String why) {
+      this(state, address, instance, why, Optional.empty(), List.of());
+    }
+
+    private Found with(ServiceInfo info) {
+      return new Found(state, address, instance, why, info.time(), info.timeProblems());
+    }
+
     boolean needsAttention() {
       return state != State.GRANTING && state != State.ELSEWHERE;
     }
@@ -90,13 +109,16 @@ final class LeaseServerLook {
         return new Found(State.FOREIGN, address, instance, "serves another store, " + served);
       }
       Optional<LeaseRefusedException> obstacle = health.obstacle();
-      return obstacle.isEmpty()
-          ? new Found(State.GRANTING, address, instance, "")
-          : new Found(
-              State.NOT_GRANTING,
-              address,
-              instance,
-              OneLine.of("" + obstacle.get().getMessage(), 300));
+      Found found =
+          obstacle.isEmpty()
+              ? new Found(State.GRANTING, address, instance, "")
+              : new Found(
+                  State.NOT_GRANTING,
+                  address,
+                  instance,
+                  OneLine.of("" + obstacle.get().getMessage(), 300));
+      // While it starts it tells nothing of itself.
+      return health.instance().isPresent() ? found.with(client.info()) : found;
     } catch (LeaseUnavailableException | IllegalArgumentException e) {
       return new Found(State.SILENT, address, number, OneLine.of("" + e.getMessage(), 300));
     }

@@ -164,7 +164,7 @@ final class ServeCommand implements Callable<Integer> {
       }
     }
     atLeastOne("--connections-per-address", connectionsPerAddress);
-    times.check();
+    times.check(store != null);
     requireTrustedNetwork();
     var time = new SystemTime(clockOffset.toNanos());
     Store opened =
@@ -176,7 +176,8 @@ final class ServeCommand implements Callable<Integer> {
       requireKeyOf(opened);
     }
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
-    MemoryLeaseService.Builder builder = builder(opened, signing, time);
+    TimeBounds bounds = times.bounds(io, time, opened);
+    MemoryLeaseService.Builder builder = builder(opened, signing, time).bounds(bounds);
     if (opened != null && !replace) {
       new EarlierInstance(opened.context(), MachineNames.ofHost())
           .requireGone()
@@ -193,7 +194,6 @@ final class ServeCommand implements Callable<Integer> {
                   service.maintain();
                   service.supersededBy().ifPresent(superseded::complete);
                 });
-    TimeBounds bounds = TimeBounds.assumed(time, ServeTime.ASSUMED);
     try (Output out = io.output();
         LeaseServer server = listening.start();
         RoughtimeServer roughtime = times.start(io, host, signing, bounds)) {

@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.status.LogStatus;
 import dev.cinch.cli.Converters.Moment;
+import dev.cinch.lease.time.TimeBound;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +34,9 @@ final class StatusPrinter {
                   f.address(),
                   f.instance() > 0 ? " (instance " + f.instance() + ")" : "",
                   f.why().isEmpty() ? "grants" : f.why()));
+      if (f.time().isPresent()) {
+        out.line("time    known to the lease server: " + f.time().get().inWords());
+      }
     }
     if (report.clockOffset().isPresent()) {
       long offset = report.clockOffset().getAsLong();
@@ -99,6 +103,11 @@ final class StatusPrinter {
       }
       if (!f.why().isEmpty()) {
         json.text("message", f.why());
+      }
+      if (f.time().isPresent()) {
+        TimeBound bound = f.time().get();
+        json.object("time").text("kind", bound.kind().name());
+        json.time("earliest", bound.earliest()).time("latest", bound.latest()).end();
       }
       json.end();
     }

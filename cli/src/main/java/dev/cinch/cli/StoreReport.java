@@ -11,6 +11,7 @@ import dev.cinch.bag.status.LogStatus;
 import dev.cinch.bag.status.LogSurvey;
 import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.lease.OneLine;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
@@ -116,6 +117,16 @@ record StoreReport(
                           Kind.SERVER,
                           null,
                           "the lease server at " + f.address() + ": " + f.why())));
+      found.ifPresent(
+          f ->
+              f.timeProblems()
+                  .forEach(
+                      p ->
+                          attention.add(
+                              new Attention(
+                                  Kind.CLOCK,
+                                  null,
+                                  "the lease server's time sources: " + OneLine.of(p, 300)))));
       attention.sort((a, b) -> a.kind().compareTo(b.kind()));
       return new StoreReport(at, offset, found, logs, attention);
     }

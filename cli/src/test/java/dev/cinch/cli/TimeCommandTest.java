@@ -31,8 +31,7 @@ class TimeCommandTest {
   static RoughtimeServer server(long offsetSeconds) throws IOException {
     var clock = new SystemTime(offsetSeconds * 1_000_000_000L);
     var any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    return RoughtimeServer.start(
-        any, SigningKey.generate(), TimeBounds.assumed(clock, ServeTime.ASSUMED));
+    return RoughtimeServer.start(any, SigningKey.generate(), TimeBounds.assumed(clock));
   }
 
   private static String address(RoughtimeServer server) {
@@ -168,6 +167,65 @@ class TimeCommandTest {
         Forked.serve(temp, store, "--replace", "--roughtime=0", "--roughtime-key=" + own)) {
       String unused = serving.listening();
       assertTrue(serving.line().endsWith("=" + ServerKeys.text(SigningKey.load(own).publicKey())));
+    }
+  }
+
+  /** Three sources, of which one is wrong. */
+  @Test
+  void aLeaseServerKnowsHowFarOffItsTimeMayBe() throws Exception {
+    Path store = Cinch.store(temp);
+    try (RoughtimeServer right = server(0);
+        RoughtimeServer wrong = server(3_600);
+        Forked serving =
+            Forked.serve(
+                temp,
+                store,
+                "--time-source=store",
+                "--time-source=roughtime:" + named(right),
+                "--time-source=roughtime:" + named(wrong))) {
+      String uri = serving.listening();
+      String problem = "roughtime:" + address(wrong) + " contradicts the others";
+      assertEquals("cinch serve: time source: " + problem, serving.errLine());
+      Cinch.Ran ran = Cinch.on(store).run("status", "--server=" + uri).ended(3);
+      assertTrue(ran.out().contains("! the lease server's time sources: " + problem), ran.out());
+      assertTrue(
+          ran.out().matches("(?s).*\ntime    known to the lease server: ±\\d+ ms, measured\n.*"),
+          ran.out());
+    }
+  }
+
+  @Test
+  void withoutSourcesTheBoundIsAssumed() throws Exception {
+    Path store = Cinch.store(temp);
+    try (Forked serving = Forked.serve(temp, store)) {
+      String uri = serving.listening();
+      Cinch.Ran ran = Cinch.on(store).run("status", "--server=" + uri).ended(0);
+      assertTrue(ran.out().contains("\ntime    known to the lease server: ±1000 ms, assumed\n"));
+    }
+  }
+
+  @Test
+  void aClockThatItsSourcesContradictIsRefused() throws Exception {
+    try (RoughtimeServer one = server(0);
+        RoughtimeServer two = server(0)) {
+      String[] serve = {
+        "serve", "--port=0", "--first", "--key=" + temp.resolve("k"), "--clock-offset=-1h",
+      };
+      cinch
+          .run(
+              with(
+                  with(serve, "--time-source=roughtime:" + named(one)),
+                  "--time-source=roughtime:" + named(two)))
+          .failed(3, " min behind its time sources: set the clock (NTP)");
+      cinch
+          .run(with(serve, "--time-source=ntp"))
+          .failed(2, "--time-source is chrony, store, or roughtime:HOST:PORT=KEY, not ntp");
+      cinch
+          .run(with(serve, "--time-source=roughtime:x"))
+          .failed(2, "not a Roughtime server: \"x\"");
+      cinch
+          .run(with(serve, "--time-source=store"))
+          .failed(2, "--time-source store goes with --store");
     }
   }
 

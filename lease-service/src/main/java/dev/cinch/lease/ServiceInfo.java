@@ -1,5 +1,8 @@
 package dev.cinch.lease;
 
+import dev.cinch.lease.time.TimeBound;
+import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
@@ -15,6 +18,8 @@ import java.util.OptionalLong;
  *     the quarantine alone
  * @param ceiling the last one published, nanoseconds since the Unix epoch; empty if none was
  * @param superseded whether it has stopped for good
+ * @param time between which times it was when it said so; empty of a version that does not tell
+ * @param timeProblems in words: sources of that which do not answer, or contradict each other
  */
 public record ServiceInfo(
     long instance,
@@ -25,4 +30,10 @@ public record ServiceInfo(
     long clockBehindMs,
     boolean ceilings,
     OptionalLong ceiling,
-    boolean superseded) {}
+    boolean superseded,
+    Optional<TimeBound> time,
+    List<String> timeProblems) {
+  public ServiceInfo {
+    timeProblems = List.copyOf(timeProblems);
+  }
+}

@@ -21,6 +21,7 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBound;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayList;
@@ -172,20 +173,38 @@ final class WireReader {
     return found;
   }
 
+  /** Of a version that may say more. */
   static ServiceInfo service(Fields in) throws WireException {
-    var info =
-        new ServiceInfo(
-            in.integer("instance"),
-            in.text("publicKey"),
-            in.integer("longestLeaseMs"),
-            in.time("now"),
-            in.integer("quarantineLeftMs"),
-            in.integer("clockBehindMs"),
-            in.flag("ceilings"),
-            in.hasTime("ceiling") ? OptionalLong.of(in.time("ceiling")) : OptionalLong.empty(),
-            in.flag("superseded"));
-    in.noOthers();
-    return info;
+    Optional<TimeBound> time = Optional.empty();
+    List<String> problems = List.of();
+    if (in.has("time")) {
+      Fields bound = in.object("time");
+      time = Optional.of(bound(bound));
+      problems = bound.has("problems") ? bound.texts("problems") : problems;
+    }
+    return new ServiceInfo(
+        in.integer("instance"),
+        in.text("publicKey"),
+        in.integer("longestLeaseMs"),
+        in.time("now"),
+        in.integer("quarantineLeftMs"),
+        in.integer("clockBehindMs"),
+        in.flag("ceilings"),
+        in.hasTime("ceiling") ? OptionalLong.of(in.time("ceiling")) : OptionalLong.empty(),
+        in.flag("superseded"),
+        time,
+        problems);
+  }
+
+  private static TimeBound bound(Fields in) throws WireException {
+    long earliest = in.time("earliest");
+    long latest = in.time("latest");
+    if (earliest > latest) {
+      throw new WireException("a bound of time ends before it begins");
+    }
+    boolean measured = in.text("kind").equals(TimeBound.Kind.MEASURED.name());
+    return new TimeBound(
+        earliest, latest, measured ? TimeBound.Kind.MEASURED : TimeBound.Kind.ASSUMED);
   }
 
   /** Of a version that may say more. */

@@ -17,6 +17,7 @@ import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBound;
 import java.util.List;
 
 /** Values to JSON. Fields without a value are left out. */
@@ -131,7 +132,16 @@ final class WireWriter {
         .put("clockBehindMs", info.clockBehindMs())
         .put("ceilings", info.ceilings());
     info.ceiling().ifPresent(c -> time(out, "ceiling", c));
-    return out.put("superseded", info.superseded());
+    out.put("superseded", info.superseded());
+    if (info.time().isPresent()) {
+      TimeBound bound = info.time().get();
+      ObjectNode time = out.putObject("time").put("kind", bound.kind().name());
+      ObjectNode unused = time(time(time, "earliest", bound.earliest()), "latest", bound.latest());
+      if (!info.timeProblems().isEmpty()) {
+        info.timeProblems().forEach(time.putArray("problems")::add);
+      }
+    }
+    return out;
   }
 
   static ObjectNode health(Health health) {

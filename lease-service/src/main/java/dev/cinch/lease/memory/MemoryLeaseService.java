@@ -20,6 +20,7 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
 import java.io.IOException;
@@ -59,6 +60,7 @@ public final class MemoryLeaseService implements LeaseService {
   private final long longestLeaseMs;
   private final InstanceGuard guard;
   private final LeaseTable table;
+  private final TimeBounds bounds;
   private final Operations operations;
   private final StoreUse<RuntimeException> waiting;
   private final StoreUse<StoreNeededException> immediate;
@@ -76,12 +78,14 @@ public final class MemoryLeaseService implements LeaseService {
             b.ceilingAheadMs * NANOS_PER_MS,
             clock,
             start);
+    bounds = b.bounds == null ? TimeBounds.assumed(b.time) : b.bounds;
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
     Optional<Id> store = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
     table = new LeaseTable(limits, guard.number(), guard.origin(), store);
     Id storeId = store.orElse(Correlation.NO_STORE);
-    operations = new Operations(table, guard, clock, longestLeaseMs, storeId);
+    var inTime = new BoundRule(bounds, limits.watermarkAheadNanos());
+    operations = new Operations(table, guard, clock, inTime, longestLeaseMs, storeId);
     waiting = StoreUse.waiting(guard, clock);
     immediate = StoreUse.none(guard, clock);
     log.info(
@@ -110,6 +114,7 @@ public final class MemoryLeaseService implements LeaseService {
     private final GrantSigner signer;
     private final TimeSource time;
     private @Nullable InstanceRegistry registry;
+    private @Nullable TimeBounds bounds;
     private boolean fresh;
     private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
     private long ceilingAheadMs = DEFAULT_CEILING_AHEAD_MS;
@@ -127,6 +132,17 @@ public final class MemoryLeaseService implements LeaseService {
     @CanIgnoreReturnValue
     public Builder registry(InstanceRegistry registry) {
       this.registry = registry;
+      return this;
+    }
+
+    /**
+     * Between which times it is, by whoever knows better than the clocks alone: no watermark may be
+     * further ahead of that than of the clock (rule L2). Without it the clock is assumed to be
+     * right, but for {@link TimeBounds#ASSUMED_NANOS}.
+     */
+    @CanIgnoreReturnValue
+    public Builder bounds(TimeBounds bounds) {
+      this.bounds = bounds;
       return this;
     }
 
@@ -287,7 +303,9 @@ public final class MemoryLeaseService implements LeaseService {
         roundedUp(at.behindNanos()),
         guard.hasCeilings(),
         guard.publishedCeiling(),
-        guard.isSuperseded());
+        guard.isSuperseded(),
+        bounds.now(),
+        bounds.problems());
   }
 
   /** The number of this instance. */

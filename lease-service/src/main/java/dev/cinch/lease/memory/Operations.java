@@ -34,17 +34,25 @@ final class Operations {
   private final LeaseTable table;
   private final InstanceGuard guard;
   private final SignedClock clock;
+  private final BoundRule inTime;
   private final long longestLeaseMs;
   private final Id storeId;
 
   /**
+   * @param inTime what holds of reports by those who know the time
    * @param storeId whose leases may be resumed
    */
   Operations(
-      LeaseTable table, InstanceGuard guard, SignedClock clock, long longestLeaseMs, Id storeId) {
+      LeaseTable table,
+      InstanceGuard guard,
+      SignedClock clock,
+      BoundRule inTime,
+      long longestLeaseMs,
+      Id storeId) {
     this.table = table;
     this.guard = guard;
     this.clock = clock;
+    this.inTime = inTime;
     this.longestLeaseMs = longestLeaseMs;
     this.storeId = storeId;
   }
@@ -139,6 +147,7 @@ final class Operations {
     Requests.duration(durationMs, longestLeaseMs);
     Requests.logs(addLogs);
     Requests.check(report);
+    inTime.check(report);
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = store.read();
@@ -174,6 +183,7 @@ final class Operations {
       throws LeaseRefusedException, X {
     Requests.check(report);
     guard.requireLatest();
+    inTime.check(report);
     table.release(id, report, store.read().now());
   }
 

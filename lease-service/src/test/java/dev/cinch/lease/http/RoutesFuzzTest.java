@@ -10,6 +10,8 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 
@@ -25,7 +27,18 @@ final class RoutesFuzzTest {
   private static final int LONGEST_MESSAGE = 281;
 
   private static final ServiceInfo INFO =
-      new ServiceInfo(1, "00", 60_000, 5, 0, 0, false, OptionalLong.empty(), false);
+      new ServiceInfo(
+          1,
+          "00",
+          60_000,
+          5,
+          0,
+          0,
+          false,
+          OptionalLong.empty(),
+          false,
+          Optional.empty(),
+          List.of());
 
   @FuzzTest
   void answer(byte[] data) throws IOException {

@@ -11,9 +11,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Rule L2. */
@@ -67,6 +74,41 @@ final class WatermarkRulesTest {
     refused(Reason.WATERMARK, () -> rig.renew(grant, wrote(Long.MIN_VALUE)));
     Grant unused = rig.renew(grant, wrote(START + 1_000 * MS));
     assertEquals(grant.expiry(), unused.expiry());
+  }
+
+  /** The service's clock is half a minute ahead, and its sources know that. */
+  @Test
+  void l2_aWatermarkTooFarAheadOfTheLatestThatItCanBeIsRefused() throws Exception {
+    long latest = START - 30_000 * MS;
+    var bound = new TimeBound(latest - 5 * MS, latest, TimeBound.Kind.MEASURED);
+    MemoryLeaseService service =
+        MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), rig.time)
+            .fresh(true)
+            .bounds(() -> Optional.of(bound))
+            .start();
+    Grant grant = service.acquire(rig.request("a"));
+    LeaseReport far = wrote(latest + 1_000 * MS + 1);
+    var e =
+        refused(Reason.WATERMARK, () -> service.renew(grant.id(), LEASE_MS, LogSet.NONE, far).id());
+    assertEquals(
+        "the watermark "
+            + (latest + 1_000 * MS + 1)
+            + " is refused: it is 1000 ms ahead of the latest that it can be by the service's"
+            + " time sources, more than 1000",
+        e.getMessage());
+    refused(Reason.WATERMARK, () -> service.release(grant.id(), far));
+    refused(Reason.WATERMARK, () -> service.release(grant.id(), wrote(Long.MAX_VALUE)));
+    List<Outcome> outcomes = service.carryOut(List.of(new Operation.Release(grant.id(), far)));
+    var refusal = (Outcome.Refused) outcomes.get(0);
+    assertEquals(Reason.WATERMARK, refusal.refusal().reason());
+    service.release(grant.id(), wrote(latest + 1_000 * MS));
+    assertEquals(Optional.of(bound), service.info().time());
+  }
+
+  @Test
+  void withoutSourcesTheBoundIsAssumedToBeASecond() {
+    TimeBound bound = rig.service.info().time().orElseThrow();
+    assertEquals(TimeBound.around(START, 1_000 * MS, TimeBound.Kind.ASSUMED), bound);
   }
 
   @Test

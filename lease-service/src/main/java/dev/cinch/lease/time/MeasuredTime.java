@@ -1,0 +1,177 @@
+package dev.cinch.lease.time;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.time.BoundSource.Measurement;
+import dev.cinch.lease.time.TimeBound.Kind;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The time by several sources together. Each says it once in a while; in between it goes on by the
+ * monotonic clock, and gets wider by what that may be off. Thread-safe.
+ *
+ * <p>The machine's own clock has a vote too. Where more than half agree, the bound is what the
+ * sources among them have in common, and MEASURED. Else it covers what everybody says, and is
+ * ASSUMED: nobody knows who is right. The machine's clock alone is ASSUMED too.
+ */
+@CheckReturnValue
+public final class MeasuredTime implements TimeBounds {
+  /** How fast a monotonic clock may go wrong: as fast as NTP lets clocks be corrected. */
+  private static final long DRIFT_PPM = 500;
+
+  private static final long MILLION = 1_000_000;
+
+  /** How long what was combined is taken for good, nanoseconds. */
+  private static final long KEPT = 50_000_000L;
+
+  /**
+   * By how much the machine's clock and the monotonic one may have gone apart since a measurement,
+   * nanoseconds. If it is more, one of them was set, or the machine slept, and the measurement says
+   * nothing any more.
+   */
+  private static final long APART = 1_000_000_000L;
+
+  private final TimeSource time;
+  private final List<Opinion> opinions = new CopyOnWriteArrayList<>();
+  private final List<BoundSource> sources;
+  private volatile @Nullable Combined combined;
+
+  /**
+   * What a source said last.
+   *
+   * @param source its name
+   * @param last empty if it never answered
+   * @param failure why it did not answer when it was asked last; empty if it did
+   */
+  public record Opinion(String source, Optional<Measurement> last, String failure) {}
+
+  /**
+   * @param sources whom to ask
+   */
+  public MeasuredTime(TimeSource time, List<BoundSource> sources) {
+    this.time = time;
+    this.sources = List.copyOf(sources);
+    for (BoundSource source : sources) {
+      opinions.add(new Opinion(source.name(), Optional.empty(), "not asked yet"));
+    }
+  }
+
+  /** Asks all sources; by one thread at a time. */
+  public void refresh() {
+    for (int i = 0; i < sources.size(); i++) {
+      Opinion before = opinions.get(i);
+      Opinion after;
+      try {
+        after = new Opinion(before.source, Optional.of(sources.get(i).measure()), "");
+      } catch (IOException e) {
+        after = new Opinion(before.source, before.last, String.valueOf(e.getMessage()));
+      }
+      opinions.set(i, after);
+    }
+    combined = null;
+  }
+
+  /** What each source said last, in their order. */
+  public List<Opinion> opinions() {
+    return List.copyOf(opinions);
+  }
+
+  /** As {@link #view} has it; combined anew after a while only, since every watermark asks. */
+  @Override
+  public Optional<TimeBound> now() {
+    long monotonic = time.monotonicNanos();
+    Combined known = combined;
+    if (known == null || monotonic - known.monotonic > KEPT || monotonic < known.monotonic) {
+      known = new Combined(view().bound, monotonic);
+      combined = known;
+    }
+    long age = monotonic - known.monotonic;
+    return Optional.of(known.bound.later(age).wider(age / MILLION * DRIFT_PPM));
+  }
+
+  private record Combined(TimeBound bound, long monotonic) {}
+
+  @Override
+  public List<String> problems() {
+    var problems = new ArrayList<String>(view().contradictions);
+    for (Opinion opinion : opinions) {
+      if (!opinion.failure.isEmpty()) {
+        problems.add(opinion.source + ": " + opinion.failure);
+      }
+    }
+    return problems;
+  }
+
+  /**
+   * All that can be said now.
+   *
+   * @param bound the time
+   * @param contradictions in words: which sources are not within it, or that there is no majority;
+   *     empty if all agree
+   */
+  public record View(TimeBound bound, List<String> contradictions) {
+    public View {
+      contradictions = List.copyOf(contradictions);
+    }
+  }
+
+  /** Combines what the sources said. */
+  public View view() {
+    long wall = time.wallNanos();
+    long monotonic = time.monotonicNanos();
+    var names = new ArrayList<String>();
+    var bounds = new ArrayList<TimeBound>();
+    for (Opinion opinion : opinions) {
+      TimeBound bound = brought(opinion.last.orElse(null), wall, monotonic);
+      if (bound != null) {
+        names.add(opinion.source);
+        bounds.add(bound);
+      }
+    }
+    int measured = bounds.size();
+    names.add("this machine's clock");
+    bounds.add(TimeBound.around(wall, ASSUMED_NANOS, Kind.ASSUMED));
+    Agreement agreement = Agreement.of(bounds);
+    if (!agreement.byMajority(bounds.size())) {
+      return new View(hull(bounds), List.of("no majority among " + String.join(", ", names)));
+    }
+    var contradictions = new ArrayList<String>();
+    var agreeing = new ArrayList<TimeBound>();
+    for (int i = 0; i < bounds.size(); i++) {
+      if (agreement.outside().contains(i)) {
+        contradictions.add(names.get(i) + " contradicts the others");
+      } else if (i < measured) {
+        agreeing.add(bounds.get(i));
+      }
+    }
+    TimeBound bound = agreeing.isEmpty() ? bounds.get(measured) : Agreement.of(agreeing).bound();
+    return new View(bound, contradictions);
+  }
+
+  /** A measurement, as it stands now; null if it says nothing any more. */
+  private static @Nullable TimeBound brought(
+      @Nullable Measurement then, long wall, long monotonic) {
+    if (then == null) {
+      return null;
+    }
+    long age = monotonic - then.monotonic();
+    if (age < 0 || Math.abs(wall - then.wall() - age) > APART) {
+      return null;
+    }
+    return then.bound().later(age).wider(age / MILLION * DRIFT_PPM);
+  }
+
+  private static TimeBound hull(List<TimeBound> bounds) {
+    long earliest = Long.MAX_VALUE;
+    long latest = Long.MIN_VALUE;
+    for (TimeBound bound : bounds) {
+      earliest = Math.min(earliest, bound.earliest());
+      latest = Math.max(latest, bound.latest());
+    }
+    return new TimeBound(earliest, latest, Kind.ASSUMED);
+  }
+}
