@@ -74,8 +74,8 @@ wanted() {
 cli/bin/cinch init "$work/store" >/dev/null
 start cinch cli/bin/cinch serve --store "$work/store" --key "$work/cinch.key" --port 0
 await cinch grep -qs 'http://' "$work/cinch.out"
-addresses=("cinch=$(grep -o 'http://[0-9.:]*' "$work/cinch.out" | head -1)")
-versions="$(cli/bin/cinch --version | head -1)"
+addresses=("cinch=$(grep -o 'http://[0-9.:]*' "$work/cinch.out" | sed -n 1p)")
+versions="$(cli/bin/cinch --version | sed -n 1p)"
 if wanted etcd etcd; then
   port=$(free_port)
   peer=$(free_port)
@@ -85,7 +85,7 @@ if wanted etcd etcd; then
     --initial-cluster "default=http://127.0.0.1:$peer"
   await etcd answers "$port"
   addresses+=("etcd=http://127.0.0.1:$port")
-  versions+=", $(etcd --version | head -1)"
+  versions+=", $(etcd --version | sed -n 1p)"
 fi
 if wanted zookeeper java; then
   port=$(free_port)

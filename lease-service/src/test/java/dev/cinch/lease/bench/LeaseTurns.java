@@ -19,6 +19,10 @@ public final class LeaseTurns {
   private static final List<Integer> CALLERS = List.of(1, 16, 256);
   private static final int NAMES_A_GRANT = 1_000;
   private static final int RENEWERS = 16;
+
+  /** How many rounds do not count: until then the client's code is not compiled. */
+  private static final int WARMING_UP = 3;
+
   private static final double NANOS_PER_SECOND = 1e9;
 
   private final List<? extends LeasePeer> peers;
@@ -57,7 +61,7 @@ public final class LeaseTurns {
   }
 
   /**
-   * @param rounds how many count; one more before them does not
+   * @param rounds how many count; a few before them do not
    * @param millis how long each turn lasts
    */
   public LeaseTurns(List<? extends LeasePeer> peers, int rounds, long millis, PrintStream out) {
@@ -72,7 +76,7 @@ public final class LeaseTurns {
     var rates = new double[peers.size()][CALLERS.size()][rounds];
     var alone = new Alone[peers.size()];
     Arrays.setAll(alone, p -> new Alone());
-    for (int round = -1; round < rounds; round++) {
+    for (int round = -WARMING_UP; round < rounds; round++) {
       for (int c = 0; c < CALLERS.size(); c++) {
         for (int p = 0; p < peers.size(); p++) {
           var durations = new Alone();
@@ -132,20 +136,22 @@ public final class LeaseTurns {
   }
 
   private void printRates(double[][][] rates) {
-    String first = peers.get(0).name();
-    out.printf("%nfull cycles (acquire, renew, release) a second: median of %d turns%n", rounds);
-    out.printf("%-12s", "");
-    CALLERS.forEach(n -> out.printf("  %9d callers  %-22s", n, first + " is so many times"));
+    out.printf(
+        "%nfull cycles (acquire, renew, release) a second: medians of %d turns; %s is so many times"
+            + " that%n",
+        rounds, peers.get(0).name());
+    out.printf("%-10s", "");
+    CALLERS.forEach(n -> out.printf("  %11s  %-20s", n + (n == 1 ? " caller" : " callers"), ""));
     out.println();
     for (int p = 0; p < peers.size(); p++) {
-      out.printf("%-12s", peers.get(p).name());
+      out.printf("%-10s", peers.get(p).name());
       for (int c = 0; c < CALLERS.size(); c++) {
         double[] ratios = new double[rounds];
         for (int r = 0; r < rounds; r++) {
           ratios[r] = rates[0][c][r] / rates[p][c][r];
         }
         String ratio = p == 0 ? "" : spread(ratios);
-        out.printf("  %17.0f  %-22s", median(rates[p][c]), ratio);
+        out.printf("  %11.0f  %-20s", median(rates[p][c]), ratio);
       }
       out.println();
     }
@@ -154,11 +160,16 @@ public final class LeaseTurns {
   private void printAlone(Alone[] alone) {
     out.printf("%none unloaded caller, microseconds: p50 and p99%n");
     out.printf(
-        "%-12s %19s %19s %19s %19s  %s%n",
-        "", "cycle", "acquire", "renew", "release", "cycle, p50, of " + peers.get(0).name());
+        "%-10s %19s %19s %19s %19s  %s%n",
+        "",
+        "cycle",
+        "acquire",
+        "renew",
+        "release",
+        "cycle, p50, by that of " + peers.get(0).name());
     for (int p = 0; p < peers.size(); p++) {
       Alone a = alone[p];
-      out.printf("%-12s", peers.get(p).name());
+      out.printf("%-10s", peers.get(p).name());
       for (Samples s : List.of(a.cycle, a.acquire, a.renew, a.release)) {
         out.printf(" %9.0f %9.0f", s.percentile(50), s.percentile(99));
       }
