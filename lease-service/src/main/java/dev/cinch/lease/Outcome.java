@@ -1,6 +1,9 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
+
 /** What became of an {@link Operation}. Immutable and thread-safe. */
+@CheckReturnValue
 public sealed interface Outcome {
   /** The leases were given back, now or before. */
   Outcome RELEASED = new Released();

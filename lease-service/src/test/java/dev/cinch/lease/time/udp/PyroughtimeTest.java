@@ -216,6 +216,7 @@ class PyroughtimeTest {
       assertTrue(answer.bound().contains(answer.wall()), "" + answer.bound());
       assertEquals(0x8000000c, answer.reply().version());
       answer = client.ask(one, chain);
+      assertEquals(3, answer.reply().radiusSeconds());
       assertEquals(List.of(), chain.conflicts());
       answer = client.ask(late, chain);
       assertEquals(3, answer.reply().radiusSeconds());
