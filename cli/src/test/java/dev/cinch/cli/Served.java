@@ -13,6 +13,7 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
@@ -48,6 +49,9 @@ final class Served implements AutoCloseable {
             LeaseService.class.getClassLoader(),
             new Class<?>[] {LeaseService.class},
             (proxy, method, args) -> {
+              if (method.isDefault()) {
+                return InvocationHandler.invokeDefault(proxy, method, args); // one by one
+              }
               try {
                 if (away) {
                   throw new LeaseUnavailableException("away", null);
