@@ -161,13 +161,18 @@ public final class RoughtimeServer implements AutoCloseable {
     }
   }
 
-  /** Stops listening. What was not answered is not answered any more. */
+  /** Stops listening, and waits for the thread. What was not answered is not answered any more. */
   @Override
   public void close() throws IOException {
     try {
       channel.close();
     } finally {
       selector.close(); // wakes the thread
+    }
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 }
