@@ -25,7 +25,8 @@ record BoundRule(TimeBounds bounds, long aheadNanos) {
     if (report.watermark().isEmpty()) {
       return;
     }
-    Optional<TimeBound> now = bounds.now();
+    // What is only assumed may follow a clock that was set back: it refuses nothing.
+    Optional<TimeBound> now = bounds.now().filter(b -> b.kind() == TimeBound.Kind.MEASURED);
     long stated = report.watermark().getAsLong();
     // Of a bound long before 1970 the difference may be more than a number holds.
     if (now.isPresent() && stated > now.get().latest()) {

@@ -105,6 +105,17 @@ final class WatermarkRulesTest {
     assertEquals(Optional.of(bound), service.info().time());
   }
 
+  /** Its time stands still then, and holders whose clocks are right may go on. */
+  @Test
+  void l2_aServiceWhoseClockWasSetBackTakesWatermarksByItsSignedTime() throws Exception {
+    Grant grant = rig.acquire("a");
+    rig.time.stepWallMs(-60_000);
+    assertEquals(TimeBound.Kind.ASSUMED, rig.service.info().time().orElseThrow().kind());
+    Grant renewed = rig.renew(grant, wrote(START + 1));
+    assertEquals(grant.expiry(), renewed.expiry());
+    rig.service.release(grant.id(), wrote(START + 1_000 * MS));
+  }
+
   @Test
   void withoutSourcesTheBoundIsAssumedToBeASecond() {
     TimeBound bound = rig.service.info().time().orElseThrow();
