@@ -1,8 +1,10 @@
 package dev.cinch.lease.witness;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 
 /**
  * Signatures that were found good, the last few thousand. By digests of what they sign, so that
@@ -11,6 +13,11 @@ import java.util.Map;
  */
 final class GoodSignatures {
   private static final int REMEMBERED = 4_096;
+
+  /** Checks at once that are not of the same signature; a power of two. */
+  private static final int TURNS = 64;
+
+  private final Object[] turns = new Object[TURNS];
 
   private final Map<ByteBuffer, Boolean> digests =
       new LinkedHashMap<>(16, 0.75f, true) {
@@ -22,16 +29,39 @@ final class GoodSignatures {
         }
       };
 
+  GoodSignatures() {
+    Arrays.setAll(turns, i -> new Object());
+  }
+
   /** What stands for all bytes of a statement, its signature and the key that checked it. */
   static ByteBuffer digest(PublicKey key, byte[] statement, byte[] signature) {
     return ByteBuffer.wrap(PublicKey.sha256(key.bytes(), signature, statement));
   }
 
-  synchronized boolean has(ByteBuffer digest) {
+  /**
+   * Whether a signature is good. Of threads that ask for the same one, as those do whose witnesses
+   * share it, one checks it and the others wait.
+   *
+   * @param checked checks it, which takes a hundred times as long as to remember it
+   */
+  boolean check(ByteBuffer digest, BooleanSupplier checked) {
+    if (has(digest)) {
+      return true;
+    }
+    synchronized (turns[digest.hashCode() & (TURNS - 1)]) {
+      boolean good = has(digest) || checked.getAsBoolean();
+      if (good) {
+        add(digest);
+      }
+      return good;
+    }
+  }
+
+  private synchronized boolean has(ByteBuffer digest) {
     return digests.get(digest) != null;
   }
 
-  synchronized void add(ByteBuffer digest) {
+  private synchronized void add(ByteBuffer digest) {
     digests.put(digest, true);
   }
 }

@@ -53,11 +53,7 @@ public final class WitnessVerifier {
       if (form.namesKey(key)) {
         known = true;
         ByteBuffer claim = GoodSignatures.digest(key, statement, signature);
-        if (GOOD.has(claim)) {
-          return decoded;
-        }
-        if (Signatures.isBy(key, signature, statement)) {
-          GOOD.add(claim);
+        if (GOOD.check(claim, () -> Signatures.isBy(key, signature, statement))) {
           return decoded;
         }
       }
