@@ -17,9 +17,9 @@ import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -35,6 +35,7 @@ import picocli.CommandLine.Spec;
     sortOptions = false,
     description = {
       "Run a lease service that keeps everything in memory, until it is told to stop (SIGTERM).",
+      "It then answers what is under way, for 5 seconds at most; a second signal ends it at once.",
       "Prints a line with its address once it listens."
     },
     footer = {
@@ -184,7 +185,7 @@ final class ServeCommand implements Callable<Integer> {
           .ifPresent(note -> Commands.say(io, "cinch serve", note));
     }
     var service = new LateService();
-    var superseded = new CompletableFuture<String>();
+    var end = new CompletableFuture<Optional<String>>(); // a successor's name, none for a signal
     String id = opened == null ? "" : opened.context().identity().id().toString();
     LeaseServer.Builder listening =
         server(service)
@@ -192,7 +193,7 @@ final class ServeCommand implements Callable<Integer> {
             .maintenance(
                 () -> {
                   service.maintain();
-                  service.supersededBy().ifPresent(superseded::complete);
+                  service.supersededBy().ifPresent(by -> end.complete(Optional.of(by)));
                 });
     try (Output out = io.output();
         LeaseServer server = listening.start();
@@ -205,21 +206,34 @@ final class ServeCommand implements Callable<Integer> {
         builder.registry(new StoreInstances(opened.context(), address(server)));
       }
       service.start(builder);
-      var hook = new Thread(() -> stop(server), "cinch-stop");
-      Runtime.getRuntime().addShutdownHook(hook);
+      io.stop().onRequest(() -> end.complete(Optional.empty()));
+      io.stop().listen();
       tell(out, "listening on " + server.uri());
       if (roughtime != null) {
         tell(out, times.line(host, roughtime));
       }
       tellWait(out, service);
-      String by = superseded.join();
-      try {
-        Runtime.getRuntime().removeShutdownHook(hook); // or it would end this with 0
-      } catch (IllegalStateException e) {
-        new CountDownLatch(1).await(); // a signal was first: the hook ends this
+      Optional<String> by = end.join();
+      if (by.isEmpty()) {
+        drain(server);
+        return ExitCode.GOOD;
       }
       throw new Failure.Refusal(
-          by + " has taken over; instance " + service.info().instance() + " ends");
+          by.get() + " has taken over; instance " + service.info().instance() + " ends");
+    }
+  }
+
+  /** Lets what is under way be answered: to whom it is not, its outcome is unknown. */
+  private void drain(LeaseServer server) {
+    int cut = server.drain().toCompletableFuture().join();
+    if (cut > 0) {
+      Commands.say(
+          io,
+          "cinch serve",
+          "requests cut off after "
+              + LeaseServer.DRAIN_MS / 1_000
+              + " s without an answer: "
+              + cut);
     }
   }
 
@@ -288,16 +302,6 @@ final class ServeCommand implements Callable<Integer> {
       out.flush();
     } catch (IOException e) {
       Commands.say(io, "cinch serve", line + "; " + Failure.of(e).line());
-    }
-  }
-
-  /** SIGTERM is the normal way to end: ends with 0, which only halting in a hook can do. */
-  private static void stop(LeaseServer server) {
-    try {
-      server.close();
-      Runtime.getRuntime().halt(ExitCode.GOOD);
-    } catch (IOException e) {
-      Runtime.getRuntime().halt(ExitCode.UNAVAILABLE);
     }
   }
 

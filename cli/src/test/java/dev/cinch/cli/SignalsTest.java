@@ -1,10 +1,15 @@
 package dev.cinch.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -135,6 +140,61 @@ class SignalsTest {
       assertEquals("a\nb\nc\n", cinch.run("cat", "--log=jobs").ended(0).out());
       Cinch.Ran audited = cinch.run("audit").ended(0);
       assertTrue(audited.out().contains(" 1 handovers, 1 fences; 0 violations"), audited.out());
+    }
+  }
+
+  /** A request of which the head has arrived at a server, by a connection of its own. */
+  private static Socket begun(URI server) throws IOException {
+    var socket = new Socket(server.getHost(), server.getPort());
+    String head =
+        "POST /v1/leases/release HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+            + "Content-Length: 41\r\n\r\n";
+    socket.getOutputStream().write(head.getBytes(UTF_8));
+    assertEquals(
+        "HTTP/1.1 100 Continue\r\n\r\n", new String(socket.getInputStream().readNBytes(25), UTF_8));
+    return socket;
+  }
+
+  private static void awaitEnd(Socket socket) throws IOException {
+    try {
+      assertEquals(-1, socket.getInputStream().read());
+    } catch (SocketException e) {
+      // A reset: the server had not accepted it yet.
+    }
+  }
+
+  @Test
+  void serveAnswersWhatIsUnderWayAndEndsWell() throws Exception {
+    Path store = Cinch.store(temp);
+    try (Forked serve = Forked.serve(temp, store)) {
+      URI uri = URI.create(serve.listening());
+      try (Socket busy = begun(uri);
+          Socket quiet = new Socket(uri.getHost(), uri.getPort())) {
+        serve.signal("TERM");
+        awaitEnd(quiet); // it has heard
+        busy.getOutputStream()
+            .write("{\"id\":\"000102030405060708090a0b0c0d0e0f\"}".getBytes(UTF_8));
+        var answer = new String(busy.getInputStream().readAllBytes(), UTF_8);
+        assertTrue(answer.startsWith("HTTP/1.1 410 Gone\r\n"), answer);
+      }
+      serve.ended(0);
+      assertEquals("", serve.err());
+    }
+  }
+
+  @Test
+  void aLaterSignalEndsServeAtOnce() throws Exception {
+    Path store = Cinch.store(temp);
+    try (Forked serve = Forked.serve(temp, store)) {
+      URI uri = URI.create(serve.listening());
+      try (Socket busy = begun(uri);
+          Socket quiet = new Socket(uri.getHost(), uri.getPort())) {
+        serve.signal("TERM");
+        awaitEnd(quiet);
+        serve.signalUntilItEnds("TERM"); // those that come too soon are the same wish
+        serve.ended(143);
+        awaitEnd(busy);
+      }
     }
   }
 }

@@ -6,6 +6,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
@@ -33,8 +34,7 @@ import org.jspecify.annotations.Nullable;
  * one request at a time through, reads no further until its answer has left, gives both a time, and
  * answers what is wrong by HTTP alone.
  *
- * <p>Runs on the connection's event loop, but for {@link #expireIfDue}, which may be called by any
- * thread.
+ * <p>Runs on the connection's event loop, but for what says that any thread may call it.
  */
 final class Gate extends ChannelDuplexHandler {
   /** The most that is read at once, bytes. */
@@ -74,6 +74,9 @@ final class Gate extends ChannelDuplexHandler {
   private @Nullable HttpRequest head;
   private Rank shown = Rank.NEW;
   private long received;
+
+  /** Whether nothing more is taken after the request that is there. */
+  private boolean draining;
 
   private volatile State state = State.QUIET;
 
@@ -204,6 +207,9 @@ final class Gate extends ChannelDuplexHandler {
         return;
       }
       shown = shown(response.status());
+      if (draining) {
+        response.headers().set(HttpHeaderNames.CONNECTION, "close");
+      }
     }
     if (msg instanceof LastHttpContent last && place != null) {
       become(State.ANSWERING, limits.answerMs());
@@ -230,6 +236,11 @@ final class Gate extends ChannelDuplexHandler {
     place.hold(0);
     place.quiet(shown);
     head = null;
+    if (draining) {
+      takeNoMore();
+      hangUp(channel.newSucceededFuture());
+      return;
+    }
     become(State.QUIET, limits.idleMs());
     ChannelHandlerContext ctx = out;
     while (!waiting.isEmpty() && state != State.WORKING && state != State.ANSWERING) {
@@ -242,14 +253,7 @@ final class Gate extends ChannelDuplexHandler {
   /** Answers and hangs up, once the other side has, or has had time to hear. */
   private void refuse(Answer answer, boolean linger) {
     boolean heads = head != null && head.method().equals(HttpMethod.HEAD);
-    become(State.CLOSING, LINGER_MS);
-    if (place != null) {
-      place.hold(0);
-    }
-    waiting.forEach(ReferenceCountUtil::release);
-    waiting.clear();
-    inlet.drop();
-    channel.config().setAutoRead(true);
+    takeNoMore();
     byte[] body = WireWriter.bytes(answer.body());
     var response =
         new DefaultFullHttpResponse(
@@ -264,13 +268,54 @@ final class Gate extends ChannelDuplexHandler {
     if (answer.status() == HttpResponseStatus.SERVICE_UNAVAILABLE.code()) {
       response.headers().set(HttpHeaderNames.RETRY_AFTER, 1);
     }
-    var sent = out.writeAndFlush(response);
-    if (linger && channel instanceof DuplexChannel both && channel.pipeline().get("ssl") == null) {
+    ChannelFuture sent = out.writeAndFlush(response);
+    if (linger) {
+      hangUp(sent);
+    } else {
+      sent.addListener(ChannelFutureListener.CLOSE);
+    }
+  }
+
+  /** What is there and what comes is dropped. */
+  private void takeNoMore() {
+    become(State.CLOSING, LINGER_MS);
+    if (place != null) {
+      place.hold(0);
+    }
+    waiting.forEach(ReferenceCountUtil::release);
+    waiting.clear();
+    inlet.drop();
+    channel.config().setAutoRead(true);
+  }
+
+  /** Ends it once the last answer was sent and the other side has, or has had time to, read it. */
+  private void hangUp(ChannelFuture sent) {
+    if (channel instanceof DuplexChannel both && channel.pipeline().get("ssl") == null) {
       // Closing with something unread would reset the connection and take the answer back.
       sent.addListener(done -> both.shutdownOutput());
     } else {
       sent.addListener(ChannelFutureListener.CLOSE);
     }
+  }
+
+  /**
+   * Has the connection end once its request, if there is one, is answered; called by any thread.
+   */
+  void drain() {
+    channel
+        .eventLoop()
+        .execute(
+            () -> {
+              draining = true;
+              if (state == State.QUIET) {
+                var unused = channel.close();
+              }
+            });
+  }
+
+  /** Whether a request is there that has no whole answer; called by any thread. */
+  boolean isUnderWay() {
+    return state == State.RECEIVING || state == State.WORKING || state == State.ANSWERING;
   }
 
   private static Answer overloaded() {
@@ -291,7 +336,7 @@ final class Gate extends ChannelDuplexHandler {
             });
   }
 
-  /** Ends what takes too long. */
+  /** Ends what takes too long; called by any thread. */
   void expireIfDue(long now) {
     if (state != State.WORKING && now - deadline >= 0) {
       channel.eventLoop().execute(() -> expire(now));

@@ -5,14 +5,12 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceInfo;
-import io.netty.channel.Channel;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.file.FileSystemOptions;
-import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
@@ -22,8 +20,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -52,6 +49,9 @@ public final class LeaseServer implements AutoCloseable {
   /** The port unless told otherwise. */
   public static final int DEFAULT_PORT = 8470;
 
+  /** The longest that {@link #drain} takes, milliseconds. */
+  public static final long DRAIN_MS = 5_000;
+
   static final String CONTENT_TYPE = "application/json";
 
   /** How often it is looked who takes too long. */
@@ -71,11 +71,8 @@ public final class LeaseServer implements AutoCloseable {
   private final Vertx vertx;
   private final Routes routes;
   private final String host;
-  private final ServerLimits limits;
   private final Runnable maintenance;
-  private final LongSupplier clock;
-  private final Connections connections;
-  private final Set<Gate> gates = ConcurrentHashMap.newKeySet();
+  private final Gates gates;
   private final Workers workers;
   private final AtomicBoolean maintaining = new AtomicBoolean();
   private volatile boolean closing;
@@ -84,10 +81,8 @@ public final class LeaseServer implements AutoCloseable {
   private LeaseServer(Builder b) throws IOException {
     routes = new Routes(b.service, b.info, b.health);
     host = b.host;
-    limits = b.limits;
     maintenance = b.maintenance;
-    clock = b.clock;
-    connections = new Connections(limits);
+    gates = new Gates(b.limits, b.clock);
     workers = new Workers(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()));
     vertx =
         Vertx.vertx(
@@ -115,7 +110,7 @@ public final class LeaseServer implements AutoCloseable {
           await(
               vertx
                   .createHttpServer(options)
-                  .connectionHandler(this::connected)
+                  .connectionHandler(c -> gates.connected(((ConnectionBase) c).channel()))
                   .requestHandler(this::read)
                   .listen());
       port = server.actualPort();
@@ -265,19 +260,9 @@ public final class LeaseServer implements AutoCloseable {
     return URI.create("http://" + shown + ":" + port);
   }
 
-  private void connected(HttpConnection connection) {
-    Channel channel = ((ConnectionBase) connection).channel();
-    Gate gate = Gate.install(channel, connections, limits, clock);
-    if (gate != null) {
-      gates.add(gate);
-      channel.closeFuture().addListener(closed -> gates.remove(gate));
-    }
-  }
-
-  /** Ends requests, answers and pauses that take too long. */
+  /** Ends requests, answers, pauses and a draining that take too long. */
   void sweep() {
-    long now = clock.getAsLong();
-    gates.forEach(gate -> gate.expireIfDue(now));
+    gates.sweep();
   }
 
   /** The gate lets no more through than a body may have, and one request at a time. */
@@ -447,6 +432,17 @@ public final class LeaseServer implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted", e);
     }
+  }
+
+  /**
+   * Stops listening, and lets requests that are under way, and those that have begun to arrive, be
+   * answered; their connections end after that, and all others at once. {@link #close} is still to
+   * be called. Not to be called by an event loop.
+   *
+   * @return how many requests had no answer after {@link #DRAIN_MS}; earlier 0 if all had one
+   */
+  public CompletionStage<Integer> drain() {
+    return gates.drain(DRAIN_MS);
   }
 
   /** Stops listening and ends its threads; requests under way are cut off. */

@@ -101,6 +101,11 @@ final class RawClient implements AutoCloseable {
     }
   }
 
+  /** Says that it has heard the end. */
+  void hangUp() throws IOException {
+    socket.close();
+  }
+
   @Override
   public void close() throws IOException {
     socket.close();

@@ -1,0 +1,171 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.memory.Rig;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.net.ConnectException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A server that is told to end while requests are under way. */
+@Timeout(60)
+final class DrainTest {
+  private static final String RELEASE = "{\"id\":\"000102030405060708090a0b0c0d0e0f\"}";
+  private static final String HEAD =
+      "POST /v1/leases/release HTTP/1.1\r\nHost: x\r\nContent-Length: "
+          + RELEASE.length()
+          + "\r\n\r\n";
+  private static final String LIST = "GET /v1/leases HTTP/1.1\r\nHost: x\r\n\r\n";
+
+  private final Rig rig = new Rig();
+  private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // it may overflow
+  private final Semaphore entered = new Semaphore(0);
+  private final Semaphore leave = new Semaphore(0);
+  private final AtomicInteger lists = new AtomicInteger();
+  private final LeaseServer server;
+
+  /** Stands still in what a worker does and in what an event loop does. */
+  DrainTest() throws IOException {
+    var service =
+        (LeaseService)
+            Proxy.newProxyInstance(
+                LeaseService.class.getClassLoader(),
+                new Class<?>[] {LeaseService.class},
+                (proxy, method, arguments) -> {
+                  if (method.getName().equals("list")) {
+                    lists.incrementAndGet();
+                  }
+                  entered.release();
+                  leave.acquireUninterruptibly();
+                  try {
+                    return method.invoke(rig.service, arguments);
+                  } catch (InvocationTargetException e) {
+                    throw e.getCause();
+                  }
+                });
+    server = LeaseServer.builder(service, rig.service::info).port(0).clock(nanos::get).start();
+  }
+
+  @AfterEach
+  void end() throws IOException {
+    leave.release(1_000);
+    server.close();
+  }
+
+  private CompletableFuture<Integer> drain() {
+    return server.drain().toCompletableFuture();
+  }
+
+  private RawClient connect() throws IOException {
+    return new RawClient(server.port());
+  }
+
+  /** A connection that has had an answer. */
+  private RawClient quiet() throws IOException {
+    RawClient quiet = connect();
+    assertEquals(200, quiet.get("/healthz").status());
+    return quiet;
+  }
+
+  @Test
+  void whatAWorkerDoesIsAnsweredAndNobodyElseIsLetIn() throws Exception {
+    try (RawClient quiet = quiet();
+        RawClient busy = connect().send(LIST)) {
+      entered.acquire();
+      CompletableFuture<Integer> drained = drain();
+      assertTrue(quiet.isClosed());
+      assertThrows(ConnectException.class, this::connect);
+      assertFalse(drained.isDone());
+      leave.release();
+      RawClient.Response answer = busy.response();
+      assertEquals(200, answer.status());
+      assertEquals("close", answer.headers().get("connection"));
+      assertTrue(busy.isClosed());
+      busy.hangUp();
+      assertEquals(0, drained.get());
+    }
+  }
+
+  /** The event loop is in the service itself: it hears of the end after it has answered. */
+  @Test
+  void whatATurnCarriesOutIsAnswered() throws Exception {
+    try (RawClient busy = connect().send(HEAD + RELEASE)) {
+      entered.acquire();
+      CompletableFuture<Integer> drained = drain();
+      assertThrows(ConnectException.class, this::connect);
+      assertFalse(drained.isDone());
+      leave.release();
+      assertEquals(410, busy.response().status());
+      assertTrue(busy.isClosed());
+      busy.hangUp();
+      assertEquals(0, drained.get());
+    }
+  }
+
+  @Test
+  void whatHasBegunToArriveIsAnswered() throws Exception {
+    String begun = HEAD.replace("Host: x", "Host: x\r\nExpect: 100-continue");
+    try (RawClient quiet = quiet();
+        RawClient half = connect().send(begun)) {
+      assertEquals(100, half.response().status());
+      CompletableFuture<Integer> drained = drain();
+      assertTrue(quiet.isClosed());
+      leave.release();
+      RawClient.Response answer = half.send(RELEASE.getBytes(ISO_8859_1)).response();
+      assertEquals(410, answer.status());
+      assertEquals("close", answer.headers().get("connection"));
+      half.hangUp();
+      assertEquals(0, drained.get());
+    }
+  }
+
+  /** Its sender learns that from the connection's end: it was not begun. */
+  @Test
+  void whatWaitsBehindARequestIsNotBegun() throws Exception {
+    try (RawClient busy = connect().send(LIST + LIST)) {
+      entered.acquire();
+      CompletableFuture<Integer> drained = drain();
+      leave.release(2);
+      assertEquals(200, busy.response().status());
+      assertTrue(busy.isClosed());
+      busy.hangUp();
+      assertEquals(0, drained.get());
+      assertEquals(1, lists.get());
+    }
+  }
+
+  @Test
+  void whatHangsIsCutOffInTheEnd() throws Exception {
+    try (RawClient busy = connect().send(LIST)) {
+      entered.acquire();
+      CompletableFuture<Integer> drained = drain();
+      nanos.addAndGet(LeaseServer.DRAIN_MS * 1_000_000 - 1);
+      server.sweep();
+      assertFalse(drained.isDone());
+      nanos.incrementAndGet();
+      server.sweep();
+      assertEquals(1, drained.get());
+      server.close();
+      assertTrue(busy.isClosed());
+    }
+  }
+
+  @Test
+  void aServerThatNobodyCameToEndsAtOnce() throws Exception {
+    assertEquals(0, drain().get());
+    assertEquals(0, drain().get());
+  }
+}
