@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
  * has no threads. Over TLS, through a proxy and where the underlying client was changed it is
  * Java's {@link HttpClient}, with a few daemon threads.
  *
- * <p>What several threads ask for while an answer is under way is sent as one request, in CBOR; one
- * that asks alone sends JSON at once.
+ * <p>Operations are sent in CBOR, and what several threads ask for while an answer is under way is
+ * sent as one request.
  *
  * <p>A call whose answer is lost is sent once more, which its id makes harmless. Witnesses are
  * checked to be well-formed and to say what the answer says, not for their signatures: whoever acts
@@ -254,17 +254,17 @@ public final class HttpLeaseClient implements LeaseService {
 
   private Told sendAlone(Operation operation) throws LeaseUnavailableException {
     String path = "/v1/leases/" + OperationKind.of(operation).wireName;
-    byte[] body = Wire.JSON.write(OperationKind.write(operation, Wire.JSON));
-    Sent sent = send("POST", path, Wire.JSON, body);
+    byte[] body = Wire.CBOR.write(OperationKind.write(operation, Wire.CBOR));
+    Sent sent = send("POST", path, Wire.CBOR, body);
     Reply reply = sent.answer();
     Outcome outcome;
     if (reply.status() != 200) {
       outcome = new Outcome.Refused(refusal(path, reply));
     } else if (operation instanceof Operation.Release) {
-      boolean unused = read(path, Wire.JSON, reply, WireReader::nothing);
+      boolean unused = read(path, Wire.CBOR, reply, WireReader::nothing);
       outcome = Outcome.RELEASED;
     } else {
-      outcome = new Outcome.Granted(read(path, Wire.JSON, reply, WireReader::grant));
+      outcome = new Outcome.Granted(read(path, Wire.CBOR, reply, WireReader::grant));
     }
     return Told.of(operation, checked(path, operation, outcome), sent.again());
   }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.sun.net.httpserver.HttpServer;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
@@ -36,6 +37,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -381,24 +383,35 @@ final class HttpLeaseClientTest {
   @Test
   void witnessesThatDoNotDecodeOrDoNotMatchAreRefused() throws Exception {
     AcquireRequest request = rig.request("a");
-    String good =
-        new String(
-            WireWriter.bytes(WireWriter.grant(rig.service.acquire(request), Wire.JSON)), UTF_8);
-    try (var fake = new Fake(200, good, new AtomicInteger(), 0)) {
+    Grant grant = rig.service.acquire(request);
+    byte[] signed = grant.witnesses().get(0).bytes();
+    try (var fake = new Fake(200, answer(request.id(), signed, grant))) {
       assertEquals(request.id(), fake.client().acquire(request).id());
     }
-    for (String bad :
+    Grant renewed = rig.service.renew(request.id(), 9_000, LogSet.ALL, LeaseReport.NOTHING);
+    byte[] nameless = Wire.CBOR.write(WireWriter.object().set("id", Wire.CBOR.id(request.id())));
+    for (byte[] bad :
         List.of(
-            good.replace("\"generation\":1", "\"generation\":2"),
-            good.replace("\"signed\":\"", "\"signed\":\"AAAA"),
-            good.replace("\"signed\":\"", "\"signed\":\"*"),
-            good.replace(request.id().toString(), "f".repeat(32)),
-            "{\"id\":\"" + request.id() + "\",\"witnesses\":[]}")) {
-      try (var fake = new Fake(200, bad, new AtomicInteger(), 0)) {
+            answer(request.id(), signed, renewed),
+            answer(request.id(), Arrays.copyOf(signed, signed.length + 3), grant),
+            answer(request.id(), Arrays.copyOf(signed, 9), grant),
+            answer(new Id(-1, -1), signed, grant),
+            Arrays.copyOf(answer(request.id(), signed, grant), 40),
+            nameless)) {
+      try (var fake = new Fake(200, bad)) {
         HttpLeaseClient asked = fake.client();
-        assertThrows(LeaseUnavailableException.class, () -> asked.acquire(request), bad);
+        assertThrows(LeaseUnavailableException.class, () -> asked.acquire(request));
       }
     }
+  }
+
+  /** With fields beside the signed bytes, which an answer may have. */
+  private static byte[] answer(Id id, byte[] signed, Grant shown) {
+    ObjectNode answer = WireWriter.grant(shown, Wire.JSON);
+    ObjectNode witness = (ObjectNode) answer.get("witnesses").get(0);
+    witness.set("signed", Wire.CBOR.signed(signed));
+    answer.set("id", Wire.CBOR.id(id));
+    return Wire.CBOR.write(answer);
   }
 
   @Test
