@@ -1,9 +1,16 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.Violation;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.store.StoreRevocations;
+import dev.cinch.lease.IsoTime;
+import dev.cinch.lease.Revocation;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -14,7 +21,8 @@ import picocli.CommandLine.Mixin;
     mixinStandardHelpOptions = true,
     description = {
       "Check from the settled messages and their signed witnesses that leases excluded each other.",
-      "Prints a line a violation with file and offset, then a summary; exit code 1 if there is any."
+      "Prints a line a violation with file and offset, then what operators revoked and why, then a",
+      "summary; exit code 1 if there is any violation."
     },
     footer = {"", "Example:", "  cinch audit --store /mnt/shared/store"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -31,8 +39,14 @@ final class AuditCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     var progress = new Progress(io);
-    AuditReport r = LeaseAuditor.audit(store.open(), n -> progress.show(n, " messages audited"));
+    Store opened = store.open();
+    AuditReport r = LeaseAuditor.audit(opened, n -> progress.show(n, " messages audited"));
     progress.end();
+    var damaged = new ArrayList<DamagedException>();
+    List<Revocation> revocations = StoreRevocations.all(opened.context(), damaged::add);
+    for (DamagedException e : damaged) {
+      Commands.say(io, "cinch audit", Failure.oneLine(String.valueOf(e.getMessage())));
+    }
     try (Output out = io.output()) {
       out.ifClosed(r.passed() ? ExitCode.UNAVAILABLE : ExitCode.DAMAGE);
       for (Violation v : r.violations()) {
@@ -45,6 +59,9 @@ final class AuditCommand implements Callable<Integer> {
                     .text("path", v.path().toString())
                     .number("offset", v.offset())
                     .text("problem", v.problem()));
+      }
+      for (Revocation revocation : revocations) {
+        print(out, revocation);
       }
       json.print(
           out,
@@ -73,6 +90,27 @@ final class AuditCommand implements Callable<Integer> {
                   .number("fences", r.fences())
                   .number("violations", r.violationCount()));
     }
-    return r.passed() ? ExitCode.GOOD : ExitCode.DAMAGE;
+    return r.passed() && damaged.isEmpty() ? ExitCode.GOOD : ExitCode.DAMAGE;
+  }
+
+  private void print(Output out, Revocation r) throws IOException {
+    json.print(
+        out,
+        "revoked: %s of %s at %s, lease %s of instance %d: %s"
+            .formatted(
+                r.name(),
+                Failure.oneLine(r.holder()),
+                IsoTime.text(r.revokedAt()),
+                r.correlation(),
+                r.instance(),
+                Failure.oneLine(r.reason())),
+        line ->
+            line.text("type", "revocation")
+                .text("name", r.name().value())
+                .text("holder", r.holder())
+                .text("correlation", r.correlation().toString())
+                .number("instance", r.instance())
+                .time("revokedAt", r.revokedAt())
+                .text("reason", r.reason()));
   }
 }

@@ -13,6 +13,8 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -114,6 +116,12 @@ final class LateService implements LeaseService {
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     service().release(id, report);
+  }
+
+  @Override
+  public Revoked revoke(RevokeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().revoke(request);
   }
 
   @Override

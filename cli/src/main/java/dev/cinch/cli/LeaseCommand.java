@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
     name = "lease",
     mixinStandardHelpOptions = true,
     synopsisSubcommandLabel = "COMMAND",
-    description = "Take, prolong, give back and look at leases.",
+    description = "Take, prolong, give back, revoke and look at leases.",
     footer = {"", "Example:", "  cinch lease acquire --server http://127.0.0.1:8470 jobs/42"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseCommand implements Callable<Integer>, Commands.Group {
@@ -42,6 +42,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
         .addSubcommand("run", new LeaseRunCommand(io))
         .addSubcommand("renew", new Renew(io))
         .addSubcommand("release", new Release(io))
+        .addSubcommand("revoke", new LeaseRevokeCommand(io))
         .addSubcommand("show", new LeaseListing.Show(io))
         .addSubcommand("list", new LeaseListing.Listing(io));
   }
@@ -49,7 +50,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "name one of acquire, run, renew, release, show, list");
+        spec.commandLine(), "name one of acquire, run, renew, release, revoke, show, list");
   }
 
   /** A grant, and what is told of it when it is renewed or released. */

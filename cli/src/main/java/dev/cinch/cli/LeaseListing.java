@@ -60,7 +60,7 @@ abstract class LeaseListing extends LeaseRequest {
   private static String expires(LeaseInfo info, long now) {
     long left = info.witness().expiry() - now;
     return switch (info.state()) {
-      case HELD, TENTATIVE -> left > 0 ? "in " + Words.span(left) : "now";
+      case HELD, TENTATIVE, REVOKED -> left > 0 ? "in " + Words.span(left) : "now";
       case EXPIRED -> Words.span(left) + " ago";
       case RELEASED -> "-";
     };

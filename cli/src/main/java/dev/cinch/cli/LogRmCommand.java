@@ -124,8 +124,7 @@ final class LogRmCommand implements Callable<Integer> {
     while (true) {
       List<LeaseInfo> page = client.list("", after, PAGE);
       for (LeaseInfo info : page) {
-        boolean held =
-            info.state() == LeaseInfo.State.HELD || info.state() == LeaseInfo.State.TENTATIVE;
+        boolean held = info.state().excludes() || info.state() == LeaseInfo.State.TENTATIVE;
         if (held && info.witness().logs().contains(log.id())) {
           return Optional.of(info.witness().name());
         }

@@ -101,6 +101,9 @@ final class JsonOutputTest {
     lines("cinch lease show", cinch.run("lease", "show", "--json", "jobs/1").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--json").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--prefix=none", "--json").ended(0));
+    String[] revoke = {"lease", "revoke", "--reason=why not", "--json", "jobs/1"};
+    lines("cinch lease revoke", cinch.run(revoke).ended(0));
+    lines("cinch audit", cinch.run("audit", "--json").ended(0));
     assertFalse(cinch.run("lease", "release", "--json").ended(0).out().contains("{"));
   }
 

@@ -153,6 +153,31 @@ class LeaseCommandsTest {
   }
 
   @Test
+  void anOperatorRevokesALeaseAndTheAuditSaysWhy() throws Exception {
+    JsonNode grant = json(cinch.run("lease", "acquire", "--for=50s", "--holder=me", "jobs/1"));
+    String other = "--correlation=00000000000000000000000000000001";
+    cinch.run("lease", "revoke", "jobs/1", "--reason=x", other).failed(3, "no such lease");
+    cinch.run("lease", "revoke", "none", "--reason=x").failed(3, "no lease on none is held");
+    cinch.run("lease", "revoke", "jobs/1", "--reason=").failed(2, "a reason is one line");
+    String said =
+        cinch.run("lease", "revoke", "jobs/1", "--reason=its machine hangs").ended(0).out();
+    assertTrue(said.matches("revoked: jobs/1 of me, which expires in [45]\\d s\n"), said);
+    JsonNode again = json(cinch.run("lease", "revoke", "--json", "jobs/1", "--reason=other"));
+    assertEquals("its machine hangs", again.get("reason").textValue());
+    List<String> lines = cinch.run("lease", "list").ended(0).out().lines().toList();
+    assertTrue(lines.get(1).matches("jobs/1 +REVOKED +me +in [45]\\d s"), lines.get(1));
+    cinch.with("CINCH_GRANT", grant.get("id").textValue());
+    cinch.run("lease", "renew").failed(3, "jobs/1 was revoked: its machine hangs; acquire anew");
+    cinch.run("lease", "acquire", "jobs/1").failed(3, "is held by");
+    String audited = cinch.run("audit").ended(0).out();
+    assertTrue(audited.startsWith("revoked: jobs/1 of me at 20"), audited);
+    assertTrue(audited.contains(" of instance 1: its machine hangs\n"), audited);
+    cinch.run("verify").ended(0);
+    cinch.run("lease", "release").ended(0);
+    cinch.run("lease", "acquire", "--for=1s", "jobs/1").ended(0);
+  }
+
+  @Test
   void appendUnderALeaseThatAnotherHoldsWritesNothing() throws Exception {
     cinch.run("lease", "acquire", "--for=30s", "jobs/1").ended(0);
     cinch.feed("a\n", "append", "--log=jobs", "--lease=jobs/1").failed(3, "jobs/1");

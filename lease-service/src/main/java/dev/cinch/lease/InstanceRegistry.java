@@ -69,6 +69,13 @@ public interface InstanceRegistry {
    */
   Set<LeaseEnd> end(List<LeaseEnd> ends) throws IOException;
 
+  /**
+   * Keeps that a lease is revoked, so that it outlives a power cut before this returns (rule L15).
+   *
+   * @return what stands there: the first one of this lease and instance
+   */
+  Revocation revoked(Revocation revocation) throws IOException;
+
   /** The keys whose witnesses of earlier instances count (rule F3). */
   TrustedKeys trustedKeys() throws IOException;
 

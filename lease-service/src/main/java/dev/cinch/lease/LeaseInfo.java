@@ -15,8 +15,15 @@ public record LeaseInfo(Witness witness, State state, List<Metadata> recent) {
   public enum State {
     HELD,
     TENTATIVE,
+    /** Not to be prolonged any more, but for its holder to write under until it expires (L15). */
+    REVOKED,
     RELEASED,
-    EXPIRED
+    EXPIRED;
+
+    /** Whether a lease so excludes everyone else. */
+    public boolean excludes() {
+      return this == HELD || this == REVOKED;
+    }
   }
 
   public LeaseInfo {

@@ -91,6 +91,22 @@ public interface LeaseService {
     return Collections.nCopies(operations.size(), Optional.empty());
   }
 
+  /**
+   * Prolongs a lease no more, for an operator who says why: its name is granted again once it has
+   * expired, with its expiry as a fence, or when its holder gives it back (rule L15). Repeating it
+   * is no error.
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if no full lease, or not the one meant, is held;
+   *     {@code INVALID} by services that can't; {@code NOT_YET} if the store does not answer, and
+   *     then the lease may be revoked or not
+   * @throws LeaseUnavailableException when no answer came; likewise
+   */
+  default Revoked revoke(RevokeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    throw new LeaseRefusedException(
+        LeaseRefusedException.Reason.INVALID, "this lease service revokes no leases", 0);
+  }
+
   /** What is known about a name. */
   Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException;
 

@@ -18,8 +18,10 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreRevocations;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.Revocation;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
@@ -95,6 +97,7 @@ public final class StoreVerifier {
     unlessForeign(() -> numbered(layout.instances()));
     unlessForeign(() -> numbered(layout.limits()));
     unlessForeign(() -> ceilings(layout.ceilings()));
+    unlessForeign(this::revocations);
     unlessForeign(() -> empty(layout.clock()));
     List<ListedLog> listed = listed(); // before the logs, which were there first
     List<LogName> logs = store.logs();
@@ -180,6 +183,16 @@ public final class StoreVerifier {
   /** Nothing stays in it, but for what a crash left. */
   private void empty(Path directory) throws IOException {
     List<String> unused = list(directory);
+  }
+
+  private void revocations() throws IOException {
+    Path directory = context.layout().revocations();
+    if (list(context.layout().service()).contains(directory.getFileName().toString())) {
+      list(directory).stream()
+          .filter(name -> !StoreLayout.isRevocation(name) && !LogLayout.isTemporary(name))
+          .forEach(name -> foreign(directory.resolve(name)));
+      List<Revocation> unused = StoreRevocations.all(context, e -> tally.found(Finding.of(e)));
+    }
   }
 
   private void ceilings(Path directory) throws IOException {

@@ -74,6 +74,25 @@ public record StoreLayout(Path root) {
     return END.matcher(name).matches() || name.startsWith(LogLayout.TEMPORARY_PREFIX);
   }
 
+  /** Revocations of leases (rule L15). Made with the first one. */
+  public Path revocations() {
+    return service().resolve("revocations");
+  }
+
+  /**
+   * The revocation of a lease at the instance with this number.
+   *
+   * @throws IllegalArgumentException if no instance has that number
+   */
+  public Path revocation(Id correlation, long instance) {
+    return revocations().resolve(correlation + "@" + Numbered.name(instance));
+  }
+
+  /** Whether something in {@link #revocations} is one. */
+  public static boolean isRevocation(String name) {
+    return END.matcher(name).matches();
+  }
+
   /** Where the filesystem's clock is read. */
   public Path clock() {
     return root.resolve("clock");

@@ -92,19 +92,25 @@ public final class StoreEnds {
     }
   }
 
-  /** Removes those that nobody needs any more; returns how many. */
+  /** Removes those that nobody needs any more, and revocations as old; returns how many. */
   @CanIgnoreReturnValue
   public static long removeOld(StoreContext store) throws IOException {
     long before = store.fsClock().now() - KEPT_NANOS;
+    return removeOld(store, store.layout().ends(), before)
+        + removeOld(store, store.layout().revocations(), before);
+  }
+
+  private static long removeOld(StoreContext store, Path directory, long before)
+      throws IOException {
     List<String> names;
     try {
-      names = store.fresh().listKnown(store.layout().ends());
+      names = store.fresh().listKnown(directory);
     } catch (NoSuchFileException e) {
       return 0;
     }
     var old = new ArrayList<Path>();
     for (String name : names) {
-      Path file = store.layout().ends().resolve(name);
+      Path file = directory.resolve(name);
       if (StoreLayout.isEnd(name) && changed(store, file) < before) {
         old.add(file);
       }

@@ -8,6 +8,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.Revocation;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -184,6 +185,11 @@ public final class StoreInstances implements InstanceRegistry {
   @Override
   public Set<LeaseEnd> end(List<LeaseEnd> toEnd) throws IOException {
     return ends.end(toEnd, number);
+  }
+
+  @Override
+  public Revocation revoked(Revocation revocation) throws IOException {
+    return StoreRevocations.keep(store, revocation);
   }
 
   @Override

@@ -20,6 +20,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.TimeSource;
@@ -314,6 +315,39 @@ final class StoreInstancesTest {
     assertEquals(
         List.of("00000000000000010000000000000003@0000000001"),
         store.fs().list(store.layout().ends()));
+  }
+
+  private static Revocation revocation(long number, String reason) {
+    var name = new LeaseName("jobs/" + number);
+    return new Revocation(name, "me", new Id(1, number), 1, number, reason);
+  }
+
+  @Test
+  void l15_theFirstRevocationOfALeaseStandsAndOutlivesAPowerCut() throws Exception {
+    StoreContext store = store();
+    assertEquals(List.of(), StoreRevocations.all(store, e -> {}));
+    StoreInstances first = instance(store);
+    Revocation because = revocation(2, "it hangs");
+    assertEquals(because, first.revoked(because));
+    rig.disk.powerCut();
+    assertEquals(because, instance(store()).revoked(revocation(2, "another reason")));
+    assertEquals(revocation(1, "x"), first.revoked(revocation(1, "x")));
+    assertEquals(List.of(revocation(1, "x"), because), StoreRevocations.all(store, e -> {}));
+    rig.time.advanceNanos(StoreEnds.KEPT_NANOS + MS);
+    assertTrue(StoreEnds.removeOld(store) >= 2); // and what the power cut left of making one
+    assertEquals(List.of(), StoreRevocations.all(store, e -> {}));
+  }
+
+  @Test
+  void l15_aDamagedRevocationIsToldAndLeftOut() throws Exception {
+    StoreContext store = store();
+    assertEquals(revocation(1, "x"), instance(store).revoked(revocation(1, "x")));
+    Path file = store.layout().revocation(new Id(1, 1), 1);
+    store.fs().unlink(file);
+    store.fs().create(file, 0640).close();
+    var damaged = new ArrayList<DamagedException>();
+    assertEquals(List.of(), StoreRevocations.all(store, damaged::add));
+    assertEquals(1, damaged.size());
   }
 
   @Test

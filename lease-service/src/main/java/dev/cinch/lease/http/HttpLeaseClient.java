@@ -18,6 +18,8 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Transport.Reply;
 import java.io.IOException;
@@ -278,6 +280,18 @@ public final class HttpLeaseClient implements LeaseService {
       throw bad(path, "the grant is of another request");
     }
     return outcome;
+  }
+
+  @Override
+  public Revoked revoke(RevokeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    String path = "/v1/leases/revoke";
+    byte[] body = Wire.JSON.write(WireWriter.revoke(request));
+    Reply reply = send("POST", path, Wire.JSON, body).answer();
+    if (reply.status() != 200) {
+      throw refusal(path, reply);
+    }
+    return read(path, Wire.JSON, reply, WireReader::revoked);
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.cinch.lease.http;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 
 /** What the API answers, as JSON, for programs that print it. */
@@ -17,6 +18,11 @@ public final class LeaseDocuments {
   /** As {@code GET /v1/leases/NAME} is answered. */
   public static ObjectNode info(LeaseInfo info) {
     return WireWriter.info(info);
+  }
+
+  /** As a revoke request is answered. */
+  public static ObjectNode revoked(Revoked revoked) {
+    return WireWriter.revoked(revoked);
   }
 
   /** As {@code GET /v1/service} is answered. */

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -30,6 +31,7 @@ import org.slf4j.LoggerFactory;
 final class Routes {
   private static final String LEASES = "/v1/leases";
   private static final String BATCH = "batch";
+  private static final String REVOKE = "revoke";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
   private static final int DEFAULT_LIMIT = 100;
@@ -69,6 +71,8 @@ final class Routes {
       return route(method, path, query, body, wire);
     } catch (WireException e) {
       return malformed(e);
+    } catch (LeaseRefusedException e) {
+      return Answer.refusal(e);
     } catch (LeaseUnavailableException e) {
       return unavailable(e);
     } catch (RuntimeException | VirtualMachineError e) {
@@ -196,10 +200,14 @@ final class Routes {
   }
 
   private Answer route(String method, String path, @Nullable String query, byte[] body, Wire wire)
-      throws WireException, LeaseUnavailableException {
+      throws WireException, LeaseRefusedException, LeaseUnavailableException {
     Optional<Asked> asked = asked(method, path, query, body, wire);
     if (asked.isPresent()) {
       return answer(asked.get(), service.carryOut(asked.get().operations()));
+    }
+    if (method.equals("POST") && path.equals(LEASES + "/" + REVOKE)) {
+      noQuery(query);
+      return Answer.ok(WireWriter.revoked(service.revoke(WireReader.revoke(wire.read(body)))));
     }
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {
@@ -303,7 +311,8 @@ final class Routes {
       allowed = "GET";
     } else if (path.startsWith(LEASES + "/")) {
       String what = path.substring(LEASES.length() + 1);
-      allowed = what.equals(BATCH) || OperationKind.of(what).isPresent() ? "POST" : "GET";
+      boolean posted = what.equals(BATCH) || what.equals(REVOKE);
+      allowed = posted || OperationKind.of(what).isPresent() ? "POST" : "GET";
     }
     return allowed.isEmpty()
         ? Answer.error(404, Answer.NO_SUCH_PATH, "no such path: " + path)

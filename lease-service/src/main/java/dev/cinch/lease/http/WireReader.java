@@ -17,6 +17,9 @@ import dev.cinch.lease.OneLine;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
@@ -131,6 +134,33 @@ final class WireReader {
             in.id("id"), in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
     in.noOthers();
     return release;
+  }
+
+  static RevokeRequest revoke(Fields in) throws WireException {
+    LeaseName name = name(in.text("name"));
+    String reason = in.text("reason");
+    Optional<Id> correlation =
+        in.has("correlation") ? Optional.of(in.id("correlation")) : Optional.empty();
+    in.noOthers();
+    try {
+      return new RevokeRequest(name, reason, correlation);
+    } catch (IllegalArgumentException e) {
+      throw invalid(e);
+    }
+  }
+
+  static Revoked revoked(Fields in) throws WireException {
+    var revocation =
+        new Revocation(
+            name(in.text("name")),
+            in.text("holder"),
+            in.id("correlation"),
+            in.integer("instance"),
+            in.time("revokedAt"),
+            in.text("reason"));
+    var revoked = new Revoked(revocation, in.time("expiry"));
+    in.noOthers();
+    return revoked;
   }
 
   static Grant grant(Fields in) throws WireException {

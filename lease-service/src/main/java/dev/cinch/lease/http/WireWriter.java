@@ -14,6 +14,9 @@ import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -91,6 +94,24 @@ final class WireWriter {
     out.set("id", wire.id(release.id()));
     out.set("report", report(release.report(), wire));
     return out;
+  }
+
+  static ObjectNode revoke(RevokeRequest request) {
+    ObjectNode out = object().put("name", request.name().value()).put("reason", request.reason());
+    request.correlation().ifPresent(c -> out.put("correlation", c.toString()));
+    return out;
+  }
+
+  static ObjectNode revoked(Revoked revoked) {
+    Revocation r = revoked.revocation();
+    ObjectNode out =
+        object()
+            .put("name", r.name().value())
+            .put("holder", r.holder())
+            .put("correlation", r.correlation().toString())
+            .put("instance", r.instance())
+            .put("reason", r.reason());
+    return time(time(out, "revokedAt", r.revokedAt()), "expiry", revoked.expiry());
   }
 
   static ObjectNode grant(Grant grant, Wire wire) {

@@ -5,6 +5,7 @@ import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessException;
@@ -106,6 +107,17 @@ final class LeaseEnds {
   boolean isMine(List<LeaseEnd> ends) throws LeaseRefusedException {
     InstanceRegistry at = registry;
     return at == null || atStore(() -> at.end(ends)).containsAll(ends);
+  }
+
+  /**
+   * Keeps a revocation of this instance.
+   *
+   * @return the one that stands
+   * @throws LeaseRefusedException {@code NOT_YET} if the store did not answer
+   */
+  Revocation keep(Revocation revocation) throws LeaseRefusedException {
+    InstanceRegistry at = registry;
+    return at == null ? revocation : atStore(() -> at.revoked(revocation));
   }
 
   private interface StoreCall<T> {

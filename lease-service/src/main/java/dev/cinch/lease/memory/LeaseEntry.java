@@ -28,7 +28,10 @@ final class LeaseEntry {
     TENTATIVE,
     /** Excludes everyone else until its expiry. */
     FULL,
-    /** Was full and expired, and no later instance can resume it any more (rule L11). */
+    /**
+     * Was full, and no later instance can resume it any more (rule L11): it expired, or was revoked
+     * (rule L15) and still excludes everyone else until its expiry. It is not prolonged.
+     */
     ENDED
   }
 
@@ -140,7 +143,7 @@ final class LeaseEntry {
 
   /** Whether it is this request's, and goes on with that lease of an earlier instance. */
   boolean resumes(Id request, Id lease) {
-    return resumed && belongsTo(request) && correlation().equals(lease);
+    return resumed && isUnended() && belongsTo(request) && correlation().equals(lease);
   }
 
   /** Whether a later instance might resume it, or have resumed it, unless that is prevented. */
@@ -155,6 +158,11 @@ final class LeaseEntry {
 
   boolean isHeld(long now) {
     return state != State.RELEASED && now < expiry;
+  }
+
+  /** Whether it excludes everyone else. */
+  boolean excludes(long now) {
+    return state != State.TENTATIVE && isHeld(now);
   }
 
   /** Rule L2: what a watermark must exceed. */
@@ -284,7 +292,12 @@ final class LeaseEntry {
     } else if (!isHeld(now)) {
       shown = LeaseInfo.State.EXPIRED;
     } else {
-      shown = state == State.FULL ? LeaseInfo.State.HELD : LeaseInfo.State.TENTATIVE;
+      shown =
+          switch (state) {
+            case FULL -> LeaseInfo.State.HELD;
+            case ENDED -> LeaseInfo.State.REVOKED;
+            default -> LeaseInfo.State.TENTATIVE;
+          };
     }
     return new LeaseInfo(witness(instance), shown, recent);
   }

@@ -16,6 +16,8 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Witness;
 import java.util.ArrayList;
 import java.util.List;
@@ -116,7 +118,7 @@ final class LeaseTable {
     }
     for (LeaseName name : request.names()) {
       Optional<LeaseInfo> present = show(name, now);
-      if (present.isPresent() && present.get().state() == LeaseInfo.State.HELD) {
+      if (present.isPresent() && present.get().state().excludes()) {
         Witness w = present.get().witness();
         throw held(name, w.holder(), w.expiry() - now);
       }
@@ -129,7 +131,7 @@ final class LeaseTable {
     }
   }
 
-  /** Takes note that no other instance will ever resume these, all of which have expired. */
+  /** Takes note that no other instance will ever resume these: expired, or to be revoked. */
   void ended(List<Tenure> tenures) {
     Shards.Locked locked = shards.lock(tenures.stream().map(Tenure::name).toList());
     try {
@@ -142,6 +144,52 @@ final class LeaseTable {
           byte[] unused = keep(entry);
         }
       }
+    } finally {
+      locked.close();
+    }
+  }
+
+  /**
+   * What a revocation of a lease that is held would say, and whether it is revoked already (L15).
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
+   */
+  Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
+    String name = request.name().value();
+    Shards.Locked locked = shards.lock(List.of(name));
+    try {
+      long time = locked.advance(now);
+      LeaseEntry entry = shards.of(name).get(name);
+      if (entry == null
+          || !entry.excludes(time)
+          || request.correlation().filter(c -> !c.equals(entry.correlation())).isPresent()) {
+        throw notHeld("nothing to revoke: no such lease on " + name + " is held");
+      }
+      var wanted =
+          new Revocation(
+              request.name(), entry.holder, entry.correlation(), instance, time, request.reason());
+      return entry.isUnended() ? wanted : shards.revocations.of(entry.correlation()).orElse(wanted);
+    } finally {
+      locked.close();
+    }
+  }
+
+  /**
+   * Prolongs a lease no more, whose end is this instance's by now.
+   *
+   * @return its expiry; the present time if it is over
+   */
+  long revoked(Revocation revocation, long now) {
+    String name = revocation.name().value();
+    shards.revocations.add(revocation);
+    ended(List.of(new Tenure(name, revocation.correlation())));
+    Shards.Locked locked = shards.lock(List.of(name));
+    try {
+      long time = locked.advance(now);
+      LeaseEntry entry = shards.of(name).get(name);
+      return entry == null || !entry.correlation().equals(revocation.correlation())
+          ? time
+          : entry.state == LeaseEntry.State.RELEASED ? time : entry.expiry;
     } finally {
       locked.close();
     }
@@ -218,7 +266,7 @@ final class LeaseTable {
       from = shard.unknown();
       entry = new LeaseEntry(name.value());
     } else {
-      if (entry.state == LeaseEntry.State.FULL && entry.isHeld(time)) {
+      if (entry.excludes(time)) {
         throw held(name, entry.holder, entry.expiry - time);
       }
       if (resumable && entry.isUnended()) {
@@ -317,7 +365,7 @@ final class LeaseTable {
       Shards.Locked locked = shards.lock(grant.names());
       try {
         long time = locked.advance(now);
-        List<LeaseEntry> leases = grant.full ? shards.requireHeld(grant, time) : shards.own(grant);
+        List<LeaseEntry> leases = grant.full ? shards.requireValid(grant, time) : shards.own(grant);
         requireThis(report, leases);
         for (LeaseEntry lease : leases) {
           WatermarkRule.check(lease, report, time, limits);

@@ -16,6 +16,9 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.SignedClock;
@@ -233,6 +236,19 @@ public final class MemoryLeaseService implements LeaseService {
   @Override
   public void release(Id id, LeaseReport report) throws LeaseRefusedException {
     operations.release(id, report, waiting);
+  }
+
+  @Override
+  public Revoked revoke(RevokeRequest request) throws LeaseRefusedException {
+    Revoked revoked = operations.revoke(request, waiting);
+    Revocation r = revoked.revocation();
+    log.info(
+        "the lease {} on {} of \"{}\" is revoked: {}",
+        r.correlation(),
+        r.name(),
+        r.holder(),
+        r.reason());
+    return revoked;
   }
 
   @Override

@@ -8,6 +8,9 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
@@ -185,6 +188,18 @@ final class Operations {
     guard.requireLatest();
     inTime.check(report);
     table.release(id, report, store.read().now());
+  }
+
+  /** May ask the store. */
+  Revoked revoke(RevokeRequest request, StoreUse<RuntimeException> store)
+      throws LeaseRefusedException {
+    guard.requireLatest();
+    long now = store.read().now();
+    Revocation revocation = table.revocable(request, now);
+    // First, so that no later instance takes up what is told to be revoked.
+    store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
+    Revocation kept = guard.ends().keep(revocation);
+    return new Revoked(kept, table.revoked(kept, now));
   }
 
   /** That leases may be granted by what the clocks say and the instance is. */

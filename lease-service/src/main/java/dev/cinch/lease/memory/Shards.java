@@ -23,6 +23,9 @@ final class Shards {
   private final Shard[] shards;
   private final LogSets logSets;
 
+  /** Why leases were revoked. */
+  final Revocations revocations = new Revocations();
+
   Shards(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
     this.logSets = logSets;
     shards = new Shard[limits.shards()];
@@ -68,8 +71,24 @@ final class Shards {
     return true;
   }
 
-  /** All leases of a grant, to work on; their shards are locked. */
+  /** All leases of a grant, to be prolonged; their shards are locked. */
   List<LeaseEntry> requireHeld(GrantEntry grant, long time) throws LeaseRefusedException {
+    List<LeaseEntry> leases = requireValid(grant, time);
+    for (LeaseEntry lease : leases) {
+      if (lease.state == LeaseEntry.State.ENDED) {
+        throw revoked(lease);
+      }
+    }
+    return leases;
+  }
+
+  private LeaseRefusedException revoked(LeaseEntry lease) {
+    String why = revocations.of(lease.correlation()).map(r -> ": " + r.reason()).orElse("");
+    return notHeld("the lease on " + lease.name + " was revoked" + why + "; acquire anew");
+  }
+
+  /** All leases of a grant, also those that were revoked and did not expire; likewise. */
+  List<LeaseEntry> requireValid(GrantEntry grant, long time) throws LeaseRefusedException {
     var leases = new ArrayList<LeaseEntry>();
     for (String name : grant.names()) {
       LeaseEntry lease = of(name).get(name);
@@ -81,6 +100,9 @@ final class Shards {
                 : "the lease on " + name + " expired; acquire anew");
       }
       if (!lease.isHeld(time)) {
+        if (revocations.of(lease.correlation()).isPresent()) {
+          throw revoked(lease);
+        }
         throw notHeld(
             "the lease on "
                 + name

@@ -3,6 +3,7 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.Revocation;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
@@ -23,6 +24,8 @@ final class FakeRegistry implements InstanceRegistry {
     Id id = new Id(7, 7);
     final Map<Long, Long> ceilings = new TreeMap<>();
     long numbers;
+
+    final Map<Id, Revocation> revocations = new LinkedHashMap<>();
 
     /** Whose the ends are. */
     final Map<LeaseEnd, Long> ends = new LinkedHashMap<>();
@@ -51,6 +54,16 @@ final class FakeRegistry implements InstanceRegistry {
 
   FakeRegistry(Store store) {
     this.store = store;
+  }
+
+  @Override
+  public Revocation revoked(Revocation revocation) throws IOException {
+    calls.add("revoked");
+    if (broken) {
+      throw new IOException("broken");
+    }
+    Revocation before = store.revocations.putIfAbsent(revocation.correlation(), revocation);
+    return before == null ? revocation : before;
   }
 
   @Override

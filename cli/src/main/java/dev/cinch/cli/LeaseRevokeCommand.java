@@ -1,0 +1,87 @@
+package dev.cinch.cli;
+
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
+import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.LeaseDocuments;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Has a lease prolonged no more (rule L15). */
+@Command(
+    name = "revoke",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Have a lease prolonged no more. Its holder may write under it until it expires; then the"
+          + " name",
+      "is granted again, to whoever fences what was written until then. The reason is told to the",
+      "holder, and cinch audit prints it. Exit code 3 if no such lease is held."
+    },
+    footer = {"", "Example:", "  cinch lease revoke jobs/42 --reason 'its machine hangs'"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class LeaseRevokeCommand extends LeaseRequest {
+  @Mixin JsonOption json;
+  @Spec CommandSpec spec;
+
+  @Parameters(paramLabel = "LEASE", description = "The lease's name.")
+  LeaseName name;
+
+  @Option(names = "--reason", required = true, paramLabel = "TEXT", description = "Why; one line.")
+  String reason;
+
+  @Option(
+      names = "--correlation",
+      paramLabel = "ID",
+      description =
+          "Only this lease, as cinch lease show --json has it; the one held now if unset.")
+  @Nullable String correlation;
+
+  LeaseRevokeCommand(Io io) {
+    super(io);
+  }
+
+  @Override
+  void ask(HttpLeaseClient client, Printer printer) throws Exception {
+    RevokeRequest request;
+    try {
+      request =
+          new RevokeRequest(
+              name,
+              reason,
+              Optional.of(correlation == null ? held(client) : Id.parse(correlation)));
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()));
+    }
+    Revoked revoked = client.revoke(request);
+    if (json.json) {
+      printer.print(LeaseDocuments.revoked(revoked));
+      return;
+    }
+    long left = revoked.expiry() - client.now();
+    printer.line(
+        "revoked: %s of %s, %s"
+            .formatted(
+                name,
+                Failure.oneLine(revoked.revocation().holder()),
+                left > 0 ? "which expires in " + Words.span(left) : "which is over"));
+  }
+
+  /** Named in the request, so that one that is sent twice does not meet the next holder's lease. */
+  private Id held(HttpLeaseClient client) throws Exception {
+    Optional<LeaseInfo> info = client.show(name).filter(i -> i.state().excludes());
+    if (info.isEmpty()) {
+      throw new Failure.Refusal("nothing to revoke: no lease on " + name + " is held");
+    }
+    return info.get().witness().correlation();
+  }
+}

@@ -1,0 +1,155 @@
+package dev.cinch.lease.memory;
+
+import static dev.cinch.lease.memory.Rig.LEASE_MS;
+import static dev.cinch.lease.memory.Rig.LOG_A;
+import static dev.cinch.lease.memory.Rig.MS;
+import static dev.cinch.lease.memory.Rig.refused;
+import static dev.cinch.lease.memory.Rig.wrote;
+import static dev.cinch.lease.time.ManualTime.START;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseInfo.State;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.ManualTime;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Rule L15: an operator revokes a lease. */
+final class RevokeRulesTest {
+  private static final LeaseName A = new LeaseName("a");
+
+  private final ManualTime time = new ManualTime();
+  private final FakeRegistry.Store store = new FakeRegistry.Store();
+  private final FakeRegistry files = new FakeRegistry(store);
+  private final Rig rig = new Rig(time, files);
+
+  private Revoked revoke(String reason) throws LeaseRefusedException {
+    return rig.service.revoke(new RevokeRequest(A, reason, Optional.empty()));
+  }
+
+  private State state() {
+    return rig.service.show(A).orElseThrow().state();
+  }
+
+  @Test
+  void l15_aRevokedLeaseIsNotProlongedAndItsHolderIsToldWhy() throws Exception {
+    Grant grant = rig.acquire("a", "b");
+    Revoked revoked = revoke("its machine hangs");
+    assertEquals(only(rig.service.show(A)), revoked.revocation().correlation());
+    assertEquals(State.REVOKED, state());
+    String why = "the lease on a was revoked: its machine hangs; acquire anew";
+    for (int i = 0; i < 2; i++) {
+      LeaseRefusedException e =
+          refused(
+              Reason.NOT_HELD,
+              () -> rig.service.renew(grant.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING));
+      assertEquals(why, e.getMessage());
+      refused(Reason.NOT_HELD, () -> rig.service.upgrade(grant.id(), LEASE_MS));
+      time.advanceMs(LEASE_MS); // also once it has expired
+    }
+  }
+
+  private static Id only(Optional<LeaseInfo> info) {
+    return info.orElseThrow().witness().correlation();
+  }
+
+  @Test
+  void l15_theNameIsGrantedOnlyWhenTheLeaseHasExpiredAndWithItsExpiryAsFence() throws Exception {
+    long expiry = Rig.only(rig.acquire("a")).expiry();
+    assertEquals(expiry, revoke("why not").expiry());
+    time.advanceMs(LEASE_MS - 1);
+    refused(Reason.HELD, () -> rig.acquire("a"));
+    time.advanceMs(1);
+    Witness next = Rig.only(rig.acquire("a"));
+    assertEquals(new Fence(expiry, LogSet.of(List.of(LOG_A))), next.fence());
+    assertEquals(Ending.BROKEN, next.previousEnding());
+  }
+
+  @Test
+  void l15_noLaterInstanceResumesIt() throws Exception {
+    Grant grant = rig.acquire("a");
+    Witness w = Rig.only(grant);
+    Revoked unused = revoke("away with it");
+    assertEquals(1L, store.ends.get(new LeaseEnd(w.correlation(), 1)));
+    var later = new Rig(time, new FakeRegistry(store));
+    refused(
+        Reason.NOT_HELD,
+        () -> later.service.resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS)));
+  }
+
+  @Test
+  void l15_oneThatWasResumedHereIsNotResumedAgain() throws Exception {
+    Grant grant = rig.acquire("a");
+    var later = new Rig(time, new FakeRegistry(store));
+    var request = new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS);
+    Grant resumed = later.service.resume(request);
+    Revoked unused = later.service.revoke(new RevokeRequest(A, "again", Optional.empty()));
+    time.advanceMs(1);
+    refused(Reason.NOT_HELD, () -> later.service.resume(request));
+    assertEquals(
+        Rig.only(resumed).expiry(), later.service.show(A).orElseThrow().witness().expiry());
+  }
+
+  @Test
+  void l15_itsHolderMayStillGiveItBack() throws Exception {
+    Grant grant = rig.acquire("a");
+    Revoked unused = revoke("please");
+    rig.service.release(grant.id(), wrote(START + 5 * MS));
+    Witness next = Rig.only(rig.acquire("a"));
+    assertTrue(next.fence().isNone());
+    assertEquals(START + 5 * MS, next.watermark().timestamp());
+  }
+
+  @Test
+  void l15_onlyTheLeaseThatIsMeantIsRevoked() throws Exception {
+    Witness first = Rig.only(rig.acquire("a"));
+    time.advanceMs(LEASE_MS);
+    Witness next = Rig.only(rig.acquire("a"));
+    refused(
+        Reason.NOT_HELD,
+        () -> rig.service.revoke(new RevokeRequest(A, "late", Optional.of(first.correlation()))));
+    assertEquals(State.HELD, state());
+    Revoked unused =
+        rig.service.revoke(new RevokeRequest(A, "meant", Optional.of(next.correlation())));
+    assertEquals(State.REVOKED, state());
+    refused(
+        Reason.NOT_HELD,
+        () -> rig.service.revoke(new RevokeRequest(new LeaseName("b"), "?", Optional.empty())));
+  }
+
+  @Test
+  void l15_theFirstReasonStaysAndTheSecondRequestIsNoError() throws Exception {
+    Witness w = Rig.only(rig.acquire("a"));
+    Revoked first = revoke("the first");
+    time.advanceMs(10);
+    assertEquals(first, revoke("the second"));
+    assertEquals(first.revocation(), store.revocations.get(w.correlation()));
+  }
+
+  @Test
+  void l15_withoutTheStoreNothingIsRevoked() throws Exception {
+    Grant grant = rig.acquire("a");
+    files.broken = true;
+    refused(Reason.NOT_YET, () -> revoke("no disk"));
+    assertEquals(State.HELD, state());
+    files.broken = false;
+    Grant renewed = rig.service.renew(grant.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
+    assertEquals(only(rig.service.show(A)), Rig.only(renewed).correlation());
+  }
+}
