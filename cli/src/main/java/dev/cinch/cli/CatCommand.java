@@ -7,6 +7,7 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
+import dev.cinch.lease.LeaseUnavailableException;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -31,7 +32,8 @@ import picocli.CommandLine.Spec;
       "",
       "Examples:",
       "  cinch cat --log jobs --from -1h",
-      "  cinch cat --log jobs --tail 10 --follow --json"
+      "  cinch cat --log jobs --tail 10 --follow --json",
+      "  cinch cat --log jobs --lease jobs/42 --last-lease --live"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class CatCommand implements Callable<Integer> {
@@ -63,26 +65,31 @@ final class CatCommand implements Callable<Integer> {
       description = "Only the last so many messages; with --follow these first.")
   @Nullable Integer tail;
 
+  @Mixin LeaseChoice lease;
   @Mixin PrintOptions printing;
+
+  private LeaseChoice.Chosen chosen = LeaseChoice.Chosen.ALL;
 
   CatCommand(Io io) {
     this.io = io;
   }
 
   @Override
-  public Integer call() throws IOException, InterruptedException {
+  public Integer call() throws IOException, InterruptedException, LeaseUnavailableException {
     range.check();
     if (tail != null && tail < 0) {
       throw new ParameterException(spec.commandLine(), "--tail is not negative");
     }
+    lease.check(tail != null);
     Store opened = store.open();
     Log target = CreateOption.existing(opened, log);
+    chosen = lease.chosen(opened);
     var ignored = new IgnoredMessages(io, "cinch cat");
     var progress = new Progress(io);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
       MessageSink sink =
-          ignored.watched(watched(progress, sink(out, target.context().bucketWidth())));
+          ignored.watched(watched(progress, chosen(sink(out, target.context().bucketWidth()))));
       if (follow) {
         OldMessages.tell(target.reader(), range, io, "cinch cat");
         follow(target, sink, ignored, out);
@@ -103,7 +110,7 @@ final class CatCommand implements Callable<Integer> {
   private void read(Log target, Numbered numbers, MessageSink sink, LogReader.Objection ignored)
       throws IOException {
     if (tail == null) {
-      long unused = read(target, numbers, range.start(), sink, ignored);
+      long unused = read(target, numbers, start(), sink, ignored);
     } else if (tail > 0) {
       long unused = readTail(target, numbers, tail, sink, m -> {}, ignored);
     }
@@ -141,7 +148,7 @@ final class CatCommand implements Callable<Integer> {
         read(
             target,
             numbers,
-            Math.max(range.start(), start),
+            Math.max(start(), start),
             m -> {
               meeting.accept(m);
               return last.accept(m);
@@ -156,14 +163,14 @@ final class CatCommand implements Callable<Integer> {
       throws IOException, InterruptedException {
     LogReader reader = target.reader();
     int count = tail == null ? 0 : tail;
-    boolean all = range.from != null && tail == null;
+    boolean all = (range.from != null || lease.last) && tail == null;
     if (live) {
       var follower = new Follower(target, range.end(), sink, ignored, out);
       // What is there already, and not settled, is met here and is not new later. It is read again
       // and again, so nothing is counted.
       follower.live(
           all
-              ? range.start()
+              ? start()
               : readTail(
                   target,
                   new Numbered(false),
@@ -178,11 +185,20 @@ final class CatCommand implements Callable<Integer> {
     if (count > 0) {
       next = readTail(target, numbers, count, sink, m -> {}, ignored);
     } else {
-      long from = all ? range.start() : Math.max(range.start(), reader.settledThrough());
+      long from = all ? start() : Math.max(start(), reader.settledThrough());
       next = numbers.begin(target, from);
     }
     new Follower(target, range.end(), numbers.counting(sink), numbers.counting(ignored), out)
         .settled(next);
+  }
+
+  private long start() {
+    return Math.max(range.start(), chosen.from());
+  }
+
+  private MessageSink chosen(MessageSink sink) {
+    LeaseChoice.Chosen which = chosen;
+    return message -> !which.has(message) || sink.accept(message);
   }
 
   /** Shows on a terminal how many there were, unless the messages themselves go to it. */
