@@ -64,7 +64,8 @@ public interface LeaseService {
    * refused changes nothing for the others. Witnesses of all of them may share a signature.
    *
    * @param operations at most {@link #MAX_OPERATIONS}
-   * @return one for each, in the same order
+   * @return one for each, in the same order. At least one, and fewer than asked for where their
+   *     witnesses are too many for one answer: the rest was not carried out
    * @throws LeaseUnavailableException when no answer came; any of them may have been carried out
    */
   default List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {

@@ -183,12 +183,9 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
     var outcomes = new ArrayList<Outcome>();
-    for (int from = 0; from < operations.size(); from += MAX_OPERATIONS) {
-      int to = Math.min(operations.size(), from + MAX_OPERATIONS);
-      for (Told told : send(operations.subList(from, to))) {
-        told.requireKnown();
-        outcomes.add(told.outcome());
-      }
+    for (Told told : send(operations)) {
+      told.requireKnown();
+      outcomes.add(told.outcome());
     }
     return outcomes;
   }
@@ -231,10 +228,22 @@ public final class HttpLeaseClient implements LeaseService {
     }
   }
 
+  /** Sends operations, and those again that had no room in an answer. */
   private List<Told> send(List<Operation> operations) throws LeaseUnavailableException {
-    if (operations.size() == 1) {
-      return List.of(sendAlone(operations.get(0)));
+    var told = new ArrayList<Told>(operations.size());
+    while (told.size() < operations.size()) {
+      int to = Math.min(operations.size(), told.size() + MAX_OPERATIONS);
+      List<Operation> rest = operations.subList(told.size(), to);
+      if (rest.size() == 1) {
+        told.add(sendAlone(rest.get(0)));
+      } else {
+        told.addAll(sendTogether(rest));
+      }
     }
+    return told;
+  }
+
+  private List<Told> sendTogether(List<Operation> operations) throws LeaseUnavailableException {
     String path = "/v1/leases/batch";
     byte[] body = Wire.CBOR.write(WireWriter.operations(operations, Wire.CBOR));
     Sent sent = send("POST", path, Wire.CBOR, body);
@@ -243,10 +252,10 @@ public final class HttpLeaseClient implements LeaseService {
       throw bad(path, error(path, reply).message());
     }
     List<Outcome> outcomes = read(path, Wire.CBOR, reply, WireReader::outcomes);
-    if (outcomes.size() != operations.size()) {
+    if (outcomes.isEmpty() || outcomes.size() > operations.size()) {
       throw bad(path, outcomes.size() + " outcomes of " + operations.size() + " operations");
     }
-    var told = new ArrayList<Told>(operations.size());
+    var told = new ArrayList<Told>(outcomes.size());
     for (int i = 0; i < outcomes.size(); i++) {
       Operation operation = operations.get(i);
       told.add(Told.of(operation, checked(path, operation, outcomes.get(i)), sent.again()));

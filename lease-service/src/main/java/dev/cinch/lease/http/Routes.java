@@ -191,7 +191,14 @@ final class Routes {
     }
     try {
       Iterator<Outcome> found = service.carryOut(rest).iterator();
-      return answer(asked, outcomes.stream().map(o -> o.orElseGet(found::next)).toList());
+      var all = new ArrayList<Outcome>();
+      for (Optional<Outcome> outcome : outcomes) {
+        if (outcome.isEmpty() && !found.hasNext()) {
+          break; // The answer is full. What comes behind is asked for again, as the rest is.
+        }
+        all.add(outcome.isPresent() ? outcome.get() : found.next());
+      }
+      return answer(asked, all);
     } catch (LeaseUnavailableException e) {
       return unavailable(e);
     } catch (RuntimeException | VirtualMachineError e) {

@@ -254,12 +254,8 @@ public final class MemoryLeaseService implements LeaseService {
   @Override
   public List<Outcome> carryOut(List<Operation> wanted) {
     var batch = new Batch(wanted.size());
-    for (Operation operation : wanted) {
-      if (batch.isFull()) {
-        batch.refused(operation.id(), Refusals.notYet("the answer is full; ask again", 1));
-      } else {
-        operations.carryOut(operation, waiting, batch);
-      }
+    for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
+      operations.carryOut(wanted.get(i), waiting, batch);
     }
     return batch.signed(signer);
   }

@@ -159,12 +159,17 @@ final class BatchApiTest {
     for (int g = 0; g < 4; g++) {
       assertEquals(1_000, granted(outcomes.get(g)).witnesses().size());
     }
+    assertEquals(4, outcomes.size());
     List<Operation> rest = operations.subList(4, 6);
-    for (Outcome refused : outcomes.subList(4, 6)) {
-      assertEquals(
-          "NOT_YET", assertInstanceOf(Outcome.Refused.class, refused).refusal().reason().name());
-    }
+    assertTrue(RIG.service.show(Rig.names("bounded/4/0").get(0)).isEmpty());
     assertEquals(1_000, granted(batch(Wire.CBOR, rest).get(1)).witnesses().size());
+    // The client asks again by itself.
+    HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
+    List<Outcome> all = client.carryOut(operations);
+    assertEquals(6, all.size());
+    for (int g = 0; g < 6; g++) {
+      assertEquals(operations.get(g).id(), granted(all.get(g)).id());
+    }
   }
 
   @ParameterizedTest
