@@ -7,6 +7,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -20,13 +22,15 @@ import sun.misc.SignalHandler;
 final class RunningCommand {
   private static final List<String> PASSED = List.of("INT", "TERM", "HUP");
 
-  private final Process process;
+  private final CompletableFuture<Process> begun = new CompletableFuture<>();
 
   /** What it had started when it was told to end: its children outlive it, and lose it. */
   private final Set<ProcessHandle> started = new HashSet<>();
 
-  private RunningCommand(Process process) {
-    this.process = process;
+  private RunningCommand() {}
+
+  private Process process() {
+    return begun.join();
   }
 
   /**
@@ -37,9 +41,14 @@ final class RunningCommand {
   static RunningCommand start(List<String> command, Map<String, String> with) throws IOException {
     var builder = new ProcessBuilder(command).inheritIO();
     builder.environment().putAll(with);
-    var running = new RunningCommand(builder.start());
-    for (String name : PASSED) {
+    var running = new RunningCommand();
+    for (String name : PASSED) { // before it runs: one that came meanwhile would orphan it
       running.pass(name);
+    }
+    try {
+      running.begun.complete(builder.start());
+    } finally {
+      running.begun.cancel(false); // nothing is passed on to what could not be started
     }
     return running;
   }
@@ -85,6 +94,12 @@ final class RunningCommand {
 
   /** Sends it a signal by name, unless it has ended. */
   void send(String name) {
+    Process process;
+    try {
+      process = process();
+    } catch (CancellationException e) {
+      return;
+    }
     if (!process.isAlive()) {
       return;
     }
@@ -107,7 +122,7 @@ final class RunningCommand {
    * many nanoseconds. Whether all have ended.
    */
   boolean await(long nanos) throws InterruptedException {
-    if (!process.waitFor(nanos, TimeUnit.NANOSECONDS)) {
+    if (!process().waitFor(nanos, TimeUnit.NANOSECONDS)) {
       return false;
     }
     for (ProcessHandle child : started) {
@@ -124,7 +139,7 @@ final class RunningCommand {
 
   /** Its exit code; 128 and the signal's number if one ended it. */
   int exitCode() {
-    return process.exitValue();
+    return process().exitValue();
   }
 
   /** Tells it and what it started to end (SIGTERM). */
@@ -141,7 +156,7 @@ final class RunningCommand {
   }
 
   private void look() {
-    started.add(process.toHandle());
+    started.add(process().toHandle());
     for (ProcessHandle known : Set.copyOf(started)) {
       known.descendants().forEach(started::add);
     }
