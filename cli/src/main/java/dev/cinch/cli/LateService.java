@@ -4,6 +4,7 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -122,6 +123,17 @@ final class LateService implements LeaseService {
   public Revoked revoke(RevokeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     return service().revoke(request);
+  }
+
+  @Override
+  public boolean listen(LeaseListener listener) {
+    var unused =
+        started.thenAccept(
+            service -> {
+              boolean told = service.listen(listener);
+              assert told;
+            });
+    return true;
   }
 
   @Override

@@ -18,6 +18,9 @@ public interface LeaseService {
   /** The most operations that are asked for at once. */
   int MAX_OPERATIONS = 1_000;
 
+  /** The longest that a request waits for leases that others hold, milliseconds. */
+  long MAX_WAIT_MS = 60_000;
+
   /**
    * Takes leases.
    *
@@ -106,6 +109,28 @@ public interface LeaseService {
       throws LeaseRefusedException, LeaseUnavailableException {
     throw new LeaseRefusedException(
         LeaseRefusedException.Reason.INVALID, "this lease service revokes no leases", 0);
+  }
+
+  /**
+   * As {@link #acquire(AcquireRequest)}, and waits while another holder has one of the names. Those
+   * who wait for a name get it in the order in which they came. The grant may be as old as the
+   * call: deadlines are measured from before it.
+   *
+   * @param waitMs how long at most, 0 to {@link #MAX_WAIT_MS}; services that can't wait answer at
+   *     once
+   */
+  default Grant acquire(AcquireRequest request, long waitMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return acquire(request);
+  }
+
+  /**
+   * Has a listener told of changes from now on, for as long as the service lasts.
+   *
+   * @return whether it will be; services that are elsewhere don't
+   */
+  default boolean listen(LeaseListener listener) {
+    return false;
   }
 
   /** What is known about a name. */

@@ -78,6 +78,9 @@ final class Gate extends ChannelDuplexHandler {
   /** Whether nothing more is taken after the request that is there. */
   private boolean draining;
 
+  /** Whether what is carried out waits for another's doing, and its sender may go away. */
+  private boolean waits;
+
   private volatile State state = State.QUIET;
 
   /** By the clock, nanoseconds: so long this state may last; none has {@link State#WORKING}. */
@@ -127,6 +130,22 @@ final class Gate extends ChannelDuplexHandler {
   /** Whether nothing more is to be read or decoded now. */
   boolean isBusy() {
     return state == State.WORKING || state == State.ANSWERING || !waiting.isEmpty();
+  }
+
+  /**
+   * The request waits for others, maybe long: its connection is read on, so that its end is seen.
+   * To be called on the event loop while a request is carried out.
+   */
+  void waits() {
+    if (state == State.WORKING) {
+      waits = true;
+      inlet.feed();
+    }
+  }
+
+  /** Whether it is read on though nothing is decoded. */
+  boolean isWaiting() {
+    return waits && waiting.isEmpty();
   }
 
   /** Whether what comes is to be dropped. */
@@ -212,6 +231,7 @@ final class Gate extends ChannelDuplexHandler {
       }
     }
     if (msg instanceof LastHttpContent last && place != null) {
+      waits = false;
       become(State.ANSWERING, limits.answerMs());
       place.quiet(shown); // who does not take an answer may have to go
       place.hold(last.content().readableBytes());

@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
@@ -152,6 +153,22 @@ public final class HttpLeaseClient implements LeaseService {
     return grant(newcomers.call(new Operation.Acquire(request)));
   }
 
+  /**
+   * Likewise; the answer may take so much longer. By itself: others would wait with it.
+   *
+   * @throws IllegalArgumentException if it is not 0 to {@link #MAX_WAIT_MS}
+   */
+  @Override
+  public Grant acquire(AcquireRequest request, long waitMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    if (waitMs < 0 || waitMs > MAX_WAIT_MS) {
+      throw new IllegalArgumentException("a request waits 0 to " + MAX_WAIT_MS + " ms");
+    }
+    return waitMs == 0
+        ? acquire(request)
+        : grant(sendAlone(new Operation.Acquire(request), waitMs));
+  }
+
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
@@ -264,9 +281,17 @@ public final class HttpLeaseClient implements LeaseService {
   }
 
   private Told sendAlone(Operation operation) throws LeaseUnavailableException {
+    return sendAlone(operation, 0);
+  }
+
+  private Told sendAlone(Operation operation, long waitMs) throws LeaseUnavailableException {
     String path = "/v1/leases/" + OperationKind.of(operation).wireName;
-    byte[] body = Wire.CBOR.write(OperationKind.write(operation, Wire.CBOR));
-    Sent sent = send("POST", path, Wire.CBOR, body);
+    ObjectNode fields = OperationKind.write(operation, Wire.CBOR);
+    if (waitMs > 0) {
+      fields.put(WireWriter.WAIT, waitMs);
+    }
+    byte[] body = Wire.CBOR.write(fields);
+    Sent sent = send("POST", path, Wire.CBOR, body, Duration.ofMillis(waitMs));
     Reply reply = sent.answer();
     Outcome outcome;
     if (reply.status() != 200) {
@@ -353,11 +378,16 @@ public final class HttpLeaseClient implements LeaseService {
 
   private Sent send(String method, String path, Wire wire, byte @Nullable [] body)
       throws LeaseUnavailableException {
+    return send(method, path, wire, body, Duration.ZERO);
+  }
+
+  private Sent send(String method, String path, Wire wire, byte @Nullable [] body, Duration more)
+      throws LeaseUnavailableException {
     URI uri = URI.create(base + path);
     boolean again = false;
     for (int attempt = 1; ; attempt++) {
       try {
-        return new Sent(transport.exchange(method, uri, wire, body), again);
+        return new Sent(transport.exchange(method, uri, wire, body, more), again);
       } catch (IOException e) {
         again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
         if (attempt == ATTEMPTS) {

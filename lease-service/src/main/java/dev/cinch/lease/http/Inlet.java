@@ -65,7 +65,9 @@ final class Inlet extends ChannelInboundHandlerAdapter {
       }
       to.fireChannelRead(slice);
     }
-    to.channel().config().setAutoRead(gate.isClosing() || (held == null && !gate.isBusy()));
+    to.channel()
+        .config()
+        .setAutoRead(gate.isClosing() || (held == null && (!gate.isBusy() || gate.isWaiting())));
   }
 
   /** Forgets what it has. */

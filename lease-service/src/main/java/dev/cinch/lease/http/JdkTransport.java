@@ -6,6 +6,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -39,7 +40,7 @@ final class JdkTransport implements Transport {
    * dies after that would be waited for for ever, by a renewal too.
    */
   @Override
-  public Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body)
+  public Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
       throws IOException, InterruptedException {
     HttpRequest request =
         HttpRequest.newBuilder(uri)
@@ -53,11 +54,12 @@ final class JdkTransport implements Transport {
     CompletableFuture<HttpResponse<byte[]>> answer =
         http.sendAsync(request, head -> new BoundedBody(HttpLeaseClient.MAX_ANSWER_BYTES));
     try {
-      HttpResponse<byte[]> got = answer.get(patience.answer().toNanos(), TimeUnit.NANOSECONDS);
+      HttpResponse<byte[]> got =
+          answer.get(patience.answer().plus(more).toNanos(), TimeUnit.NANOSECONDS);
       return new Reply(got.statusCode(), got.body());
     } catch (TimeoutException e) {
       throw new HttpTimeoutException(
-          "no whole answer within " + patience.answer().toMillis() + " ms");
+          "no whole answer within " + patience.answer().plus(more).toMillis() + " ms");
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
       if (cause instanceof IOException io) {

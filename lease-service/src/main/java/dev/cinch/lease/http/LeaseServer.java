@@ -3,8 +3,10 @@ package dev.cinch.lease.http;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceInfo;
+import io.netty.channel.Channel;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -25,6 +27,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -74,7 +77,12 @@ public final class LeaseServer implements AutoCloseable {
   private final Runnable maintenance;
   private final Gates gates;
   private final Workers workers;
+  private final WaitingRoom waiting;
   private final AtomicBoolean maintaining = new AtomicBoolean();
+
+  /** Whether the service tells what requests would wait for. */
+  private final boolean waits;
+
   private volatile boolean closing;
   private int port;
 
@@ -92,6 +100,13 @@ public final class LeaseServer implements AutoCloseable {
                     new FileSystemOptions()
                         .setClassPathResolvingEnabled(false)
                         .setFileCachingEnabled(false)));
+    Context loop = vertx.getOrCreateContext();
+    waiting =
+        new WaitingRoom(
+            Math.max(1, b.limits.connections() / 2),
+            b.timers == null ? new LoopTimers(vertx, loop) : b.timers.apply(loop),
+            new Attempts(b.service, workers, task -> loop.runOnContext(v -> task.run())));
+    waits = b.service.listen(waiting);
     try {
       var options =
           b.options
@@ -145,6 +160,7 @@ public final class LeaseServer implements AutoCloseable {
     private UnaryOperator<HttpServerOptions> options = o -> o;
     private ServerLimits limits = ServerLimits.ofProcess();
     private LongSupplier clock = System::nanoTime;
+    private @Nullable Function<Context, WaitingRoom.Loop> timers;
 
     private Builder(LeaseService service, Supplier<ServiceInfo> info) {
       this.service = service;
@@ -228,6 +244,13 @@ public final class LeaseServer implements AutoCloseable {
       return this;
     }
 
+    /** For tests: timers of requests that wait, on a loop. */
+    @CanIgnoreReturnValue
+    Builder timers(Function<Context, WaitingRoom.Loop> timers) {
+      this.timers = timers;
+      return this;
+    }
+
     /**
      * Changes the underlying server's options, for TLS say. Other protocols than HTTP/1.1 stay off.
      * With TLS a connection counts from the end of its handshake.
@@ -291,6 +314,10 @@ public final class LeaseServer implements AutoCloseable {
         write(response, Written.of(Routes.malformed(e), wire));
         return;
       }
+      if (asked.isPresent() && asked.get().waitMs() > 0 && waits) {
+        await(asked.get(), request);
+        return;
+      }
       if (asked.isPresent()) {
         turn().add(request(asked.get(), method, path, response));
         return;
@@ -323,6 +350,38 @@ public final class LeaseServer implements AutoCloseable {
           }
         },
         e -> write(response, Written.of(Routes.failed(method, path, e), asked.wire())));
+  }
+
+  /** Has an acquire wait where others have the leases, until its sender goes away. */
+  private void await(Routes.Asked asked, HttpServerRequest from) {
+    HttpServerResponse response = from.response();
+    Channel channel = ((ConnectionBase) from.connection()).channel();
+    Context loop = vertx.getOrCreateContext();
+    var sender =
+        new WaitingRoom.Sender() {
+          @Override
+          public void waits() {
+            Gate gate = channel.pipeline().get(Gate.class);
+            if (gate != null) {
+              channel.eventLoop().execute(gate::waits);
+            }
+          }
+
+          @Override
+          public void outcome(Outcome outcome) {
+            failed(Routes.answer(asked, List.of(outcome)));
+          }
+
+          @Override
+          public void failed(Answer answer) {
+            loop.runOnContext(v -> write(response, Written.of(answer, asked.wire())));
+          }
+        };
+    var waiter =
+        new WaitingRoom.Request(
+            (Operation.Acquire) asked.operations().get(0), asked.waitMs(), sender);
+    response.closeHandler(closed -> waiting.run(() -> waiting.cancel(waiter)));
+    waiting.run(() -> waiting.ask(waiter));
   }
 
   private static boolean isLarge(List<Outcome> outcomes) {
@@ -361,6 +420,11 @@ public final class LeaseServer implements AutoCloseable {
       loop.put(TURN, turn);
     }
     return turn;
+  }
+
+  /** How many requests wait for leases that others have; may change meanwhile. */
+  int waiting() {
+    return waiting.size();
   }
 
   private Written answer(
@@ -442,6 +506,7 @@ public final class LeaseServer implements AutoCloseable {
    * @return how many requests had no answer after {@link #DRAIN_MS}; earlier 0 if all had one
    */
   public CompletionStage<Integer> drain() {
+    waiting.run(waiting::end);
     return gates.drain(DRAIN_MS);
   }
 

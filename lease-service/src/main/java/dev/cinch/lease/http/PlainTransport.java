@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpConnectTimeoutException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.ExecutionException;
@@ -44,12 +45,12 @@ final class PlainTransport implements Transport {
   }
 
   @Override
-  public Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body)
+  public Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
       throws IOException, InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
-    long deadline = SystemTime.INSTANCE.monotonicNanos() + patience.answer().toNanos();
+    long deadline = SystemTime.INSTANCE.monotonicNanos() + patience.answer().plus(more).toNanos();
     ByteBuffer request = request(method, uri, wire, body);
     ClientConnection connection = idle.take();
     if (connection == null) {

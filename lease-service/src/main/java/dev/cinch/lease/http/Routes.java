@@ -84,7 +84,7 @@ final class Routes {
     return service;
   }
 
-  private static Answer unavailable(LeaseUnavailableException e) {
+  static Answer unavailable(LeaseUnavailableException e) {
     return Answer.error(502, Answer.UNAVAILABLE, String.valueOf(e.getMessage()), 1_000);
   }
 
@@ -121,8 +121,9 @@ final class Routes {
    * Operations that a request asks for.
    *
    * @param batch whether they came as a batch, and are answered as one
+   * @param waitMs how long it waits while another has the leases; 0: not at all
    */
-  record Asked(List<Operation> operations, boolean batch, Wire wire) {
+  record Asked(List<Operation> operations, boolean batch, Wire wire, long waitMs) {
     /** Who is to carry them out where they have to wait. */
     Workers.Lane lane() {
       return operations.stream().allMatch(o -> OperationKind.of(o).keeps())
@@ -159,11 +160,11 @@ final class Routes {
     }
     noQuery(query);
     Fields fields = wire.read(body);
-    return Optional.of(
-        new Asked(
-            batch ? WireReader.operations(fields) : List.of(kind.orElseThrow().read(fields)),
-            batch,
-            wire));
+    if (batch) {
+      return Optional.of(new Asked(WireReader.operations(fields), true, wire, 0));
+    }
+    long waitMs = kind.get() == OperationKind.ACQUIRE ? WireReader.waitMs(fields) : 0;
+    return Optional.of(new Asked(List.of(kind.get().read(fields)), false, wire, waitMs));
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */

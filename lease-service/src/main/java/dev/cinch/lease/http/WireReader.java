@@ -81,6 +81,17 @@ final class WireReader {
     return found;
   }
 
+  /** How long an acquire waits; 0 if it does not say. */
+  static long waitMs(Fields in) throws WireException {
+    long waitMs = in.has(WireWriter.WAIT) ? in.integer(WireWriter.WAIT) : 0;
+    if (waitMs < 0 || waitMs > LeaseService.MAX_WAIT_MS) {
+      throw new WireException(
+          Reason.INVALID.name(),
+          "a request waits 0 to " + LeaseService.MAX_WAIT_MS + " ms, not " + waitMs);
+    }
+    return waitMs;
+  }
+
   static Operation acquire(Fields in) throws WireException {
     var names = new ArrayList<LeaseName>();
     for (String name : in.texts("names")) {

@@ -25,6 +25,9 @@ import java.util.List;
 
 /** Values to JSON. Fields without a value are left out. */
 final class WireWriter {
+  /** The field of an acquire that says how long it waits. */
+  static final String WAIT = "waitMs";
+
   private WireWriter() {}
 
   static byte[] bytes(JsonNode node) {

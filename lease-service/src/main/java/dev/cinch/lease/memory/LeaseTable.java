@@ -11,6 +11,7 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -22,6 +23,7 @@ import dev.cinch.lease.Witness;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Who has which lease: all rules of section 6 that need neither a clock nor a store. It does no I/O
@@ -45,6 +47,9 @@ final class LeaseTable {
   private final Shards shards;
   private final Stripes stripes;
   private final LogSets logSets = new LogSets();
+
+  /** Told of each change under its shard's lock. */
+  private volatile @Nullable LeaseListener listener;
 
   /**
    * @param instance number of the service instance, from 1
@@ -116,13 +121,25 @@ final class LeaseTable {
         return; // it may be the holder
       }
     }
-    for (LeaseName name : request.names()) {
+    for (LeaseName name : request.names().stream().sorted().toList()) {
       Optional<LeaseInfo> present = show(name, now);
       if (present.isPresent() && present.get().state().excludes()) {
         Witness w = present.get().witness();
         throw held(name, w.holder(), w.expiry() - now);
       }
     }
+  }
+
+  /** Has one more listener told of changes. */
+  synchronized void listen(LeaseListener next) {
+    LeaseListener first = listener;
+    listener =
+        first == null
+            ? next
+            : (name, free) -> {
+              first.changed(name, free);
+              next.changed(name, free);
+            };
   }
 
   private static void requireEnded(List<Tenure> unended) throws UnendedException {
@@ -291,6 +308,10 @@ final class LeaseTable {
   private byte[] keep(LeaseEntry lease) {
     byte[] row = LeaseRow.pack(lease, logSets);
     shards.of(lease.name).rows.put(row);
+    LeaseListener told = listener;
+    if (told != null) {
+      told.changed(lease.name, lease.state != LeaseEntry.State.FULL);
+    }
     return row;
   }
 

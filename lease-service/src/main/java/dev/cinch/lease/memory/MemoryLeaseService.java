@@ -8,6 +8,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -301,6 +302,12 @@ public final class MemoryLeaseService implements LeaseService {
   @Override
   public long now() {
     return clock.read().now();
+  }
+
+  @Override
+  public boolean listen(LeaseListener listener) {
+    table.listen(listener);
+    return true;
   }
 
   /** What it says about itself. */

@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -15,8 +16,8 @@ final class Refusals {
   }
 
   static LeaseRefusedException held(LeaseName name, String holder, long leftNanos) {
-    return new LeaseRefusedException(
-        Reason.HELD,
+    return new LeaseHeldException(
+        name,
         name + " is held by \"" + holder + "\" for another " + millis(leftNanos) + " ms",
         millis(leftNanos));
   }

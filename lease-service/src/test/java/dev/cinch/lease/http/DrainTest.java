@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
@@ -45,6 +46,9 @@ final class DrainTest {
                 LeaseService.class.getClassLoader(),
                 new Class<?>[] {LeaseService.class},
                 (proxy, method, arguments) -> {
+                  if (method.getName().equals("listen")) {
+                    return rig.service.listen((LeaseListener) arguments[0]);
+                  }
                   if (method.getName().equals("list")) {
                     lists.incrementAndGet();
                   }

@@ -1,0 +1,171 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who waits for which name, first come, first served. Knows no clock and no thread: it is told what
+ * happens, and says which requests are to be tried now. Not thread-safe.
+ *
+ * <p>A request waits for one name at a time, the one that it was refused for. Only the first of a
+ * name's queue is ever tried, so a lease that becomes free wakes one request. Of each queue that is
+ * not empty either the first is being tried, or its last try found the name held and nobody has
+ * freed it since: no wake-up is lost as long as the queue is told of what frees names.
+ *
+ * @param <W> a request with all that belongs to it
+ */
+final class Queues<W extends Queues.Waiter> {
+  /** One request that waits, or is about to. */
+  static class Waiter {
+    private final Id id;
+    private @Nullable LeaseName at;
+
+    /**
+     * @param id of the request
+     */
+    Waiter(Id id) {
+      this.id = id;
+    }
+
+    Id id() {
+      return id;
+    }
+
+    /** The name that it waits for; empty if it does not wait. */
+    Optional<LeaseName> at() {
+      return Optional.ofNullable(at);
+    }
+  }
+
+  /** Those who wait for one name. */
+  private static final class Queue<W> {
+    private final ArrayDeque<W> waiters = new ArrayDeque<>();
+
+    /** Whether the first is being tried. */
+    private boolean trying;
+
+    /** Whether the name was freed meanwhile. */
+    private boolean again;
+  }
+
+  private final Map<LeaseName, Queue<W>> queues = new HashMap<>();
+  private final Map<Id, W> waiters = new HashMap<>();
+
+  /** How many wait. */
+  int size() {
+    return waiters.size();
+  }
+
+  /** Those who wait. */
+  List<W> all() {
+    return List.copyOf(waiters.values());
+  }
+
+  /** The earlier copy of the same request, if that waits. */
+  Optional<W> copy(Id id) {
+    return Optional.ofNullable(waiters.get(id));
+  }
+
+  /**
+   * Whose queue a newcomer has to join before it is tried: the first of its names that is about to
+   * go to somebody who came before.
+   */
+  Optional<LeaseName> taken(Collection<LeaseName> names) {
+    return names.stream()
+        .sorted()
+        .filter(
+            name -> {
+              Queue<W> queue = queues.get(name);
+              return queue != null && queue.trying;
+            })
+        .findFirst();
+  }
+
+  /** Joins a queue at its end; who is to be tried now. */
+  List<W> join(W waiter, LeaseName name) {
+    Queue<W> queue = queues.computeIfAbsent(name, n -> new Queue<>());
+    at(waiter, name);
+    waiters.put(waiter.id(), waiter);
+    queue.waiters.add(waiter);
+    // The name may have been freed since it was refused, before anybody waited for it.
+    return queue.waiters.size() == 1 ? next(queue) : List.of();
+  }
+
+  /** A name is free, or may be; who is to be tried now. */
+  List<W> freed(LeaseName name) {
+    Queue<W> queue = queues.get(name);
+    if (queue == null) {
+      return List.of();
+    }
+    if (queue.trying) {
+      queue.again = true;
+      return List.of();
+    }
+    return next(queue);
+  }
+
+  /** One that was tried found a name held; who is to be tried now. */
+  List<W> held(W waiter, LeaseName by) {
+    LeaseName at = waiter.at().orElse(null);
+    if (at == null) {
+      return List.of();
+    }
+    if (!at.equals(by)) {
+      var next = new ArrayList<>(leave(waiter));
+      next.addAll(join(waiter, by));
+      return next;
+    }
+    Queue<W> queue = queue(at);
+    queue.trying = false;
+    return queue.again ? next(queue) : List.of();
+  }
+
+  /** One was answered, or its sender has gone; who is to be tried now. */
+  List<W> leave(W waiter) {
+    LeaseName at = waiter.at().orElse(null);
+    if (at == null) {
+      return List.of();
+    }
+    Queue<W> queue = queue(at);
+    boolean tried = queue.trying && queue.waiters.peek() == waiter;
+    queue.waiters.remove(waiter);
+    waiters.remove(waiter.id(), waiter);
+    at(waiter, null);
+    if (queue.waiters.isEmpty()) {
+      queues.remove(at);
+      return List.of();
+    }
+    return tried ? next(queue) : List.of();
+  }
+
+  /** Whether anybody waits for a name. */
+  boolean isWaitedFor(LeaseName name) {
+    return queues.containsKey(name);
+  }
+
+  private List<W> next(Queue<W> queue) {
+    queue.trying = true;
+    queue.again = false;
+    return List.of(queue.waiters.element());
+  }
+
+  private static void at(Waiter waiter, @Nullable LeaseName name) {
+    waiter.at = name;
+  }
+
+  private Queue<W> queue(LeaseName name) {
+    Queue<W> queue = queues.get(name);
+    if (queue == null) {
+      throw new IllegalStateException("no queue for " + name);
+    }
+    return queue;
+  }
+}

@@ -1,0 +1,289 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.LeaseHeldException;
+import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/**
+ * Acquires that wait while others have the leases, without a thread: each try is an acquire as if
+ * it had come then. Confined to one event loop, but for {@link #changed}, which any thread calls.
+ */
+final class WaitingRoom implements LeaseListener {
+  /** The event loop. */
+  interface Loop {
+    /** Runs a task on it, after what it does now; called by any thread. */
+    void run(Runnable task);
+
+    /** Runs a task on it later, once. */
+    Runnable after(long ms, Runnable task);
+  }
+
+  /** Carries out an acquire and tells, on the loop, at once or later, what became of it. */
+  interface Carrier {
+    void carryOut(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed);
+  }
+
+  /** What a request's sender is told; called on the loop, one of the answers once. */
+  interface Sender {
+    /** From now on it waits. */
+    void waits();
+
+    void outcome(Outcome outcome);
+
+    void failed(Answer answer);
+  }
+
+  /** One request. */
+  static final class Request extends Queues.Waiter {
+    private final Operation.Acquire acquire;
+    private final long waitMs;
+    private final Sender sender;
+    private Runnable noDeadline = () -> {};
+    private boolean trying;
+    private boolean over;
+    private boolean gone;
+
+    Request(Operation.Acquire acquire, long waitMs, Sender sender) {
+      super(acquire.id());
+      this.acquire = acquire;
+      this.waitMs = waitMs;
+      this.sender = sender;
+    }
+
+    private AcquireRequest wanted() {
+      return acquire.request();
+    }
+  }
+
+  private final int most;
+  private final Loop loop;
+  private final Carrier carrier;
+  private final Queues<Request> queues = new Queues<>();
+
+  /** Names that somebody waits for; read by threads that free them. */
+  private final Set<String> waitedFor = ConcurrentHashMap.newKeySet();
+
+  /** Those of them that were freed, until the loop knows. */
+  private final Queue<String> freed = new ConcurrentLinkedQueue<>();
+
+  private final AtomicBoolean told = new AtomicBoolean();
+
+  /** Ends of leases that the first of a queue waits for: how to forget them. */
+  private final Map<LeaseName, Runnable> ends = new HashMap<>();
+
+  private final ArrayDeque<Request> due = new ArrayDeque<>();
+  private boolean running;
+  private boolean ended;
+
+  /**
+   * @param most so many wait; others are refused at once
+   */
+  WaitingRoom(int most, Loop loop, Carrier carrier) {
+    this.most = most;
+    this.loop = loop;
+    this.carrier = carrier;
+  }
+
+  @Override
+  public void changed(String name, boolean free) {
+    if (free && waitedFor.contains(name)) {
+      freed.add(name);
+      if (told.compareAndSet(false, true)) {
+        loop.run(this::wake);
+      }
+    }
+  }
+
+  /** Runs a task on the loop, such as what follows; called by any thread. */
+  void run(Runnable task) {
+    loop.run(task);
+  }
+
+  private void wake() {
+    hear();
+    run();
+  }
+
+  private void hear() {
+    told.set(false); // before the names are taken: one that comes later calls again
+    for (String name = freed.poll(); name != null; name = freed.poll()) {
+      due.addAll(queues.freed(new LeaseName(name)));
+    }
+  }
+
+  /** A request has come. */
+  void ask(Request request) {
+    hear();
+    // Whoever asks again has given up the first, and should not find its own leases held.
+    queues.copy(request.id()).ifPresent(this::replace);
+    queues
+        .taken(request.wanted().names())
+        .filter(name -> queues.size() < most && !ended)
+        .ifPresentOrElse(name -> join(request, name), () -> due.add(request));
+    run();
+  }
+
+  private void replace(Request older) {
+    older.over = true;
+    if (!older.trying) {
+      due.add(older); // a last try, for an answer
+    }
+  }
+
+  /** Nobody waits any more: those who do are answered, and those who come likewise. */
+  void end() {
+    ended = true;
+    queues.all().forEach(this::replace);
+    run();
+  }
+
+  /** Its sender has gone. */
+  void cancel(Request request) {
+    request.gone = true;
+    leave(request);
+    run();
+  }
+
+  private void timeOver(Request request) {
+    if (!request.gone) {
+      request.over = true;
+      if (!request.trying) {
+        due.add(request); // for a refusal that says how it is now
+      }
+      run();
+    }
+  }
+
+  private void join(Request request, LeaseName name) {
+    request.noDeadline = loop.after(request.waitMs, () -> timeOver(request));
+    request.sender.waits();
+    waitedFor.add(name.value()); // before it is tried: nothing is missed from then on
+    due.addAll(queues.join(request, name));
+  }
+
+  private void leave(Request request) {
+    request.noDeadline.run();
+    request
+        .at()
+        .ifPresent(
+            name -> {
+              due.addAll(queues.leave(request));
+              forget(name);
+            });
+  }
+
+  private void forget(LeaseName name) {
+    if (!queues.isWaitedFor(name)) {
+      waitedFor.remove(name.value());
+      Runnable end = ends.remove(name);
+      if (end != null) {
+        end.run();
+      }
+    }
+  }
+
+  /** Tries those whose turn it is; no deeper for many than for one. */
+  private void run() {
+    if (running) {
+      return;
+    }
+    running = true;
+    try {
+      for (Request next = due.poll(); next != null; next = due.poll()) {
+        attempt(next);
+      }
+    } finally {
+      running = false;
+    }
+  }
+
+  private void attempt(Request request) {
+    if (request.gone || request.trying) {
+      return;
+    }
+    request.trying = true;
+    carrier.carryOut(
+        request.acquire,
+        outcome -> {
+          request.trying = false;
+          tried(request, outcome);
+          run();
+        },
+        answer -> {
+          request.trying = false;
+          if (!request.gone) {
+            end(request);
+            request.sender.failed(answer);
+          }
+          run();
+        });
+  }
+
+  private void tried(Request request, Outcome outcome) {
+    if (request.gone) {
+      return;
+    }
+    if (outcome instanceof Outcome.Refused refused
+        && refused.refusal() instanceof LeaseHeldException held
+        && !request.over
+        && !ended) {
+      if (request.at().isPresent()) {
+        stillHeld(request, held);
+        return;
+      }
+      if (queues.size() < most) {
+        join(request, held.name());
+        return;
+      }
+    }
+    end(request);
+    request.sender.outcome(outcome);
+  }
+
+  private void stillHeld(Request request, LeaseHeldException held) {
+    LeaseName before = request.at().orElseThrow();
+    LeaseName by = held.name();
+    waitedFor.add(by.value());
+    List<Request> next = queues.held(request, by);
+    due.addAll(next);
+    if (!before.equals(by)) {
+      forget(before);
+    } else if (next.isEmpty()) {
+      Runnable earlier =
+          ends.put(
+              by,
+              loop.after(
+                  Math.max(1, held.retryAfterMs()),
+                  () -> {
+                    due.addAll(queues.freed(by));
+                    run();
+                  }));
+      if (earlier != null) {
+        earlier.run();
+      }
+    }
+  }
+
+  private void end(Request request) {
+    request.gone = true;
+    leave(request);
+  }
+
+  /** How many wait; for tests, and no more than a hint elsewhere than on the loop. */
+  int size() {
+    return queues.size();
+  }
+}

@@ -1,0 +1,241 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseHeldException;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.memory.Rig;
+import io.vertx.core.Context;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Acquires that wait, over connections. Timers are due when a test says so. */
+@Timeout(60)
+final class WaitingApiTest {
+  private static final String ACQUIRE = "/v1/leases/acquire";
+
+  private final Rig rig = new Rig();
+  private final BlockingQueue<Timer> timers = new LinkedBlockingQueue<>();
+  private LeaseServer server;
+
+  /** A timer that was set. */
+  private static final class Timer {
+    final long ms;
+    final Runnable task;
+    final WaitingRoom.Loop loop;
+    final BlockingQueue<Boolean> forgotten = new LinkedBlockingQueue<>();
+
+    Timer(long ms, Runnable task, WaitingRoom.Loop loop) {
+      this.ms = ms;
+      this.task = task;
+      this.loop = loop;
+    }
+
+    void fire() {
+      loop.run(task);
+    }
+  }
+
+  private WaitingRoom.Loop loop(Context context) {
+    return new WaitingRoom.Loop() {
+      @Override
+      public void run(Runnable task) {
+        context.runOnContext(v -> task.run());
+      }
+
+      @Override
+      public Runnable after(long ms, Runnable task) {
+        var timer = new Timer(ms, task, this);
+        timers.add(timer);
+        return () -> timer.forgotten.add(true);
+      }
+    };
+  }
+
+  @BeforeEach
+  void start() throws IOException {
+    server = LeaseServer.builder(rig.service, rig.service::info).port(0).timers(this::loop).start();
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    server.close();
+  }
+
+  private static byte[] body(AcquireRequest request, long waitMs) {
+    return Wire.JSON.write(WireWriter.acquire(request, Wire.JSON).put("waitMs", waitMs));
+  }
+
+  /** Sends it on a connection of its own, and is back once it waits. */
+  private RawClient waiting(AcquireRequest request, long waitMs) throws Exception {
+    RawClient client = sent(request, waitMs);
+    assertEquals(waitMs, timers.take().ms);
+    return client;
+  }
+
+  private RawClient sent(AcquireRequest request, long waitMs) throws IOException {
+    byte[] body = body(request, waitMs);
+    return new RawClient(server.port())
+        .send(
+            "POST "
+                + ACQUIRE
+                + " HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                + body.length
+                + "\r\n\r\n")
+        .send(body);
+  }
+
+  @Test
+  void aReleaseLetsThoseWhoWaitHaveTheLeaseInTheirOrder() throws Exception {
+    Grant held = rig.acquire("a");
+    var requests = new ArrayList<AcquireRequest>();
+    var clients = new ArrayList<RawClient>();
+    for (int i = 0; i < 5; i++) {
+      requests.add(rig.request("a"));
+      clients.add(waiting(requests.get(i), 50_000 + i));
+      if (i == 0) {
+        assertEquals(Rig.LEASE_MS, timers.take().ms); // the end of the lease
+      }
+    }
+    for (int i = 0; i < 5; i++) {
+      rig.service.release(held.id(), LeaseReport.NOTHING);
+      RawClient.Response answer = clients.get(i).response();
+      assertEquals(200, answer.status(), answer.body());
+      assertEquals(requests.get(i).id().toString(), answer.json().get("id").asText());
+      held = rig.service.acquire(requests.get(i)); // the same grant
+      clients.get(i).close();
+    }
+  }
+
+  @Test
+  void theEndOfALeaseLetsTheFirstHaveIt() throws Exception {
+    Grant unused = rig.acquire("a");
+    try (RawClient client = waiting(rig.request("a"), 50_000)) {
+      Timer end = timers.take();
+      assertEquals(Rig.LEASE_MS, end.ms);
+      end.fire(); // too early: it is prolonged, or clocks differ
+      Timer again = timers.take();
+      rig.time.advanceMs(Rig.LEASE_MS);
+      again.fire();
+      assertEquals(200, client.response().status());
+    }
+  }
+
+  @Test
+  void whenTheTimeIsOverTheRefusalSaysHowItIsThen() throws Exception {
+    Grant unused = rig.acquire("a");
+    RawClient client = sent(rig.request("a"), 7_000);
+    Timer deadline = timers.take();
+    rig.time.advanceMs(7_000);
+    deadline.fire();
+    RawClient.Response answer = client.response();
+    assertEquals(409, answer.status(), answer.body());
+    assertEquals("HELD", answer.json().get("error").asText());
+    assertEquals(3_000, answer.json().get("retryAfterMs").asLong());
+    assertEquals(200, client.get("/v1/time").status()); // the connection goes on
+    client.close();
+  }
+
+  @Test
+  void whoGoesAwayIsNotGrantedTheLease() throws Exception {
+    Grant held = rig.acquire("a");
+    AcquireRequest gone = rig.request("a");
+    RawClient first = sent(gone, 50_000);
+    Timer deadline = timers.take();
+    Timer end = timers.take();
+    RawClient second = waiting(rig.request("a"), 40_000);
+    first.close();
+    assertTrue(deadline.forgotten.take());
+    rig.service.release(held.id(), LeaseReport.NOTHING);
+    assertEquals(200, second.response().status());
+    second.close();
+    assertEquals(Rig.LEASE_MS, end.ms);
+    assertThrows(LeaseHeldException.class, () -> rig.service.acquire(gone));
+  }
+
+  @Test
+  void severalNamesAreWaitedForOneAfterTheOther() throws Exception {
+    Grant b = rig.acquire("b");
+    Grant c = rig.acquire("c");
+    RawClient client = waiting(rig.request("c", "a", "b"), 50_000);
+    assertEquals(Rig.LEASE_MS, timers.take().ms);
+    rig.service.release(b.id(), LeaseReport.NOTHING);
+    timers.take(); // it waits for c now
+    Grant between = rig.acquire("b"); // nothing is kept for it meanwhile
+    rig.service.release(c.id(), LeaseReport.NOTHING);
+    timers.take();
+    rig.service.release(between.id(), LeaseReport.NOTHING);
+    assertEquals(200, client.response().status());
+    client.close();
+  }
+
+  @Test
+  void aServerThatEndsLetsNobodyWait() throws Exception {
+    Grant unused = rig.acquire("a");
+    RawClient client = waiting(rig.request("a"), 50_000);
+    var done = server.drain();
+    assertEquals(409, client.response().status());
+    client.close();
+    assertEquals(0, done.toCompletableFuture().get());
+  }
+
+  @Test
+  void theClientWaits() throws Exception {
+    HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
+    AcquireRequest first = rig.request("a");
+    assertEquals(first.id(), client.acquire(first, 1_000).id());
+    AcquireRequest second = rig.request("a");
+    var asked = new FutureTask<>(() -> client.acquire(second, 30_000));
+    new Thread(asked).start();
+    assertEquals(30_000, timers.take().ms);
+    client.release(first.id(), LeaseReport.NOTHING);
+    assertEquals(second.id(), asked.get().id());
+  }
+
+  @Test
+  void onlySoLongAndNotInABatch() throws Exception {
+    try (var client = new RawClient(server.port())) {
+      for (long ms : List.of(-1L, 60_001L)) {
+        RawClient.Response answer = client.post(ACQUIRE, body(rig.request("a"), ms));
+        assertEquals(400, answer.status());
+        assertEquals(
+            "a request waits 0 to 60000 ms, not " + ms, answer.json().get("message").asText());
+      }
+      assertEquals(200, client.post(ACQUIRE, body(rig.request("a"), 0)).status());
+      assertEquals(409, client.post(ACQUIRE, body(rig.request("a"), 0)).status());
+      String batch =
+          "{\"operations\":[{\"acquire\":" + new String(body(rig.request("b"), 1), UTF_8) + "}]}";
+      assertEquals(400, client.post("/v1/leases/batch", batch.getBytes(UTF_8)).status());
+    }
+  }
+
+  @Test
+  void aWaitIsNoReasonForAnotherAnswer() throws Exception {
+    HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
+    AcquireRequest tooLong =
+        new AcquireRequest(
+            rig.request("a").id(),
+            Rig.names("a"),
+            "h",
+            31_536_000_000L,
+            rig.request("a").logs(),
+            false);
+    var e = assertThrows(LeaseRefusedException.class, () -> client.acquire(tooLong, 1_000));
+    assertEquals(Reason.INVALID, e.reason());
+  }
+}
