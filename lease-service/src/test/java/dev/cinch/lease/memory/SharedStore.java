@@ -1,0 +1,28 @@
+package dev.cinch.lease.memory;
+
+import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.lang.reflect.Proxy;
+
+/** A store in memory for one instance of the service after the other. Thread-safe. */
+public final class SharedStore {
+  private final FakeRegistry.Store store = new FakeRegistry.Store();
+
+  /** Starts the next instance. */
+  public MemoryLeaseService start(ManualTime time) throws IOException {
+    var registry = new FakeRegistry(store);
+    var guarded =
+        (InstanceRegistry)
+            Proxy.newProxyInstance(
+                InstanceRegistry.class.getClassLoader(),
+                new Class<?>[] {InstanceRegistry.class},
+                (proxy, method, arguments) -> {
+                  synchronized (store) {
+                    return method.invoke(registry, arguments);
+                  }
+                });
+    return MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time).registry(guarded).start();
+  }
+}
