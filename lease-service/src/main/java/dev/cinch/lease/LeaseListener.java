@@ -1,6 +1,9 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
+
 /** Told of changes of leases by a service that has them in its memory. Thread-safe. */
+@CheckReturnValue
 @FunctionalInterface
 public interface LeaseListener {
   /**
