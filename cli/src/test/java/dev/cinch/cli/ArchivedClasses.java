@@ -26,8 +26,13 @@ import java.util.stream.Stream;
  */
 final class ArchivedClasses {
   private static final Path HOME = Path.of("target", "archived").toAbsolutePath();
+
+  /** Without empty ones: those are the module's directory, where tests make and delete files. */
   private static final String[] ENTRIES =
-      System.getProperty("java.class.path").split(File.pathSeparator, -1);
+      Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+          .filter(entry -> !entry.isEmpty())
+          .toArray(String[]::new);
+
   private static final Path BUILT = built();
   private static final Path ARCHIVE = BUILT.resolve("classes.jsa");
 
@@ -71,7 +76,7 @@ final class ArchivedClasses {
 
   /** Only what is in jars can be archived. */
   private static boolean packed(int i) {
-    return !ENTRIES[i].isEmpty() && Files.isDirectory(Path.of(ENTRIES[i]));
+    return Files.isDirectory(Path.of(ENTRIES[i]));
   }
 
   /** The directory with jars of what was built. */
