@@ -83,10 +83,10 @@ final class LateService implements LeaseService {
   }
 
   @Override
-  public List<Optional<Outcome>> carryOutNow(List<Operation> operations) {
+  public List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
     return started.isDone() && !started.isCompletedExceptionally()
-        ? started.join().carryOutNow(operations)
-        : LeaseService.super.carryOutNow(operations);
+        ? started.join().carryOutNow(requests)
+        : LeaseService.super.carryOutNow(requests);
   }
 
   @Override

@@ -86,13 +86,15 @@ public interface LeaseService {
   }
 
   /**
-   * The same for callers that must not wait: an operation for which a file or another machine would
-   * have to be asked is not begun, and has no outcome.
+   * The same for callers that must not wait, and for several requests at once. An operation for
+   * which a file or another machine would have to be asked is not begun, nor are those behind it in
+   * its request: they are to be carried out in their order.
    *
-   * @return one for each, in the same order; empty for those to be asked for by {@link #carryOut}
+   * @return for each request what became of its first operations; of all of them, or those before
+   *     one to be asked for by {@link #carryOut}
    */
-  default List<Optional<Outcome>> carryOutNow(List<Operation> operations) {
-    return Collections.nCopies(operations.size(), Optional.empty());
+  default List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
+    return Collections.nCopies(requests.size(), List.of());
   }
 
   /**

@@ -5,7 +5,6 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
@@ -19,15 +18,15 @@ record Attempts(LeaseService service, Workers workers, Executor loop)
     implements WaitingRoom.Carrier {
   @Override
   public void carryOut(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
-    Optional<Outcome> now;
+    List<Outcome> now;
     try {
-      now = service.carryOutNow(List.of(acquire)).get(0);
+      now = service.carryOutNow(List.of(List.of(acquire))).get(0);
     } catch (RuntimeException | VirtualMachineError e) {
       failed.accept(Routes.failed("POST", "/v1/leases/acquire", e));
       return;
     }
-    if (now.isPresent()) {
-      done.accept(now.get());
+    if (!now.isEmpty()) {
+      done.accept(now.get(0));
     } else if (!workers.submit(Workers.Lane.OTHERS, () -> later(acquire, done, failed))) {
       failed.accept(Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100));
     }

@@ -335,10 +335,9 @@ public final class LeaseServer implements AutoCloseable {
       Routes.Asked asked, String method, String path, HttpServerResponse response) {
     return new Turn.Request(
         asked,
-        outcomes -> {
-          List<Outcome> now = outcomes.stream().flatMap(Optional::stream).toList();
-          if (now.size() < outcomes.size()) {
-            submit(asked.lane(), response, asked.wire(), () -> answerLater(asked, outcomes));
+        now -> {
+          if (now.size() < asked.operations().size()) {
+            submit(asked.lane(), response, asked.wire(), () -> answerLater(asked, now));
           } else if (isLarge(now)) {
             submit(
                 asked.lane(),
@@ -392,8 +391,8 @@ public final class LeaseServer implements AutoCloseable {
   }
 
   /** Carries out those of a request's operations that had to wait for a thread that may. */
-  private Written answerLater(Routes.Asked asked, List<Optional<Outcome>> outcomes) {
-    return Written.of(routes.answerRest(asked, outcomes), asked.wire());
+  private Written answerLater(Routes.Asked asked, List<Outcome> first) {
+    return Written.of(routes.answerRest(asked, first), asked.wire());
   }
 
   /** Has a worker make an answer, which the event loop then writes. */

@@ -15,7 +15,6 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -182,24 +181,17 @@ final class Routes {
             : WireWriter.object());
   }
 
-  /** The answer when those without an outcome have been carried out, which may wait. */
-  Answer answerRest(Asked asked, List<Optional<Outcome>> outcomes) {
-    var rest = new ArrayList<Operation>();
-    for (int i = 0; i < outcomes.size(); i++) {
-      if (outcomes.get(i).isEmpty()) {
-        rest.add(asked.operations().get(i));
-      }
-    }
+  /**
+   * The answer when the rest of the operations has been carried out, too, which may wait.
+   *
+   * @param first what became of those before the rest
+   */
+  Answer answerRest(Asked asked, List<Outcome> first) {
     try {
-      Iterator<Outcome> found = service.carryOut(rest).iterator();
-      var all = new ArrayList<Outcome>();
-      for (Optional<Outcome> outcome : outcomes) {
-        if (outcome.isEmpty() && !found.hasNext()) {
-          break; // The answer is full. What comes behind is asked for again, as the rest is.
-        }
-        all.add(outcome.isPresent() ? outcome.get() : found.next());
-      }
-      return answer(asked, all);
+      var outcomes = new ArrayList<>(first);
+      outcomes.addAll(
+          service.carryOut(asked.operations().subList(first.size(), asked.operations().size())));
+      return answer(asked, outcomes);
     } catch (LeaseUnavailableException e) {
       return unavailable(e);
     } catch (RuntimeException | VirtualMachineError e) {

@@ -1,11 +1,9 @@
 package dev.cinch.lease.http;
 
 import dev.cinch.lease.LeaseService;
-import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -17,12 +15,12 @@ final class Turn {
    * One request.
    *
    * @param asked its operations
-   * @param outcomes told what became of each; empty for those that are to be asked for by a thread
+   * @param outcomes told what became of the first of them; the rest is to be asked for by a thread
    *     that may wait
    * @param failed told of what the service threw instead
    */
   record Request(
-      Routes.Asked asked, Consumer<List<Optional<Outcome>>> outcomes, Consumer<Throwable> failed) {}
+      Routes.Asked asked, Consumer<List<Outcome>> outcomes, Consumer<Throwable> failed) {}
 
   private final LeaseService service;
   private final Consumer<Runnable> atTheEnd;
@@ -46,20 +44,15 @@ final class Turn {
   private void end() {
     List<Request> requests = waiting;
     waiting = new ArrayList<>();
-    var operations = new ArrayList<Operation>();
-    requests.forEach(r -> operations.addAll(r.asked().operations()));
-    List<Optional<Outcome>> outcomes;
+    List<List<Outcome>> outcomes;
     try {
-      outcomes = service.carryOutNow(operations);
+      outcomes = service.carryOutNow(requests.stream().map(r -> r.asked().operations()).toList());
     } catch (RuntimeException | VirtualMachineError e) {
       requests.forEach(r -> r.failed().accept(e));
       return;
     }
-    int from = 0;
-    for (Request request : requests) {
-      int to = from + request.asked().operations().size();
-      request.outcomes().accept(outcomes.subList(from, to));
-      from = to;
+    for (int i = 0; i < requests.size(); i++) {
+      requests.get(i).outcomes().accept(outcomes.get(i));
     }
   }
 }

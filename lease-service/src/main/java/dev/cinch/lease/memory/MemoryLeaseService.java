@@ -29,8 +29,6 @@ import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.BitSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -262,23 +260,34 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public List<Optional<Outcome>> carryOutNow(List<Operation> wanted) {
-    var batch = new Batch(wanted.size());
-    var begun = new BitSet(wanted.size());
-    for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
-      try {
-        operations.carryOut(wanted.get(i), immediate, batch);
-        begun.set(i);
-      } catch (StoreNeededException e) {
-        // It is left to a thread that may wait.
+  public List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
+    var batch = new Batch(requests.size());
+    var begun = new int[requests.size()];
+    for (int i = 0; i < begun.length; i++) {
+      begun[i] = carryOutNow(requests.get(i), batch);
+    }
+    List<Outcome> outcomes = batch.signed(signer);
+    var each = new ArrayList<List<Outcome>>(requests.size());
+    int from = 0;
+    for (int count : begun) {
+      each.add(outcomes.subList(from, from + count));
+      from += count;
+    }
+    return each;
+  }
+
+  /** How many of the first operations of a request were carried out. */
+  private int carryOutNow(List<Operation> wanted, Batch batch) {
+    int begun = 0;
+    try {
+      while (begun < wanted.size() && !batch.isFull()) {
+        operations.carryOut(wanted.get(begun), immediate, batch);
+        begun++;
       }
+    } catch (StoreNeededException e) {
+      // It is left to a thread that may wait.
     }
-    Iterator<Outcome> outcomes = batch.signed(signer).iterator();
-    var all = new ArrayList<Optional<Outcome>>(wanted.size());
-    for (int i = 0; i < wanted.size(); i++) {
-      all.add(begun.get(i) ? Optional.of(outcomes.next()) : Optional.empty());
-    }
-    return all;
+    return begun;
   }
 
   @Override

@@ -15,7 +15,6 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -67,7 +66,7 @@ final class ServerLimitsTest {
             new Class<?>[] {LeaseService.class},
             (proxy, method, args) -> {
               if (method.getName().equals("carryOutNow")) {
-                return Collections.nCopies(((List<?>) args[0]).size(), Optional.empty());
+                return Collections.nCopies(((List<?>) args[0]).size(), List.of());
               }
               if (method.getName().equals("carryOut")
                   && ((List<?>) args[0]).get(0) instanceof Operation.Upgrade) {

@@ -24,7 +24,6 @@ import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Several operations at once: what each does alone, and with the store out of reach. */
@@ -53,6 +52,10 @@ final class BatchRulesTest {
 
   private static Reason refused(Outcome outcome) {
     return assertInstanceOf(Outcome.Refused.class, outcome).refusal().reason();
+  }
+
+  private List<Outcome> now(Operation... operations) {
+    return rig.service.carryOutNow(List.of(List.of(operations))).get(0);
   }
 
   private long ceiling() {
@@ -116,16 +119,16 @@ final class BatchRulesTest {
   void whatNeedsTheStoreIsNotBegunNow() {
     AcquireRequest first = rig.request("a");
     List<String> before = List.copyOf(registry.calls);
-    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(acquire(first))));
+    assertEquals(List.of(), now(acquire(first)));
     assertEquals(before, registry.calls);
     assertTrue(rig.service.show(first.names().get(0)).isEmpty());
     // Once a thread that may wait has published a ceiling, others need none.
     List<Outcome> waited = rig.service.carryOut(List.of(acquire(first)));
     assertEquals(1, granted(waited.get(0)).size());
     List<String> published = List.copyOf(registry.calls);
-    List<Optional<Outcome>> now =
-        rig.service.carryOutNow(List.of(acquire(rig.request("b")), acquire(rig.request("c"))));
-    now.forEach(each -> assertEquals(1, granted(each.orElseThrow()).size()));
+    List<Outcome> now = now(acquire(rig.request("b")), acquire(rig.request("c")));
+    now.forEach(each -> assertEquals(1, granted(each).size()));
+    assertEquals(2, now.size());
     assertEquals(published, registry.calls);
   }
 
@@ -135,10 +138,10 @@ final class BatchRulesTest {
     Grant grant = rig.acquire("a");
     long ceiling = ceiling();
     while (time.wallNanos() + LEASE_MS * MS <= ceiling) {
-      assertTrue(rig.service.carryOutNow(List.of(renew(grant))).get(0).isPresent());
+      assertEquals(1, now(renew(grant)).size());
       time.advanceMs(1_000);
     }
-    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(renew(grant))));
+    assertEquals(List.of(), now(renew(grant)));
     assertEquals(ceiling, ceiling());
     Outcome renewed = rig.service.carryOut(List.of(renew(grant))).get(0);
     assertEquals(time.wallNanos() + LEASE_MS * MS, granted(renewed).get(0).expiry());
@@ -151,7 +154,7 @@ final class BatchRulesTest {
     Grant grant = rig.acquire("a");
     time.advanceNanos(InstanceGuard.PAUSED_AFTER + 1);
     registry.store.numbers++;
-    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(renew(grant))));
+    assertEquals(List.of(), now(renew(grant)));
     assertEquals(Reason.SUPERSEDED, refused(rig.service.carryOut(List.of(renew(grant))).get(0)));
   }
 
@@ -161,7 +164,7 @@ final class BatchRulesTest {
     Grant grant = rig.acquire("a");
     time.stepWallMs(3_000);
     Operation release = new Operation.Release(grant.id(), wrote(time.wallNanos()));
-    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(release)));
+    assertEquals(List.of(), now(release));
     assertEquals(List.of(Outcome.RELEASED), rig.service.carryOut(List.of(release)));
   }
 
@@ -175,7 +178,7 @@ final class BatchRulesTest {
     Grant unused = rig.renew(other, LeaseReport.NOTHING);
     assertTrue(grant.expiry() <= time.wallNanos());
     AcquireRequest again = rig.request("a");
-    assertEquals(List.of(Optional.empty()), rig.service.carryOutNow(List.of(acquire(again))));
+    assertEquals(List.of(), now(acquire(again)));
     assertTrue(registry.store.ends.isEmpty());
     Outcome granted = rig.service.carryOut(List.of(acquire(again))).get(0);
     assertEquals(1, granted(granted).size());
@@ -188,27 +191,52 @@ final class BatchRulesTest {
     var next = new Rig(time, new FakeRegistry(registry.store));
     Operation resume =
         new Operation.Resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS));
-    assertEquals(List.of(Optional.empty()), next.service.carryOutNow(List.of(resume)));
+    assertEquals(List.of(List.of()), next.service.carryOutNow(List.of(List.of(resume))));
     assertTrue(registry.store.ends.isEmpty());
     assertTrue(granted(next.service.carryOut(List.of(resume)).get(0)).get(0).resumed());
   }
 
-  /** Those that need the store don't hold up those beside them. */
+  /** Those that need the store don't hold up other requests. */
   @Test
-  void theOthersOfABatchAreCarriedOutNow() throws LeaseRefusedException {
+  void otherRequestsAreCarriedOutNow() throws LeaseRefusedException {
     Grant held = rig.acquire("held");
     Operation resume =
         new Operation.Resume(new ResumeRequest(held.id(), held.witnesses(), LEASE_MS));
     AcquireRequest a = rig.request("a");
-    List<Optional<Outcome>> outcomes =
+    List<List<Outcome>> outcomes =
         rig.service.carryOutNow(
-            List.of(resume, acquire(a), resume, acquire(rig.request("held")), release(held)));
-    assertEquals(
-        List.of(false, true, false, true, true),
-        outcomes.stream().map(Optional::isPresent).toList());
-    assertEquals("a", granted(outcomes.get(1).orElseThrow()).get(0).name().value());
-    assertEquals(Reason.HELD, refused(outcomes.get(3).orElseThrow()));
-    assertEquals(Outcome.RELEASED, outcomes.get(4).orElseThrow());
+            List.of(
+                List.of(resume),
+                List.of(acquire(a), acquire(rig.request("held"))),
+                List.of(release(held))));
+    assertEquals(List.of(0, 2, 1), outcomes.stream().map(List::size).toList());
+    assertEquals("a", granted(outcomes.get(1).get(0)).get(0).name().value());
+    assertEquals(Reason.HELD, refused(outcomes.get(1).get(1)));
+    assertEquals(Outcome.RELEASED, outcomes.get(2).get(0));
+  }
+
+  /** The operations of a request are carried out in their order, whoever carries them out. */
+  @Test
+  void whatStandsBehindOneThatNeedsTheStoreIsNotBegun() throws LeaseRefusedException {
+    Grant expires = rig.acquire("a");
+    time.advanceMs(LEASE_MS / 2);
+    Grant other = rig.acquire("b");
+    time.advanceMs(LEASE_MS / 2);
+    assertTrue(expires.expiry() <= time.wallNanos());
+    AcquireRequest again = rig.request("a"); // which has to be ended in the store first
+    List<Operation> request =
+        List.of(
+            renew(other),
+            acquire(again),
+            new Operation.Renew(again.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
+            new Operation.Release(again.id(), LeaseReport.NOTHING));
+    List<Outcome> now = rig.service.carryOutNow(List.of(request)).get(0);
+    assertEquals(1, now.size());
+    assertEquals(1, granted(now.get(0)).size());
+    List<Outcome> rest = rig.service.carryOut(request.subList(1, request.size()));
+    assertEquals(1, granted(rest.get(0)).size());
+    assertEquals(1, granted(rest.get(1)).size());
+    assertEquals(Outcome.RELEASED, rest.get(2));
   }
 
   @Test
