@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Timeout;
  * Records that are altered so that nothing in them is wrong by itself, and records that vanish
  * (rule H2): whoever needs them says so, and nobody gives fewer messages and no word.
  */
-@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 1, unit = TimeUnit.HOURS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BrokenChainTest {
   private interface Reader {
     void read() throws Exception;

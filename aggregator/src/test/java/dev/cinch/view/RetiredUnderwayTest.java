@@ -42,7 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Readers, closers and sleepers whose buckets and records go while they are at work: rules R1 to
  * R3, H4. What waits for ever fails: a broken rule must not look like a slow machine.
  */
-@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 1, unit = TimeUnit.HOURS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RetiredUnderwayTest {
   private static void advance(Log log, long to) throws IOException {
     try {

@@ -128,7 +128,7 @@ final class StoreFuzzTest {
 
   /** Each number of each document, one at a time: a fuzzer takes long to hit upon these. */
   @Test
-  @Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  @Timeout(value = 1, unit = TimeUnit.HOURS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   void anyNumberMayBeAnother() throws IOException {
     int forged = 0;
     for (int file = 0; file < files.size(); file++) {
