@@ -1,5 +1,7 @@
 package dev.cinch.lease;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The time through which the horizon of some logs must have advanced before the holder of a lease
  * may read for its decisions, or write (rule L8).
@@ -18,5 +20,16 @@ public record Fence(long upTo, LogSet logs) {
   /** What satisfies both: the later time, for the union of the logs. */
   public Fence and(Fence other) {
     return new Fence(Math.max(upTo, other.upTo), logs.union(other.logs));
+  }
+
+  /** By hand, as that of {@link Witness}. */
+  @Override
+  public boolean equals(@Nullable Object o) {
+    return o instanceof Fence fence && upTo == fence.upTo && logs.equals(fence.logs);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Long.hashCode(upTo) + logs.hashCode();
   }
 }

@@ -3,6 +3,7 @@ package dev.cinch.lease;
 import java.util.Collection;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The logs that a lease permits its holder to write to, or that a fence concerns.
@@ -48,5 +49,16 @@ public record LogSet(boolean all, SortedSet<Id> ids) {
     var both = new TreeSet<>(ids);
     both.addAll(other.ids);
     return new LogSet(false, both);
+  }
+
+  /** By hand, as that of {@link Witness}. */
+  @Override
+  public boolean equals(@Nullable Object o) {
+    return o instanceof LogSet set && all == set.all && ids.equals(set.ids);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Boolean.hashCode(all) + ids.hashCode();
   }
 }

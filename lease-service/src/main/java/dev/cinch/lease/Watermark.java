@@ -1,5 +1,7 @@
 package dev.cinch.lease;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * An upper bound on the timestamps of the messages that were written under a lease and all its
  * predecessors.
@@ -12,4 +14,15 @@ package dev.cinch.lease;
 public record Watermark(long timestamp, long signedTime) {
   /** Of a name under which nothing was written, as far as the service knows. */
   public static final Watermark NONE = new Watermark(Long.MIN_VALUE, Long.MIN_VALUE);
+
+  /** By hand, as that of {@link Witness}. */
+  @Override
+  public boolean equals(@Nullable Object o) {
+    return o instanceof Watermark w && timestamp == w.timestamp && signedTime == w.signedTime;
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Long.hashCode(timestamp) + Long.hashCode(signedTime);
+  }
 }
