@@ -24,7 +24,8 @@ public final class Warmup {
 
   private Warmup() {}
 
-  public static void main(String[] args) throws IOException, InterruptedException, ClassNotFoundException {
+  public static void main(String[] args)
+      throws IOException, InterruptedException, ClassNotFoundException {
     QuietLogging.install();
     Path directory = Files.createTempDirectory("cinch-warmup-");
     int worst = 0;
