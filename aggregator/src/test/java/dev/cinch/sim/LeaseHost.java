@@ -28,7 +28,7 @@ final class LeaseHost implements SimProcess.Body {
   private static final TableLimits LIMITS =
       new TableLimits(2, 3, 1L << 20, 2_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
 
-  /** One name a shard, so that others are forgotten. */
+  /** One name a partition, so that others are forgotten. */
   private static final TableLimits TIGHT =
       new TableLimits(2, 1, 1L << 20, 500_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
 

@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
  * copy of its request is not granted anew. Guarded by its own monitor.
  *
  * <p>An open-addressing table with three kinds of things in its slots: for a grant of one name that
- * lease's row, which the shard has too, so that it costs the slot alone; for one of several names
- * an array of such rows; for one that was released, or given back before it came, a stub. A row
- * whose lease somebody else has taken since is here alone, which is why bytes are counted here too
- * (rule L4).
+ * lease's row, which the partition has too, so that it costs the slot alone; for one of several
+ * names an array of such rows; for one that was released, or given back before it came, a stub. A
+ * row whose lease somebody else has taken since is here alone, which is why bytes are counted here
+ * too (rule L4).
  */
 final class Grants {
   private static final long SWEEP_EVERY = 1_000_000_000L;
@@ -67,7 +67,7 @@ final class Grants {
   /**
    * Adds a grant, or keeps what became of it.
    *
-   * @param rows its leases, as their shards keep them, in ascending order of names
+   * @param rows its leases, as their partitions keep them, in ascending order of names
    */
   void put(Id id, List<byte[]> rows, long now) {
     put(id, rows.size() == 1 ? rows.get(0) : rows.toArray(new byte[0][]));
@@ -106,7 +106,8 @@ final class Grants {
       nextSweep = now + SWEEP_EVERY;
       sweep(now);
       // The longest ended first: a copy of a request comes late by seconds, if at all. What the
-      // next holders of the names inherit stands in the shards; of a grant that is over nothing is
+      // next holders of the names inherit stands in the partitions; of a grant that is over nothing
+      // is
       // needed but its id.
       for (int quarter = 1; quarter <= 4 && isOver(); quarter++) {
         long earlierBy = retentionNanos / 4 * quarter;
@@ -133,7 +134,7 @@ final class Grants {
     return size;
   }
 
-  /** What all that it has takes in the heap, also what shards have too; about. */
+  /** What all that it has takes in the heap, also what partitions have too; about. */
   long bytes() {
     return bytes;
   }

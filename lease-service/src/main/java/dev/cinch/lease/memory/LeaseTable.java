@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * where callers bring it out of order the later counts.
  *
  * <p>Thread-safe. Every operation is all or nothing: it checks all names of its grant under their
- * shards' locks, taken in ascending order, before it changes any.
+ * partitions' locks, taken in ascending order, before it changes any.
  */
 @CheckReturnValue
 final class LeaseTable {
@@ -44,11 +44,11 @@ final class LeaseTable {
   private final long instance;
   private final boolean resumable;
   private final Id store;
-  private final Shards shards;
+  private final Partitions partitions;
   private final Stripes stripes;
   private final LogSets logSets = new LogSets();
 
-  /** Told of each change under its shard's lock. */
+  /** Told of each change under its partition's lock. */
   private volatile @Nullable LeaseListener listener;
 
   /**
@@ -62,7 +62,7 @@ final class LeaseTable {
     this.instance = instance;
     this.resumable = store.isPresent();
     this.store = store.orElse(Correlation.NO_STORE);
-    this.shards = new Shards(limits, origin, resumable, logSets);
+    this.partitions = new Partitions(limits, origin, resumable, logSets);
     this.stripes = new Stripes(limits, logSets);
   }
 
@@ -88,12 +88,12 @@ final class LeaseTable {
       if (known != null) {
         return repeat(known, request, names, now);
       }
-      Shards.Locked locked = shards.lock(names.stream().map(LeaseName::value).toList());
+      Partitions.Locked locked = partitions.lock(names.stream().map(LeaseName::value).toList());
       try {
         long time = locked.advance(now);
         long expiry = expiry(time, request.durationMs(), ceiling);
-        if (!shards.makeRoom(names)) {
-          requireEnded(shards.unended(names));
+        if (!partitions.makeRoom(names)) {
+          requireEnded(partitions.unended(names));
           throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
         }
         var leases = new ArrayList<LeaseEntry>(names.size());
@@ -150,10 +150,10 @@ final class LeaseTable {
 
   /** Takes note that no other instance will ever resume these: expired, or to be revoked. */
   void ended(List<Tenure> tenures) {
-    Shards.Locked locked = shards.lock(tenures.stream().map(Tenure::name).toList());
+    Partitions.Locked locked = partitions.lock(tenures.stream().map(Tenure::name).toList());
     try {
       for (Tenure tenure : tenures) {
-        LeaseEntry entry = shards.of(tenure.name()).get(tenure.name());
+        LeaseEntry entry = partitions.of(tenure.name()).get(tenure.name());
         if (entry != null
             && entry.isUnended()
             && entry.correlation().equals(tenure.correlation())) {
@@ -173,10 +173,10 @@ final class LeaseTable {
    */
   Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
     String name = request.name().value();
-    Shards.Locked locked = shards.lock(List.of(name));
+    Partitions.Locked locked = partitions.lock(List.of(name));
     try {
       long time = locked.advance(now);
-      LeaseEntry entry = shards.of(name).get(name);
+      LeaseEntry entry = partitions.of(name).get(name);
       if (entry == null
           || !entry.excludes(time)
           || request.correlation().filter(c -> !c.equals(entry.correlation())).isPresent()) {
@@ -185,7 +185,9 @@ final class LeaseTable {
       var wanted =
           new Revocation(
               request.name(), entry.holder, entry.correlation(), instance, time, request.reason());
-      return entry.isUnended() ? wanted : shards.revocations.of(entry.correlation()).orElse(wanted);
+      return entry.isUnended()
+          ? wanted
+          : partitions.revocations.of(entry.correlation()).orElse(wanted);
     } finally {
       locked.close();
     }
@@ -198,12 +200,12 @@ final class LeaseTable {
    */
   long revoked(Revocation revocation, long now) {
     String name = revocation.name().value();
-    shards.revocations.add(revocation);
+    partitions.revocations.add(revocation);
     ended(List.of(new Tenure(name, revocation.correlation())));
-    Shards.Locked locked = shards.lock(List.of(name));
+    Partitions.Locked locked = partitions.lock(List.of(name));
     try {
       long time = locked.advance(now);
-      LeaseEntry entry = shards.of(name).get(name);
+      LeaseEntry entry = partitions.of(name).get(name);
       return entry == null || !entry.correlation().equals(revocation.correlation())
           ? time
           : entry.state == LeaseEntry.State.RELEASED ? time : entry.expiry;
@@ -227,10 +229,10 @@ final class LeaseTable {
       if (stripe.wasReleased(request.id()) || stripe.wasGivenUp(request.id())) {
         throw notHeld("the grant was released; acquire anew");
       }
-      Shards.Locked locked = shards.lock(names);
+      Partitions.Locked locked = partitions.lock(names);
       try {
         long time = locked.advance(now);
-        var resumption = new Resumption(shards, request, time);
+        var resumption = new Resumption(partitions, request, time);
         boolean again = resumption.wasDone();
         if (!again && !ended) {
           return Optional.empty();
@@ -246,7 +248,7 @@ final class LeaseTable {
 
   /** Whether this instance has granted or resumed them all. */
   boolean knows(List<LeaseName> names) {
-    return names.stream().allMatch(n -> shards.knows(n.value()));
+    return names.stream().allMatch(n -> partitions.knows(n.value()));
   }
 
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
@@ -264,9 +266,9 @@ final class LeaseTable {
     if (!grant.isFor(request, names)) {
       throw invalid("another request had this id");
     }
-    Shards.Locked locked = shards.lock(grant.names());
+    Partitions.Locked locked = partitions.lock(grant.names());
     try {
-      return witnesses(shards.requireHeld(grant, locked.advance(now)));
+      return witnesses(partitions.requireHeld(grant, locked.advance(now)));
     } finally {
       locked.close();
     }
@@ -276,11 +278,11 @@ final class LeaseTable {
   private LeaseEntry grantOne(
       LeaseName name, AcquireRequest request, long time, long expiry, List<Tenure> unended)
       throws LeaseRefusedException {
-    Shard shard = shards.of(name.value());
-    LeaseEntry entry = shard.get(name.value());
+    Partition partition = partitions.of(name.value());
+    LeaseEntry entry = partition.get(name.value());
     Inheritance from;
     if (entry == null) {
-      from = shard.unknown();
+      from = partition.unknown();
       entry = new LeaseEntry(name.value());
     } else {
       if (entry.excludes(time)) {
@@ -289,7 +291,7 @@ final class LeaseTable {
       if (resumable && entry.isUnended()) {
         unended.add(new Tenure(entry.name, entry.correlation()));
       }
-      from = entry.inheritance(time, shard.earlier());
+      from = entry.inheritance(time, partition.earlier());
     }
     entry.grant(request, from, time, expiry, Correlation.of(request.id(), name, time, store));
     return entry;
@@ -307,7 +309,7 @@ final class LeaseTable {
 
   private byte[] keep(LeaseEntry lease) {
     byte[] row = LeaseRow.pack(lease, logSets);
-    shards.of(lease.name).rows.put(row);
+    partitions.of(lease.name).rows.put(row);
     LeaseListener told = listener;
     if (told != null) {
       told.changed(lease.name, lease.state != LeaseEntry.State.FULL);
@@ -341,10 +343,10 @@ final class LeaseTable {
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
       GrantEntry grant = known(stripe, id);
-      Shards.Locked locked = shards.lock(grant.names());
+      Partitions.Locked locked = partitions.lock(grant.names());
       try {
         long time = locked.advance(now);
-        List<LeaseEntry> leases = shards.requireHeld(grant, time);
+        List<LeaseEntry> leases = partitions.requireHeld(grant, time);
         requireThis(report, leases);
         long expiry = expiry(time, durationMs, ceiling);
         var bounds = new LogBounds(leases.size());
@@ -383,10 +385,11 @@ final class LeaseTable {
         stripe.giveUp(id, now);
       }
       GrantEntry grant = known(stripe, id);
-      Shards.Locked locked = shards.lock(grant.names());
+      Partitions.Locked locked = partitions.lock(grant.names());
       try {
         long time = locked.advance(now);
-        List<LeaseEntry> leases = grant.full ? shards.requireValid(grant, time) : shards.own(grant);
+        List<LeaseEntry> leases =
+            grant.full ? partitions.requireValid(grant, time) : partitions.own(grant);
         requireThis(report, leases);
         for (LeaseEntry lease : leases) {
           WatermarkRule.check(lease, report, time, limits);
@@ -404,12 +407,12 @@ final class LeaseTable {
   }
 
   Optional<LeaseInfo> show(LeaseName name, long now) {
-    return shards.show(name.value(), instance, now);
+    return partitions.show(name.value(), instance, now);
   }
 
   /** A page of names; names that come and go meanwhile may or may not be in it. */
   List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now) {
-    return shards.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
+    return partitions.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
   }
 
   /** As {@link Stripes#sweep}. */
@@ -452,7 +455,7 @@ final class LeaseTable {
       entry.state(report.watermark().getAsLong(), time);
     }
     // It is but a hint, and all that a renewal can let grow.
-    boolean full = shards.of(entry.name).isFull();
+    boolean full = partitions.of(entry.name).isFull();
     entry.addMetadata(report.metadata(), full ? 0 : limits.metadataKept());
   }
 

@@ -13,18 +13,18 @@ import java.util.List;
 
 /**
  * Whether leases of an earlier instance may go on here, by what this one remembers of their names
- * (rule L10). Used once, with the names' shards locked.
+ * (rule L10). Used once, with the names' partitions locked.
  */
 final class Resumption {
   private static final long NO_ROOM_WAIT = 1_000_000_000L;
 
-  private final Shards shards;
+  private final Partitions partitions;
   private final ResumeRequest request;
   private final long time;
   private final List<Witness> witnesses;
 
-  Resumption(Shards shards, ResumeRequest request, long time) {
-    this.shards = shards;
+  Resumption(Partitions partitions, ResumeRequest request, long time) {
+    this.partitions = partitions;
     this.request = request;
     this.time = time;
     this.witnesses = witnesses(request);
@@ -50,13 +50,13 @@ final class Resumption {
   boolean wasDone() throws LeaseRefusedException {
     int held = 0;
     for (Witness w : witnesses) {
-      Shard shard = shards.of(w.name().value());
-      LeaseEntry entry = shard.get(w.name().value());
+      Partition partition = partitions.of(w.name().value());
+      LeaseEntry entry = partition.get(w.name().value());
       if (entry != null && entry.resumes(request.id(), w.correlation()) && entry.isHeld(time)) {
         held++;
       } else if (entry != null) {
         throw notHeld(w.name() + " was taken at this instance before; acquire anew");
-      } else if (shard.hasForgotten()) {
+      } else if (partition.hasForgotten()) {
         // The name may have been granted and forgotten: to its holder this one would be unknown.
         throw notHeld("this instance does not know any more whether " + w.name() + " was taken");
       } else if (w.expiry() <= time) {
@@ -73,7 +73,7 @@ final class Resumption {
   List<LeaseEntry> prolonged(long expiry) {
     var leases = new ArrayList<LeaseEntry>(witnesses.size());
     for (Witness w : witnesses) {
-      LeaseEntry entry = shards.of(w.name().value()).get(w.name().value());
+      LeaseEntry entry = partitions.of(w.name().value()).get(w.name().value());
       if (entry != null) {
         entry.prolong(time, expiry, entry.logs);
         leases.add(entry);
@@ -87,7 +87,7 @@ final class Resumption {
     var leases = new ArrayList<LeaseEntry>(witnesses.size());
     for (Witness w : witnesses) {
       // To make room would be to forget, after which nothing is resumed.
-      if (!shards.of(w.name().value()).hasRoom(witnesses.size())) {
+      if (!partitions.of(w.name().value()).hasRoom(witnesses.size())) {
         throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
       }
       var entry = new LeaseEntry(w.name().value());

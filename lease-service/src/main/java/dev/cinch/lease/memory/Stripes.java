@@ -8,10 +8,10 @@ final class Stripes {
   private int next;
 
   Stripes(TableLimits limits, LogSets logSets) {
-    stripes = new Grants[limits.shards()];
+    stripes = new Grants[limits.partitions()];
     // As many as can be held, in stripes that are never filled quite alike, and some that ended.
-    int soft = limits.maxEntriesPerShard() + limits.maxEntriesPerShard() / 4 + 64;
-    long bytes = limits.maxBytesPerShard();
+    int soft = limits.maxEntriesPerPartition() + limits.maxEntriesPerPartition() / 4 + 64;
+    long bytes = limits.maxBytesPerPartition();
     long softBytes = bytes > Long.MAX_VALUE / 2 ? bytes : bytes + bytes / 4;
     for (int i = 0; i < stripes.length; i++) {
       stripes[i] = new Grants(soft, softBytes, limits.retentionNanos(), logSets);

@@ -3,10 +3,10 @@ package dev.cinch.lease.memory;
 /**
  * The sizes and bounds of a {@link LeaseTable}. Tests shrink them so that limits are hit.
  *
- * @param shards how many shards, at least 1; more mean less contention
- * @param maxEntriesPerShard names remembered per shard, held or not, at least 1
- * @param maxBytesPerShard what the rows of a shard may take in the heap, about (rule L4), at least
- *     1; when they do, no new name is taken and no metadata
+ * @param partitions how many partitions, at least 1; more mean less contention
+ * @param maxEntriesPerPartition names remembered per partition, held or not, at least 1
+ * @param maxBytesPerPartition what the rows of a partition may take in the heap, about (rule L4),
+ *     at least 1; when they do, no new name is taken and no metadata
  * @param retentionNanos how long an ended lease is remembered at least unless space is short, and a
  *     grant's id after its end; nanoseconds
  * @param watermarkAheadNanos how far a watermark may be ahead of signed time (rule L2); nanoseconds
@@ -15,28 +15,28 @@ package dev.cinch.lease.memory;
  * @param metadataKept metadata entries kept per name (rule L7), 0 or more
  */
 public record TableLimits(
-    int shards,
-    int maxEntriesPerShard,
-    long maxBytesPerShard,
+    int partitions,
+    int maxEntriesPerPartition,
+    long maxBytesPerPartition,
     long retentionNanos,
     long watermarkAheadNanos,
     long watermarkBehindNanos,
     int metadataKept) {
-  /** 64 shards, 10 million names, 2 minutes, 1 second, 1 hour, 8 entries. */
+  /** 64 partitions, 10 million names, 2 minutes, 1 second, 1 hour, 8 entries. */
   public static final TableLimits DEFAULT =
       new TableLimits(64, 10_000_000 / 64, 120_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 8);
 
   /** With no bound on bytes. */
   TableLimits(
-      int shards,
-      int maxEntriesPerShard,
+      int partitions,
+      int maxEntriesPerPartition,
       long retentionNanos,
       long watermarkAheadNanos,
       long watermarkBehindNanos,
       int metadataKept) {
     this(
-        shards,
-        maxEntriesPerShard,
+        partitions,
+        maxEntriesPerPartition,
         Long.MAX_VALUE,
         retentionNanos,
         watermarkAheadNanos,
@@ -57,9 +57,9 @@ public record TableLimits(
    */
   TableLimits allowing(long nanos) {
     return new TableLimits(
-        shards,
-        maxEntriesPerShard,
-        maxBytesPerShard,
+        partitions,
+        maxEntriesPerPartition,
+        maxBytesPerPartition,
         retentionNanos,
         Math.max(watermarkAheadNanos, nanos),
         Math.max(watermarkBehindNanos, nanos),
@@ -70,9 +70,9 @@ public record TableLimits(
    * @throws IllegalArgumentException if one is out of range
    */
   public TableLimits {
-    if (shards < 1
-        || maxEntriesPerShard < 1
-        || maxBytesPerShard < 1
+    if (partitions < 1
+        || maxEntriesPerPartition < 1
+        || maxBytesPerPartition < 1
         || retentionNanos < 0
         || watermarkAheadNanos < 0
         || watermarkBehindNanos < 0
@@ -88,11 +88,11 @@ public record TableLimits(
    */
   public static TableLimits forHeap(long heapBytes) {
     long names = heapBytes / 4 * 3 / BYTES_PER_LEASE;
-    long perShard = Math.min(Integer.MAX_VALUE / 2, names / DEFAULT.shards);
+    long perPartition = Math.min(Integer.MAX_VALUE / 2, names / DEFAULT.partitions);
     return new TableLimits(
-        DEFAULT.shards,
-        (int) Math.max(1, perShard),
-        Math.max(1, heapBytes / 4 * 3 / DEFAULT.shards),
+        DEFAULT.partitions,
+        (int) Math.max(1, perPartition),
+        Math.max(1, heapBytes / 4 * 3 / DEFAULT.partitions),
         DEFAULT.retentionNanos,
         DEFAULT.watermarkAheadNanos,
         DEFAULT.watermarkBehindNanos,

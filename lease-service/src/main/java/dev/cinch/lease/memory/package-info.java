@@ -3,7 +3,7 @@
  * clock), the guard of the instance's number, ceilings and quarantine, and the service that puts
  * them together with a clock and a signer.
  *
- * <p>Lock order: the stripe of a grant's id, then the shards of its names in ascending order; a
+ * <p>Lock order: the stripe of a grant's id, then the partitions of its names in ascending order; a
  * guard's lock is never held together with either.
  *
  * <p>Seams left open: another backend implements {@link dev.cinch.lease.LeaseService}; batched or

@@ -47,7 +47,7 @@ public final class LeaseMemory {
     System.out.printf(
         "heap %,d bytes, which is for %,d names; %,d leases%s%n",
         heap,
-        (long) limits.shards() * limits.maxEntriesPerShard(),
+        (long) limits.partitions() * limits.maxEntriesPerPartition(),
         leases,
         history ? ", each the second of its name and with a watermark" : "");
     new LeaseMemory(leases, limits).run(history);

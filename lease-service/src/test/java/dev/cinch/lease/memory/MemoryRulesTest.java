@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 final class MemoryRulesTest {
   private static final long RETENTION_MS = 60_000;
 
-  /** One shard of three names. */
+  /** One partition of three names. */
   private final Rig tiny =
       new Rig(new TableLimits(1, 3, RETENTION_MS * MS, 1_000 * MS, 3_600_000 * MS, 3));
 
@@ -127,9 +127,9 @@ final class MemoryRulesTest {
   @Test
   void l4_theDefaultsFollowTheHeap() {
     TableLimits two = TableLimits.forHeap(2L << 30);
-    assertEquals(10_700_000, two.shards() * (long) two.maxEntriesPerShard(), 100_000);
-    assertEquals((2L << 30) / 4 * 3, two.shards() * two.maxBytesPerShard(), 64);
-    assertEquals(1, TableLimits.forHeap(0).maxEntriesPerShard());
+    assertEquals(10_700_000, two.partitions() * (long) two.maxEntriesPerPartition(), 100_000);
+    assertEquals((2L << 30) / 4 * 3, two.partitions() * two.maxBytesPerPartition(), 64);
+    assertEquals(1, TableLimits.forHeap(0).maxEntriesPerPartition());
   }
 
   @Test

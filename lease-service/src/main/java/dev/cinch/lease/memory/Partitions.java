@@ -13,65 +13,66 @@ import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** All names, spread over shards; locks those that an operation needs. Thread-safe. */
-final class Shards {
+/** All names, spread over partitions; locks those that an operation needs. Thread-safe. */
+final class Partitions {
   /** What a page may take as JSON, about; one lease may take some 90 KB. */
   static final long MAX_PAGE_BYTES = 1 << 20;
 
   private static final long NANOS_PER_MS = 1_000_000;
 
-  private final Shard[] shards;
+  private final Partition[] partitions;
   private final LogSets logSets;
 
   /** Why leases were revoked. */
   final Revocations revocations = new Revocations();
 
-  Shards(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
+  Partitions(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
     this.logSets = logSets;
-    shards = new Shard[limits.shards()];
-    for (int i = 0; i < shards.length; i++) {
-      shards[i] = new Shard(limits, origin, resumable, logSets);
+    partitions = new Partition[limits.partitions()];
+    for (int i = 0; i < partitions.length; i++) {
+      partitions[i] = new Partition(limits, origin, resumable, logSets);
     }
   }
 
-  /** The shard of a name; its content only under its lock. */
-  Shard of(String name) {
-    return shards[index(name)];
+  /** The partition of a name; its content only under its lock. */
+  Partition of(String name) {
+    return partitions[index(name)];
   }
 
   private int index(String name) {
     // Mixed, since names that differ in a counter at the end hash to neighbours.
-    return Math.floorMod(name.hashCode() * 0x9E3779B9 >>> 16, shards.length);
+    return Math.floorMod(name.hashCode() * 0x9E3779B9 >>> 16, partitions.length);
   }
 
   /**
-   * Locks the shards of these names in ascending order, so that no two operations wait in a ring.
+   * Locks the partitions of these names in ascending order, so that no two operations wait in a
+   * ring.
    */
   Locked lock(List<String> names) {
-    var found = new TreeMap<Integer, Shard>();
+    var found = new TreeMap<Integer, Partition>();
     names.forEach(name -> found.put(index(name), of(name)));
     return new Locked(List.copyOf(found.values()));
   }
 
   /**
-   * Makes room for those of the names that have no entry; false if there is none. Their shards are
-   * locked.
+   * Makes room for those of the names that have no entry; false if there is none. Their partitions
+   * are locked.
    */
   boolean makeRoom(List<LeaseName> names) {
-    var wanted = new int[shards.length];
+    var wanted = new int[partitions.length];
     for (LeaseName name : names) {
       int index = index(name.value());
-      wanted[index] += shards[index].rows.get(name.value()) == null ? 1 : 0;
+      wanted[index] += partitions[index].rows.get(name.value()) == null ? 1 : 0;
     }
     for (int i = 0; i < wanted.length; i++) {
-      if (wanted[i] > 0 && !shards[i].makeRoom(wanted[i])) {
+      if (wanted[i] > 0 && !partitions[i].makeRoom(wanted[i])) {
         return false;
       }
     }
     return true;
   }
 
-  /** All leases of a grant, to be prolonged; their shards are locked. */
+  /** All leases of a grant, to be prolonged; their partitions are locked. */
   List<LeaseEntry> requireHeld(GrantEntry grant, long time) throws LeaseRefusedException {
     List<LeaseEntry> leases = requireValid(grant, time);
     for (LeaseEntry lease : leases) {
@@ -135,29 +136,29 @@ final class Shards {
   }
 
   boolean knows(String name) {
-    Shard shard = of(name);
-    shard.lock.lock();
+    Partition partition = of(name);
+    partition.lock.lock();
     try {
-      return shard.rows.get(name) != null;
+      return partition.rows.get(name) != null;
     } finally {
-      shard.lock.unlock();
+      partition.lock.unlock();
     }
   }
 
   Optional<LeaseInfo> show(String name, long instance, long now) {
-    Shard shard = of(name);
-    shard.lock.lock();
+    Partition partition = of(name);
+    partition.lock.lock();
     try {
-      LeaseEntry entry = shard.get(name);
+      LeaseEntry entry = partition.get(name);
       return entry == null
           ? Optional.empty()
-          : Optional.of(entry.info(instance, shard.advance(now)));
+          : Optional.of(entry.info(instance, partition.advance(now)));
     } finally {
-      shard.lock.unlock();
+      partition.lock.unlock();
     }
   }
 
-  /** A row that belongs to a page, with its shard's time. */
+  /** A row that belongs to a page, with its partition's time. */
   private record Found(byte[] row, long time) {}
 
   /**
@@ -167,12 +168,12 @@ final class Shards {
   List<LeaseInfo> list(String prefix, String above, int limit, long instance, long now) {
     boolean fromPrefix = above.compareTo(prefix) < 0;
     var found = new ArrayList<Found>();
-    for (Shard shard : shards) {
-      shard.lock.lock();
+    for (Partition partition : partitions) {
+      partition.lock.lock();
       try {
-        long time = shard.advance(now);
+        long time = partition.advance(now);
         for (byte[] row :
-            shard.rows.from(
+            partition.rows.from(
                 fromPrefix ? prefix : above,
                 fromPrefix,
                 limit,
@@ -180,11 +181,11 @@ final class Shards {
           found.add(new Found(row, time));
         }
       } finally {
-        shard.lock.unlock();
+        partition.lock.unlock();
       }
     }
     found.sort((a, b) -> LeaseRow.compareNames(a.row(), b.row()));
-    // Unpacked only now, one by one: every shard brought as many as the page may have.
+    // Unpacked only now, one by one: every partition brought as many as the page may have.
     var page = new ArrayList<LeaseInfo>();
     long bytes = 0;
     for (Found f : found.subList(0, Math.min(limit, found.size()))) {
@@ -214,11 +215,11 @@ final class Shards {
     return text.chars().mapToLong(c -> c >= ' ' && c < 0x7F && c != '"' && c != '\\' ? 1 : 6).sum();
   }
 
-  /** The shards of one operation, locked in ascending order until closed. */
+  /** The partitions of one operation, locked in ascending order until closed. */
   static final class Locked {
-    private final List<Shard> inOrder;
+    private final List<Partition> inOrder;
 
-    private Locked(List<Shard> inOrder) {
+    private Locked(List<Partition> inOrder) {
       this.inOrder = inOrder;
       int locked = 0;
       try {
@@ -235,11 +236,11 @@ final class Shards {
     /** Brings the time to all of them and returns the highest that any had. */
     long advance(long now) {
       long time = now;
-      for (Shard shard : inOrder) {
-        time = shard.advance(time);
+      for (Partition partition : inOrder) {
+        time = partition.advance(time);
       }
-      for (Shard shard : inOrder) {
-        shard.advance(time);
+      for (Partition partition : inOrder) {
+        partition.advance(time);
       }
       return time;
     }

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * Some of the names, and what is left of those forgotten (rule L4). Everything but {@link #lock} is
  * guarded by it.
  */
-final class Shard {
-  /** How long a full shard waits before it looks for room again, nanoseconds. */
+final class Partition {
+  /** How long a full partition waits before it looks for room again, nanoseconds. */
   private static final long SWEEP_EVERY = 1_000_000_000L;
 
   /** How many leases may be ended at once beyond those that room is needed for. */
@@ -42,9 +42,9 @@ final class Shard {
   private long now = Long.MIN_VALUE;
   private long nextSweep = Long.MIN_VALUE;
 
-  Shard(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
-    this.maxEntries = limits.maxEntriesPerShard();
-    this.maxBytes = limits.maxBytesPerShard();
+  Partition(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
+    this.maxEntries = limits.maxEntriesPerPartition();
+    this.maxBytes = limits.maxBytesPerPartition();
     this.retentionNanos = limits.retentionNanos();
     this.origin = origin;
     this.resumable = resumable;
