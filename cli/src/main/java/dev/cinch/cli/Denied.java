@@ -23,12 +23,19 @@ final class Denied {
     Path file = Path.of(e.getFile());
     Path name = file.getFileName();
     Path directory = file.getParent();
-    if (name == null || directory == null || !LogLayout.isTemporary(name.toString())) {
+    if (name == null
+        || directory == null
+        || !LogLayout.isTemporary(name.toString()) && !isToBeMade(file, directory)) {
       return InWords.line(e);
     }
     return directory
         + ": permission denied: this user may not make files there"
         + whoMay(directory);
+  }
+
+  /** Was it denied to make it? Else the file itself denies something. */
+  private static boolean isToBeMade(Path file, Path directory) {
+    return Files.notExists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isWritable(directory);
   }
 
   private static String whoMay(Path directory) {

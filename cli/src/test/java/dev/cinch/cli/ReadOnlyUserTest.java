@@ -107,6 +107,9 @@ class ReadOnlyUserTest {
       cinch.feed("never\n", command).failed(4, store + "/");
       cinch.feed("never\n", command).failed(4, "permission denied");
     }
+    cinch
+        .run("log", "create", "new")
+        .failed(4, store + "/logs: permission denied: this user may not make files there; ");
     assertEquals("one\ntwo\nthree\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
     System.out.println(OtherUser.DONE);
   }
