@@ -48,7 +48,7 @@ import picocli.CommandLine.Spec;
       "that the command reads all that they wrote and nothing after.",
       "If the leases can't be renewed, the command and what it started are ended before they can"
           + " be",
-      "another's: by SIGTERM when a third of the time is left, by SIGKILL shortly before the end.",
+      "another's: by SIGTERM when a fifth of the time is left, by SIGKILL shortly before the end.",
       "SIGINT, SIGTERM and SIGHUP are passed on to the command; Ctrl-C reaches it by itself.",
       "If an append within the command was killed, or goes on behind it, the leases are not given",
       "back, and run out: the next holder waits for that, so that nothing is lost or out of order."
@@ -72,9 +72,6 @@ final class LeaseRunCommand implements Callable<Integer> {
   private static final String NAME = "cinch lease run";
   private static final int NOT_EXECUTABLE = 126;
   private static final int NOT_FOUND = 127;
-
-  /** How often it is looked how long the leases last, nanoseconds. */
-  private static final long LOOK_NANOS = 100_000_000;
 
   private final Io io;
 
@@ -243,30 +240,10 @@ final class LeaseRunCommand implements Callable<Integer> {
     if (io.stop().requested()) {
       running.send(io.stop().name().replace("SIG", ""));
     }
-    long third = length.toNanos() / 3;
-    long last = length.toNanos() / 20;
-    boolean ended = false;
-    boolean killed = false;
-    while (!running.await(LOOK_NANOS)) {
-      long left = held.deadline() - SystemTime.INSTANCE.monotonicNanos();
-      if (!ended && (left < third || held.state() == HeldLease.State.LOST)) {
-        ended = true;
-        String why = held.lostWhy();
-        Commands.say(
-            io,
-            NAME,
-            "the leases can't be renewed"
-                + (why == null ? ", the lease service does not answer" : ": " + why)
-                + "; ending the command");
-        running.end();
-      }
-      if (ended && !killed && left < last) {
-        killed = true;
-        Commands.say(io, NAME, "it did not end: killing it");
-        running.kill();
-      }
-    }
-    return ended ? ExitCode.REFUSED : running.exitCode();
+    var countdown =
+        new LeaseCountdown(
+            SystemTime.INSTANCE, length.toNanos(), line -> Commands.say(io, NAME, line));
+    return countdown.attend(running, held) ? running.exitCode() : ExitCode.REFUSED;
   }
 
   /** Rule L2: only with the highest timestamp of all that was written under them. */

@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,7 +20,7 @@ import sun.misc.SignalHandler;
  * A command that runs with this process's input and output, gets the signals that this process
  * gets, each once, and can be ended with all that it started.
  */
-final class RunningCommand {
+final class RunningCommand implements LeaseCountdown.Attended {
   private static final List<String> PASSED = List.of("INT", "TERM", "HUP");
 
   private final CompletableFuture<Process> begun = new CompletableFuture<>();
@@ -121,13 +122,15 @@ final class RunningCommand {
    * Waits for its end, and that of what it had started when it was told to end; no longer than so
    * many nanoseconds. Whether all have ended.
    */
-  boolean await(long nanos) throws InterruptedException {
+  @Override
+  public boolean await(long nanos) throws InterruptedException {
+    long until = SystemTime.INSTANCE.monotonicNanos() + nanos;
     if (!process().waitFor(nanos, TimeUnit.NANOSECONDS)) {
       return false;
     }
     for (ProcessHandle child : started) {
       try {
-        Object unused = child.onExit().get(nanos, TimeUnit.NANOSECONDS);
+        Object unused = child.onExit().get(left(until), TimeUnit.NANOSECONDS);
       } catch (TimeoutException e) {
         return false;
       } catch (ExecutionException e) {
@@ -137,19 +140,25 @@ final class RunningCommand {
     return true;
   }
 
+  private static long left(long until) {
+    return Math.max(0, until - SystemTime.INSTANCE.monotonicNanos());
+  }
+
   /** Its exit code; 128 and the signal's number if one ended it. */
   int exitCode() {
     return process().exitValue();
   }
 
   /** Tells it and what it started to end (SIGTERM). */
-  void end() {
+  @Override
+  public void end() {
     look();
     started.forEach(ProcessHandle::destroy);
   }
 
   /** Ends what is left of it (SIGKILL); then its own end alone is waited for. */
-  void kill() {
+  @Override
+  public void kill() {
     look();
     started.forEach(ProcessHandle::destroyForcibly);
     started.clear();

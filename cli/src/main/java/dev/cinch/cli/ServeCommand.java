@@ -214,8 +214,8 @@ final class ServeCommand implements Callable<Integer> {
       }
       tellWait(out, service);
       Optional<String> by = end.join();
+      drain(server);
       if (by.isEmpty()) {
-        drain(server);
         return ExitCode.GOOD;
       }
       throw new Failure.Refusal(

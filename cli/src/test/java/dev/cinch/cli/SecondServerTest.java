@@ -1,11 +1,14 @@
 package dev.cinch.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -67,6 +70,27 @@ class SecondServerTest {
             first.errLine());
         first.ended(3);
         new Cinch().with("CINCH_SERVER", uri).run("lease", "list").ended(0);
+      }
+    }
+  }
+
+  @Test
+  void theFirstAnswersWhatIsUnderWayBeforeItEnds() throws Exception {
+    Path store = Cinch.store(temp);
+    try (Forked first = Forked.serve(temp, store)) {
+      URI earlier = URI.create(first.listening());
+      try (Socket busy = SignalsTest.begun(earlier);
+          Socket quiet = new Socket(earlier.getHost(), earlier.getPort());
+          Forked second = Forked.serve(temp, store, "--replace")) {
+        assertTrue(second.listening().startsWith("http://"));
+        SignalsTest.awaitEnd(quiet); // it has found out
+        busy.getOutputStream()
+            .write("{\"id\":\"000102030405060708090a0b0c0d0e0f\"}".getBytes(UTF_8));
+        var answer = new String(busy.getInputStream().readAllBytes(), UTF_8);
+        assertTrue(answer.startsWith("HTTP/1.1 421 "), answer);
+        assertTrue(answer.contains("\"SUPERSEDED\""), answer);
+        assertTrue(first.errLine().endsWith("; instance 1 ends"));
+        first.ended(3);
       }
     }
   }

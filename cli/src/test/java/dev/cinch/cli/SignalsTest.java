@@ -122,29 +122,49 @@ class SignalsTest {
     }
   }
 
+  /** A lease that outlasts the test, however slow it is. */
+  @Test
+  void afterSigkillTheLeaseIsHeldOn() throws Exception {
+    try (var served = new Served(temp)) {
+      killedInTheMiddle(served, "--lease-for=60s");
+      served.cinch.feed("c\n", "append", "--log=jobs", LEASE).failed(3, "jobs/1 is held by \"");
+    }
+  }
+
+  /** A short lease, which may be lost and taken anew before the kill where the machine is slow. */
   @Test
   void afterSigkillReceiptsAreTrueAndTheNextHolderFences() throws Exception {
     try (var served = new Served(temp)) {
       Cinch cinch = served.cinch;
-      try (Forked append =
-          append(served.store, LEASE, "--server=" + served.uri(), "--lease-for=2s", "--json")) {
-        append.type("a\nb\n");
-        append.line();
-        append.line();
-        append.signal("KILL");
-        append.ended(137);
-      }
-      cinch.feed("c\n", "append", "--log=jobs", LEASE).failed(3, "jobs/1 is held by \"");
-      cinch.feed("c\n", "append", "--log=jobs", LEASE, "--wait=60s").ended(0);
+      killedInTheMiddle(served, "--lease-for=2s", "--wait=1h");
+      cinch.feed("c\n", "append", "--log=jobs", LEASE, "--wait=1h").ended(0);
+      JsonNode last =
+          JSON.readTree(cinch.run("lease", "show", "--json", "jobs/1").ended(0).out())
+              .get("witness");
+      assertEquals("BROKEN", last.get("previousEnding").textValue());
       cinch.settle("jobs");
       assertEquals("a\nb\nc\n", cinch.run("cat", "--log=jobs").ended(0).out());
-      Cinch.Ran audited = cinch.run("audit").ended(0);
-      assertTrue(audited.out().contains(" 1 handovers, 1 fences; 0 violations"), audited.out());
+      String audited = cinch.run("audit").ended(0).out();
+      assertTrue(
+          audited.matches("(?s).* [1-9][0-9]* handovers, [1-9][0-9]* fences; 0 violations.*"),
+          audited);
+    }
+  }
+
+  private void killedInTheMiddle(Served served, String... options) throws Exception {
+    var args = new java.util.ArrayList<>(List.of(LEASE, "--server=" + served.uri(), "--json"));
+    args.addAll(List.of(options));
+    try (Forked append = append(served.store, args.toArray(String[]::new))) {
+      append.type("a\nb\n");
+      append.line();
+      append.line();
+      append.signal("KILL");
+      append.ended(137);
     }
   }
 
   /** A request of which the head has arrived at a server, by a connection of its own. */
-  private static Socket begun(URI server) throws IOException {
+  static Socket begun(URI server) throws IOException {
     var socket = new Socket(server.getHost(), server.getPort());
     String head =
         "POST /v1/leases/release HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
@@ -155,7 +175,7 @@ class SignalsTest {
     return socket;
   }
 
-  private static void awaitEnd(Socket socket) throws IOException {
+  static void awaitEnd(Socket socket) throws IOException {
     try {
       assertEquals(-1, socket.getInputStream().read());
     } catch (SocketException e) {

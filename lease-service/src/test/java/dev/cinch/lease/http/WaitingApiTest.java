@@ -194,6 +194,66 @@ final class WaitingApiTest {
     assertEquals(0, done.toCompletableFuture().get());
   }
 
+  /** Half of the connections wait at most, so that the others are served. */
+  @Test
+  void thoseAboveTheBoundAreRefusedAtOnce() throws Exception {
+    server.close();
+    server =
+        LeaseServer.builder(rig.service, rig.service::info)
+            .port(0)
+            .connections(4)
+            .connectionsPerAddress(4)
+            .timers(this::loop)
+            .start();
+    Grant held = rig.acquire("a");
+    RawClient first = waiting(rig.request("a"), 50_000);
+    assertEquals(Rig.LEASE_MS, timers.take().ms);
+    RawClient second = waiting(rig.request("a"), 40_000);
+    try (var third = new RawClient(server.port())) {
+      assertEquals(409, third.post(ACQUIRE, body(rig.request("a"), 30_000)).status());
+      assertEquals(2, server.waiting());
+      rig.service.release(held.id(), LeaseReport.NOTHING);
+      assertEquals(200, first.response().status());
+      assertEquals(Rig.LEASE_MS, timers.take().ms); // the second waits for its end
+      RawClient again = sent(rig.request("a"), 20_000); // there is room
+      assertEquals(20_000, timers.take().ms);
+      again.close();
+    }
+    first.close();
+    second.close();
+  }
+
+  /** The first is answered; the copy goes to the end of the queue, and is granted in its turn. */
+  @Test
+  void aCopyOfARequestThatWaitsTakesItsPlaceAtTheEnd() throws Exception {
+    Grant held = rig.acquire("a");
+    AcquireRequest request = rig.request("a");
+    RawClient first = waiting(request, 50_000);
+    assertEquals(Rig.LEASE_MS, timers.take().ms);
+    AcquireRequest another = rig.request("a");
+    RawClient between = waiting(another, 40_000);
+    RawClient copy = sent(request, 30_000);
+    RawClient.Response refused = first.response();
+    assertEquals(409, refused.status(), refused.body());
+    timersUntil(30_000);
+    rig.service.release(held.id(), LeaseReport.NOTHING);
+    assertEquals(200, between.response().status());
+    rig.service.release(another.id(), LeaseReport.NOTHING);
+    RawClient.Response granted = copy.response();
+    assertEquals(200, granted.status(), granted.body());
+    assertEquals(request.id().toString(), granted.json().get("id").asText());
+    assertEquals(0, server.waiting());
+    first.close();
+    between.close();
+    copy.close();
+  }
+
+  private void timersUntil(long ms) throws InterruptedException {
+    while (timers.take().ms != ms) {
+      // Those of others.
+    }
+  }
+
   @Test
   void theClientWaits() throws Exception {
     HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
