@@ -24,6 +24,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseHost implements SimProcess.Body {
   private static final long MAINTAIN_NANOS = 4_000_000_000L;
+
+  /** Longer than anybody rests beside others that are at work. */
+  private static final long LULL_NANOS = 60_000_000_000L;
+
   private static final long RETRY_NANOS = 200_000_000L;
   private static final TableLimits LIMITS =
       new TableLimits(2, 3, 1L << 20, 2_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
@@ -53,6 +57,7 @@ final class LeaseHost implements SimProcess.Body {
   private boolean busy;
   private long taskNumber;
   private int instances;
+  private long restingNanos;
 
   /** A request to an instance. */
   interface Request<T> {
@@ -188,8 +193,9 @@ final class LeaseHost implements SimProcess.Body {
 
   private void maintain() {
     if (rivalry != null) {
+      long next = nextMaintenance(MAINTAIN_NANOS / 2);
       maintainSeveral(rivalry);
-      in(MAINTAIN_NANOS / 2, this::maintain);
+      in(next, this::maintain);
       return;
     }
     if (world.faults.strike(FaultKind.SERVICE_CLOCK_STEP)) {
@@ -208,7 +214,18 @@ final class LeaseHost implements SimProcess.Body {
         busy = false;
       }
     }
-    in(MAINTAIN_NANOS, this::maintain);
+    in(nextMaintenance(MAINTAIN_NANOS), this::maintain);
+  }
+
+  /**
+   * In how many nanoseconds it is looked after again. Where everybody else rests for long, as
+   * closers do for two hours, that is done ever more seldom: once leases are over, each time finds
+   * what the one before left.
+   */
+  private long nextMaintenance(long usual) {
+    long lull = world.scheduler.lull();
+    restingNanos = lull > LULL_NANOS ? Math.min(2 * Math.max(restingNanos, usual), lull) : 0;
+    return Math.max(restingNanos, usual);
   }
 
   /** Earlier ones that hang together with their threads are not looked after. */

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * over at operations and sleeps only, and mostly goes on for a burst of them.
  */
 final class Scheduler implements ClientFs.Later {
+  private static final long HOUR_NANOS = 3_600_000_000_000L;
+
   private final Lanes lanes;
   private final Rng rng;
   private final Trace trace = new Trace();
@@ -27,11 +29,12 @@ final class Scheduler implements ClientFs.Later {
   private final boolean byPriority;
   private final int longestBurst;
   private final long stepLimit;
+  private final long timeLimit;
 
   private volatile @Nullable SimProcess current;
   private volatile boolean over;
   private boolean quiet;
-  private boolean stuck;
+  private @Nullable String stuck;
   private int burst;
   private int expected;
   private int processes;
@@ -55,15 +58,23 @@ final class Scheduler implements ClientFs.Later {
    * @param byPriority whether the process of highest priority runs, with priorities that change now
    *     and then, instead of any
    * @param longestBurst operations that one process may do in a row
-   * @param stepLimit after so many operations {@code atLimit} is called, after twice as many the
-   *     run is given up
+   * @param stepLimit after so many operations {@code atLimit} is called, after four times as many
+   *     the run is given up
+   * @param timeLimit nanoseconds of simulated time after which the run is given up
    */
-  Scheduler(Lanes lanes, long seed, boolean byPriority, int longestBurst, long stepLimit) {
+  Scheduler(
+      Lanes lanes,
+      long seed,
+      boolean byPriority,
+      int longestBurst,
+      long stepLimit,
+      long timeLimit) {
     this.lanes = lanes;
     this.rng = Rng.of(seed, 5);
     this.byPriority = byPriority;
     this.longestBurst = longestBurst;
     this.stepLimit = stepLimit;
+    this.timeLimit = timeLimit;
   }
 
   void atLimit(Runnable what) {
@@ -86,7 +97,8 @@ final class Scheduler implements ClientFs.Later {
     return steps;
   }
 
-  boolean stuck() {
+  /** How far the run came before it was given up; null unless it was. */
+  @Nullable String stuck() {
     return stuck;
   }
 
@@ -190,8 +202,15 @@ final class Scheduler implements ClientFs.Later {
     if (steps == stepLimit) {
       atLimit.run();
     } else if (steps > 4 * stepLimit) {
-      stuck = true;
+      stuck = 4 * stepLimit + " operations";
       throw new SimCrash("the run does not end");
+    }
+  }
+
+  /** A run in which all only sleep has no operations to count. */
+  private void checkTime() {
+    if (now > timeLimit && stuck == null) {
+      stuck = timeLimit / HOUR_NANOS + " hours of simulated time";
     }
   }
 
@@ -235,10 +254,10 @@ final class Scheduler implements ClientFs.Later {
       return;
     }
     running().wakeAt = at;
-    if (stuck) {
+    reschedule();
+    if (stuck != null) {
       throw new SimCrash("the run does not end");
     }
-    reschedule();
   }
 
   private void runEvents() {
@@ -268,7 +287,8 @@ final class Scheduler implements ClientFs.Later {
 
   /** Who runs next, after as much time as it takes; null if nobody ever will. */
   private @Nullable SimProcess choose() {
-    while (!alive.isEmpty() || expected > 0) {
+    while (!alive.isEmpty() || expected > 0 && stuck == null) {
+      checkTime();
       SimProcess next = pick();
       if (next != null) {
         burst = burst();
@@ -286,6 +306,16 @@ final class Scheduler implements ClientFs.Later {
       }
     }
     return null;
+  }
+
+  /**
+   * For how long nothing happens but what daemons do: nanoseconds; 0 or less if somebody is at
+   * work.
+   */
+  long lull() {
+    Event event = events.peek();
+    long next = Math.min(earliest(alive), event == null ? Long.MAX_VALUE : event.at);
+    return next == Long.MAX_VALUE ? 0 : next - now;
   }
 
   private static long earliest(List<SimProcess> of) {

@@ -29,8 +29,9 @@ final class Simulation {
     world.scheduler.run();
     History history = world.history;
     Throwable failure = world.scheduler.failure();
-    if (world.scheduler.stuck()) {
-      history.violation("the run does not end");
+    String stuck = world.scheduler.stuck();
+    if (stuck != null) {
+      history.violation("the run does not end: given up after " + stuck);
     } else if (failure != null) {
       history.violation("a process failed: " + text(failure));
     } else {

@@ -14,6 +14,10 @@ final class World {
   static final int FIRST_USER = 1001;
   private static final long MS = 1_000_000;
   private static final long STEP_LIMIT = 30_000;
+
+  /** Who rests for two hours may be killed, and rest once more. */
+  private static final long TIME_LIMIT = 24 * 3_600_000_000_000L;
+
   private static final int MOST_RESTARTS = 6;
 
   final Plan plan;
@@ -36,7 +40,8 @@ final class World {
     this.lanes = bench.lanes;
     this.rng = Rng.of(plan.seed(), 2);
     this.scheduler =
-        new Scheduler(lanes, plan.seed(), plan.byPriority(), plan.longestBurst(), STEP_LIMIT);
+        new Scheduler(
+            lanes, plan.seed(), plan.byPriority(), plan.longestBurst(), STEP_LIMIT, TIME_LIMIT);
     this.faults = new Faults(plan.seed(), plan.on(), plan.ambushes());
     this.server =
         bench.image(plan).copy(plan.kind(), plan.umask(), plan.tickNanos(), this::serverClock);
@@ -125,7 +130,7 @@ final class World {
       return;
     }
     crashes++;
-    if (restarts++ >= MOST_RESTARTS || scheduler.stuck() || scheduler.failure() != null) {
+    if (restarts++ >= MOST_RESTARTS || scheduler.stuck() != null || scheduler.failure() != null) {
       return;
     }
     scheduler.expect();
