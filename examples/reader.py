@@ -561,10 +561,12 @@ class Witness:
         rest = len(signed) - self.payload_length
         self.depth = 0 if rest == 72 else (rest - 76) // 32  # hashes between the payload and what is signed
         whole = rest == 72 or 1 <= self.depth <= 16 and rest == 76 + 32 * self.depth
-        well_formed = signed[4:8] in (b"CLW\1", b"CLW\2") and whole
+        timed = signed[4:8] in (b"CLW\3", b"CLW\4")  # says between which times it was issued
+        well_formed = (timed or signed[4:8] in (b"CLW\1", b"CLW\2")) and whole
         well_formed = well_formed and (not self.depth or self.leaf() >> self.depth == 0)
-        well_formed = well_formed and 115 <= self.payload_length <= 32_624
-        if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1 or signed[11]:
+        well_formed = well_formed and 115 + 24 * timed <= self.payload_length <= 32_648
+        well_formed = well_formed and signed[11] in ((1, 2) if timed else (0,))
+        if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1:
             raise ValueError("not a witness")
         if min(struct.unpack_from("<qq", signed, 12)) < 1 or not signed[10] and any(signed[60:76]):
             raise ValueError("not a lease")
@@ -573,7 +575,11 @@ class Witness:
         self.correlation = signed[44:60].hex()
         watermark, _, fence = struct.unpack_from("<qqq", signed, 84)
         self.lower = max(watermark, fence)
-        self.logs, at = self.log_set(108)
+        if timed:
+            earliest, latest = struct.unpack_from("<qq", signed, 108)
+            if earliest > latest:
+                raise ValueError("a bound of time that ends before it begins")
+        self.logs, at = self.log_set(132 if timed else 108)
         fenced, at = self.log_set(at)
         if fence == NONE and fenced != []:
             raise ValueError("logs of no fence")

@@ -10,19 +10,29 @@ import org.jspecify.annotations.Nullable;
  *     written
  * @param signedTime when the lease service was told, by its signed time; nanoseconds since the Unix
  *     epoch
+ * @param latest the latest that it could be then, as far as the service knew; nanoseconds since the
+ *     Unix epoch; {@link Long#MIN_VALUE} if it did not say
  */
-public record Watermark(long timestamp, long signedTime) {
+public record Watermark(long timestamp, long signedTime, long latest) {
   /** Of a name under which nothing was written, as far as the service knows. */
   public static final Watermark NONE = new Watermark(Long.MIN_VALUE, Long.MIN_VALUE);
+
+  /** As services stated it that did not say how late it could be. */
+  public Watermark(long timestamp, long signedTime) {
+    this(timestamp, signedTime, Long.MIN_VALUE);
+  }
 
   /** By hand, as that of {@link Witness}. */
   @Override
   public boolean equals(@Nullable Object o) {
-    return o instanceof Watermark w && timestamp == w.timestamp && signedTime == w.signedTime;
+    return o instanceof Watermark w
+        && timestamp == w.timestamp
+        && signedTime == w.signedTime
+        && latest == w.latest;
   }
 
   @Override
   public int hashCode() {
-    return 31 * Long.hashCode(timestamp) + Long.hashCode(signedTime);
+    return 31 * (31 * Long.hashCode(timestamp) + Long.hashCode(signedTime)) + Long.hashCode(latest);
   }
 }

@@ -1,5 +1,6 @@
 package dev.cinch.lease;
 
+import dev.cinch.lease.time.TimeBound;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  *     lies at or below it
  * @param fence what must be fenced before the holder reads or writes
  * @param resumed whether an earlier instance granted it, and this one goes on with it (rule L10)
+ * @param time between which times it was at the time of issue; empty of a version that did not tell
  */
 public record Witness(
     LeaseName name,
@@ -46,9 +48,46 @@ public record Witness(
     long previousEndedAt,
     Watermark watermark,
     Fence fence,
-    boolean resumed) {
+    boolean resumed,
+    Optional<TimeBound> time) {
 
-  /** Of a lease at the instance that granted it. */
+  /** As services signed it that did not say between which times it was. */
+  public Witness(
+      LeaseName name,
+      String holder,
+      long instance,
+      long generation,
+      boolean tentative,
+      LogSet logs,
+      long expiry,
+      long issuedAt,
+      Id correlation,
+      Optional<Id> previous,
+      Ending previousEnding,
+      long previousEndedAt,
+      Watermark watermark,
+      Fence fence,
+      boolean resumed) {
+    this(
+        name,
+        holder,
+        instance,
+        generation,
+        tentative,
+        logs,
+        expiry,
+        issuedAt,
+        correlation,
+        previous,
+        previousEnding,
+        previousEndedAt,
+        watermark,
+        fence,
+        resumed,
+        Optional.empty());
+  }
+
+  /** The same of a lease at the instance that granted it. */
   public Witness(
       LeaseName name,
       String holder,
@@ -111,7 +150,8 @@ public record Witness(
         && previousEndedAt == w.previousEndedAt
         && watermark.equals(w.watermark)
         && fence.equals(w.fence)
-        && resumed == w.resumed;
+        && resumed == w.resumed
+        && time.equals(w.time);
   }
 
   @Override

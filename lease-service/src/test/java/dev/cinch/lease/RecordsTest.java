@@ -3,6 +3,7 @@ package dev.cinch.lease;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import dev.cinch.lease.time.TimeBound;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +38,11 @@ final class RecordsTest {
     eachCounts(Witness.class, -1);
     eachCounts(Fence.class, -1);
     eachCounts(Watermark.class, -1);
+    var bound = new TimeBound(1, 2, TimeBound.Kind.ASSUMED);
+    assertEquals(bound, new TimeBound(1, 2, TimeBound.Kind.ASSUMED));
+    assertNotEquals(bound, new TimeBound(0, 2, TimeBound.Kind.ASSUMED));
+    assertNotEquals(bound, new TimeBound(1, 3, TimeBound.Kind.ASSUMED));
+    assertNotEquals(bound, new TimeBound(1, 2, TimeBound.Kind.MEASURED));
     eachCounts(LogSet.class, 0);
     assertNotEquals(LogSet.ALL, LogSet.NONE);
     assertEquals(LogSet.ALL, new LogSet(true, new TreeSet<>()));

@@ -313,7 +313,11 @@ final class WireReader {
     var watermark = Watermark.NONE;
     if (in.has("watermark")) {
       Fields w = in.object("watermark");
-      watermark = new Watermark(w.time("timestamp"), w.time("signedTime"));
+      watermark =
+          new Watermark(
+              w.time("timestamp"),
+              w.time("signedTime"),
+              w.hasTime("latest") ? w.time("latest") : Long.MIN_VALUE);
       w.noOthers();
     }
     var fence = Fence.NONE;
@@ -338,7 +342,8 @@ final class WireReader {
             in.hasTime("previousEndedAt") ? in.time("previousEndedAt") : Long.MIN_VALUE,
             watermark,
             fence,
-            in.has("resumed") && in.flag("resumed"));
+            in.has("resumed") && in.flag("resumed"),
+            in.has("time") ? Optional.of(bound(in.object("time"))) : Optional.empty());
     in.noOthers();
     return witness;
   }

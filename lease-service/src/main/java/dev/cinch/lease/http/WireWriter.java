@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.IsoTime;
@@ -158,9 +159,7 @@ final class WireWriter {
     info.ceiling().ifPresent(c -> time(out, "ceiling", c));
     out.put("superseded", info.superseded());
     if (info.time().isPresent()) {
-      TimeBound bound = info.time().get();
-      ObjectNode time = out.putObject("time").put("kind", bound.kind().name());
-      ObjectNode unused = time(time(time, "earliest", bound.earliest()), "latest", bound.latest());
+      ObjectNode time = bound(out, info.time().get());
       if (!info.timeProblems().isEmpty()) {
         info.timeProblems().forEach(time.putArray("problems")::add);
       }
@@ -206,12 +205,22 @@ final class WireWriter {
       ObjectNode watermark = out.putObject("watermark");
       time(watermark, "timestamp", w.watermark().timestamp());
       time(watermark, "signedTime", w.watermark().signedTime());
+      if (w.watermark().latest() != Long.MIN_VALUE) {
+        time(watermark, "latest", w.watermark().latest());
+      }
     }
     if (!w.fence().isNone()) {
       time(out.putObject("fence"), "upTo", w.fence().upTo())
           .set("logs", logs(w.fence().logs(), Wire.JSON));
     }
+    w.time().ifPresent(t -> bound(out, t));
     return w.resumed() ? out.put("resumed", true) : out;
+  }
+
+  @CanIgnoreReturnValue
+  private static ObjectNode bound(ObjectNode out, TimeBound bound) {
+    ObjectNode time = out.putObject("time").put("kind", bound.kind().name());
+    return time(time(time, "earliest", bound.earliest()), "latest", bound.latest());
   }
 
   private static ObjectNode report(LeaseReport report, Wire wire) {

@@ -11,9 +11,11 @@ import dev.cinch.lease.Metadata;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBound;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The last lease of one name, unpacked to work on; the table keeps it as a {@link LeaseRow} and
@@ -53,6 +55,9 @@ final class LeaseEntry {
   long expiry;
   long issuedAt;
 
+  /** Between which times it was then; null before the first grant. */
+  @Nullable TimeBound issuedIn;
+
   /** Also when the lease was granted. */
   long correlationHigh;
 
@@ -64,12 +69,17 @@ final class LeaseEntry {
   long previousEndedAt = Long.MIN_VALUE;
   long inheritedWatermark = Long.MIN_VALUE;
   long inheritedAt = Long.MIN_VALUE;
+  long inheritedLatest = Long.MIN_VALUE;
 
   /** The highest that the holder stated under this lease. */
   long stated = Long.MIN_VALUE;
 
   long statedAt = Long.MIN_VALUE;
+  long statedLatest = Long.MIN_VALUE;
   long endedAt = Long.MIN_VALUE;
+
+  /** The latest that it could be then; told only where the fence was done with on release. */
+  long endedLatest = Long.MIN_VALUE;
 
   /** Granted by an earlier instance (rule L10). */
   boolean resumed;
@@ -85,7 +95,7 @@ final class LeaseEntry {
   }
 
   /** Starts a lease that follows what {@code from} describes. */
-  void grant(AcquireRequest to, Inheritance from, long now, long newExpiry, Id correlation) {
+  void grant(AcquireRequest to, Inheritance from, Moment now, long newExpiry, Id correlation) {
     id = to.id();
     durationMs = to.durationMs();
     askedTentative = to.tentative();
@@ -95,7 +105,8 @@ final class LeaseEntry {
     logs = to.logs();
     state = to.tentative() ? State.TENTATIVE : State.FULL;
     expiry = newExpiry;
-    issuedAt = now;
+    issuedAt = now.time();
+    issuedIn = now.bound();
     hasPrevious = from.correlation() != null;
     previousHigh = from.correlation() != null ? from.correlation().high() : 0;
     previousLow = from.correlation() != null ? from.correlation().low() : 0;
@@ -103,18 +114,19 @@ final class LeaseEntry {
     previousEndedAt = from.endedAt();
     correlationHigh = correlation.high();
     correlationLow = correlation.low();
-    inheritedWatermark = from.watermark().timestamp();
-    inheritedAt = from.watermark().signedTime();
+    setWatermark(from.watermark());
     stated = Long.MIN_VALUE;
     statedAt = Long.MIN_VALUE;
+    statedLatest = Long.MIN_VALUE;
     fencedOnRelease = false;
     endedAt = Long.MIN_VALUE;
+    endedLatest = Long.MIN_VALUE;
     resumed = false;
     setFence(from.fence());
   }
 
   /** Goes on with a lease of an earlier instance, as its witness says (rule L10). */
-  void resume(ResumeRequest by, Witness from, long now, long newExpiry) {
+  void resume(ResumeRequest by, Witness from, Moment now, long newExpiry) {
     id = by.id();
     durationMs = by.durationMs();
     askedLogs = from.logs();
@@ -123,7 +135,8 @@ final class LeaseEntry {
     logs = from.logs();
     state = State.FULL;
     expiry = newExpiry;
-    issuedAt = now;
+    issuedAt = now.time();
+    issuedIn = now.bound();
     hasPrevious = from.previous().isPresent();
     previousHigh = from.previous().map(Id::high).orElse(0L);
     previousLow = from.previous().map(Id::low).orElse(0L);
@@ -131,8 +144,7 @@ final class LeaseEntry {
     previousEndedAt = from.previousEndedAt();
     correlationHigh = from.correlation().high();
     correlationLow = from.correlation().low();
-    inheritedWatermark = from.watermark().timestamp();
-    inheritedAt = from.watermark().signedTime();
+    setWatermark(from.watermark());
     resumed = true;
     setFence(from.fence());
   }
@@ -182,9 +194,10 @@ final class LeaseEntry {
   /**
    * Prolongs it; an expiry never moves back, so it is the highest that any witness carried (L8).
    */
-  void prolong(long now, long newExpiry, LogSet widened) {
+  void prolong(Moment now, long newExpiry, LogSet widened) {
     expiry = Math.max(expiry, newExpiry);
-    issuedAt = now;
+    issuedAt = now.time();
+    issuedIn = now.bound();
     logs = widened;
   }
 
@@ -195,28 +208,28 @@ final class LeaseEntry {
   /**
    * Takes a watermark in; the highest of one lease counts, since renewals can arrive out of order.
    */
-  void state(long watermark, long now) {
+  void state(long watermark, Moment now) {
     if (watermark > stated) {
       stated = watermark;
-      statedAt = now;
+      statedAt = now.time();
+      statedLatest = now.latest();
     }
   }
 
   /** Takes note that the horizon has passed the fence, keeping the lower bound (rule L8). */
-  void fenced(long now) {
-    Watermark folded = folded(new Watermark(inheritedWatermark, inheritedAt), fenceUpTo, now);
-    inheritedWatermark = folded.timestamp();
-    inheritedAt = folded.signedTime();
+  void fenced(Moment now) {
+    setWatermark(folded(inherited(), fenceUpTo, now.time(), now.latest()));
     setFence(Fence.NONE);
   }
 
-  private static Watermark folded(Watermark watermark, long fence, long now) {
-    return fence > watermark.timestamp() ? new Watermark(fence, now) : watermark;
+  private static Watermark folded(Watermark watermark, long fence, long now, long latest) {
+    return fence > watermark.timestamp() ? new Watermark(fence, now, latest) : watermark;
   }
 
-  void release(long now, boolean fenced) {
+  void release(Moment now, boolean fenced) {
     state = State.RELEASED;
-    endedAt = now;
+    endedAt = now.time();
+    endedLatest = fenced ? now.latest() : Long.MIN_VALUE;
     fencedOnRelease = fenced;
   }
 
@@ -235,15 +248,15 @@ final class LeaseEntry {
    * @param earlier what may have been signed by earlier instances
    */
   Inheritance inheritance(long now, Fence earlier) {
-    var watermark = new Watermark(inheritedWatermark, inheritedAt);
+    Watermark watermark = inherited();
     var fence = new Fence(fenceUpTo, fenceLogs);
     if (stated > watermark.timestamp()) {
-      watermark = new Watermark(stated, statedAt);
+      watermark = new Watermark(stated, statedAt, statedLatest);
     }
     Id correlation = correlation();
     if (state == State.RELEASED) {
       if (fencedOnRelease) {
-        watermark = folded(watermark, fence.upTo(), endedAt);
+        watermark = folded(watermark, fence.upTo(), endedAt, endedLatest);
         fence = Fence.NONE;
       }
       return new Inheritance(generation, correlation, Ending.RELEASED, endedAt, watermark, fence);
@@ -258,6 +271,16 @@ final class LeaseEntry {
     }
     // Nothing was written under a tentative lease: broken, but its own expiry needs no fence.
     return new Inheritance(generation, correlation, Ending.BROKEN, now, watermark, fence);
+  }
+
+  private Watermark inherited() {
+    return new Watermark(inheritedWatermark, inheritedAt, inheritedLatest);
+  }
+
+  private void setWatermark(Watermark watermark) {
+    inheritedWatermark = watermark.timestamp();
+    inheritedAt = watermark.signedTime();
+    inheritedLatest = watermark.latest();
   }
 
   private void setFence(Fence fence) {
@@ -280,9 +303,10 @@ final class LeaseEntry {
         hasPrevious ? Optional.of(new Id(previousHigh, previousLow)) : Optional.empty(),
         previousEnding,
         previousEndedAt,
-        new Watermark(inheritedWatermark, inheritedAt),
+        inherited(),
         new Fence(fenceUpTo, fenceLogs),
-        resumed);
+        resumed,
+        Optional.ofNullable(issuedIn));
   }
 
   LeaseInfo info(long instance, long now) {

@@ -4,11 +4,14 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.time.TimeBounds;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link LeaseEntry} as one array of bytes, which is how the table keeps it: what a lease lacks
@@ -23,7 +26,10 @@ import java.util.List;
  *      second half of the correlation (8); the first is the time of the grant
  *      issued, granted                             -- times: zigzag variable-length, from the expiry
  *      duration, generation                        -- unsigned variable-length
- *      logs, then in this order what the flags announce
+ *      logs
+ *      bound of time at the issue: 0 none, 1 a second to both sides of the issue, assumed;
+ *      2 assumed, 3 measured: and its ends, from the issue
+ *      then in this order what the flags announce
  * </pre>
  *
  * A set of logs is a number: 0 for none, 1 for all, 2 for a count and so many ids that follow, from
@@ -46,6 +52,11 @@ final class LeaseRow {
   private static final int HAS_STATED = 0x800;
   private static final int HAS_FENCE = 0x1000;
   private static final int HAS_RECENT = 0x2000;
+  private static final int NO_BOUND = 0;
+  private static final int USUAL_BOUND = 1;
+  private static final int ASSUMED_BOUND = 2;
+  private static final int MEASURED_BOUND = 3;
+
   private static final int STUB = 0x4000;
   private static final int RESUMED = 0x8000;
 
@@ -130,7 +141,10 @@ final class LeaseRow {
 
   static byte[] pack(LeaseEntry e, LogSets logSets) {
     boolean widened = !e.askedLogs.equals(e.logs);
-    boolean watermark = e.inheritedWatermark != Long.MIN_VALUE || e.inheritedAt != Long.MIN_VALUE;
+    boolean watermark =
+        e.inheritedWatermark != Long.MIN_VALUE
+            || e.inheritedAt != Long.MIN_VALUE
+            || e.inheritedLatest != Long.MIN_VALUE;
     boolean fence = e.fenceUpTo != Long.MIN_VALUE || !e.fenceLogs.isEmpty();
     int flags =
         e.state.ordinal()
@@ -160,8 +174,12 @@ final class LeaseRow {
     out.putUnsigned(e.durationMs);
     out.putUnsigned(e.generation);
     putLogs(out, e.logs, logSets);
+    putBound(out, e.issuedIn, e.issuedAt);
     if (e.endedAt != Long.MIN_VALUE) {
       out.putSigned(e.endedAt - e.expiry);
+      if (e.fencedOnRelease) {
+        putLatest(out, e.endedLatest, e.endedAt);
+      }
     }
     if (widened) {
       putLogs(out, e.askedLogs, logSets);
@@ -176,10 +194,12 @@ final class LeaseRow {
     if (watermark) {
       out.putSigned(e.inheritedWatermark - e.expiry);
       out.putSigned(e.inheritedAt - e.expiry);
+      putLatest(out, e.inheritedLatest, e.inheritedAt);
     }
     if (e.stated != Long.MIN_VALUE) {
       out.putSigned(e.stated - e.expiry);
       out.putSigned(e.statedAt - e.expiry);
+      putLatest(out, e.statedLatest, e.statedAt);
     }
     if (fence) {
       out.putSigned(e.fenceUpTo - e.expiry);
@@ -201,6 +221,47 @@ final class LeaseRow {
 
   private static int flag(boolean on, int bit) {
     return on ? bit : 0;
+  }
+
+  private static void putBound(RowWriter out, @Nullable TimeBound bound, long issuedAt) {
+    if (bound == null) {
+      out.putByte(NO_BOUND);
+    } else if (bound.equals(usual(issuedAt))) {
+      out.putByte(USUAL_BOUND);
+    } else {
+      out.putByte(bound.kind() == TimeBound.Kind.MEASURED ? MEASURED_BOUND : ASSUMED_BOUND);
+      out.putSigned(bound.earliest() - issuedAt);
+      out.putSigned(bound.latest() - issuedAt);
+    }
+  }
+
+  private static @Nullable TimeBound getBound(ByteBuffer in, long issuedAt) {
+    int code = in.get();
+    if (code == NO_BOUND) {
+      return null;
+    }
+    if (code == USUAL_BOUND) {
+      return usual(issuedAt);
+    }
+    long earliest = issuedAt + getSigned(in);
+    long latest = issuedAt + getSigned(in);
+    return new TimeBound(
+        earliest,
+        latest,
+        code == MEASURED_BOUND ? TimeBound.Kind.MEASURED : TimeBound.Kind.ASSUMED);
+  }
+
+  private static TimeBound usual(long issuedAt) {
+    return TimeBound.around(issuedAt, TimeBounds.ASSUMED_NANOS, TimeBound.Kind.ASSUMED);
+  }
+
+  /** The latest that it could be at some time, which takes a byte where that is only assumed. */
+  private static void putLatest(RowWriter out, long latest, long at) {
+    out.putSigned(latest - at - TimeBounds.ASSUMED_NANOS);
+  }
+
+  private static long getLatest(ByteBuffer in, long at) {
+    return at + TimeBounds.ASSUMED_NANOS + getSigned(in);
   }
 
   private static void putLogs(RowWriter out, LogSet logs, LogSets logSets) {
@@ -238,7 +299,11 @@ final class LeaseRow {
     e.durationMs = getUnsigned(in);
     e.generation = getUnsigned(in);
     e.logs = getLogs(in, logSets);
-    e.endedAt = (flags & HAS_ENDED) != 0 ? expiry + getSigned(in) : Long.MIN_VALUE;
+    e.issuedIn = getBound(in, e.issuedAt);
+    if ((flags & HAS_ENDED) != 0) {
+      e.endedAt = expiry + getSigned(in);
+      e.endedLatest = e.fencedOnRelease ? getLatest(in, e.endedAt) : Long.MIN_VALUE;
+    }
     e.askedLogs = (flags & HAS_ASKED_LOGS) != 0 ? getLogs(in, logSets) : e.logs;
     if ((flags & HAS_PREVIOUS) != 0) {
       e.hasPrevious = true;
@@ -249,10 +314,12 @@ final class LeaseRow {
     if ((flags & HAS_WATERMARK) != 0) {
       e.inheritedWatermark = expiry + getSigned(in);
       e.inheritedAt = expiry + getSigned(in);
+      e.inheritedLatest = getLatest(in, e.inheritedAt);
     }
     if ((flags & HAS_STATED) != 0) {
       e.stated = expiry + getSigned(in);
       e.statedAt = expiry + getSigned(in);
+      e.statedLatest = getLatest(in, e.statedAt);
     }
     if ((flags & HAS_FENCE) != 0) {
       e.fenceUpTo = expiry + getSigned(in);

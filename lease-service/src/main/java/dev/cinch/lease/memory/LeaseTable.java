@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Who has which lease: all rules of section 6 that need neither a clock nor a store. It does no I/O
- * and reads no clock; {@code now} is the service's time in nanoseconds since the Unix epoch, and
- * where callers bring it out of order the later counts.
+ * and reads no clock; {@code now} is the service's time, as a number in nanoseconds since the Unix
+ * epoch, and where callers bring it out of order the later counts.
  *
  * <p>Thread-safe. Every operation is all or nothing: it checks all names of its grant under their
  * partitions' locks, taken in ascending order, before it changes any.
@@ -73,7 +73,7 @@ final class LeaseTable {
    * @param ceiling no expiry is above it (rule L3)
    * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
-  List<Witness> acquire(AcquireRequest request, long now, long ceiling)
+  List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
       throws LeaseRefusedException, UnendedException {
     List<LeaseName> names = request.names().stream().sorted().toList();
     Grants stripe = stripes.of(request.id());
@@ -86,12 +86,12 @@ final class LeaseTable {
       }
       GrantEntry known = stripe.get(request.id());
       if (known != null) {
-        return repeat(known, request, names, now);
+        return repeat(known, request, names, now.time());
       }
       Partitions.Locked locked = partitions.lock(names.stream().map(LeaseName::value).toList());
       try {
-        long time = locked.advance(now);
-        long expiry = expiry(time, request.durationMs(), ceiling);
+        Moment at = now.at(locked.advance(now.time()));
+        long expiry = expiry(at.time(), request.durationMs(), ceiling);
         if (!partitions.makeRoom(names)) {
           requireEnded(partitions.unended(names));
           throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
@@ -99,11 +99,11 @@ final class LeaseTable {
         var leases = new ArrayList<LeaseEntry>(names.size());
         var unended = new ArrayList<Tenure>();
         for (LeaseName name : names) {
-          leases.add(grantOne(name, request, time, expiry, unended));
+          leases.add(grantOne(name, request, at, expiry, unended));
         }
         requireEnded(unended);
         LogBounds.boundFences(leases);
-        return keep(stripe, request.id(), leases, time);
+        return keep(stripe, request.id(), leases, at.time());
       } finally {
         locked.close();
       }
@@ -221,7 +221,7 @@ final class LeaseTable {
    * @param ended whether their ends are this instance's by now
    * @return empty if their ends have to be brought about first
    */
-  Optional<List<Witness>> resume(ResumeRequest request, boolean ended, long now, long ceiling)
+  Optional<List<Witness>> resume(ResumeRequest request, boolean ended, Moment now, long ceiling)
       throws LeaseRefusedException {
     List<String> names = Resumption.names(request);
     Grants stripe = stripes.of(request.id());
@@ -231,15 +231,15 @@ final class LeaseTable {
       }
       Partitions.Locked locked = partitions.lock(names);
       try {
-        long time = locked.advance(now);
-        var resumption = new Resumption(partitions, request, time);
+        Moment at = now.at(locked.advance(now.time()));
+        var resumption = new Resumption(partitions, request, at);
         boolean again = resumption.wasDone();
         if (!again && !ended) {
           return Optional.empty();
         }
-        long expiry = expiry(time, request.durationMs(), ceiling);
+        long expiry = expiry(at.time(), request.durationMs(), ceiling);
         List<LeaseEntry> leases = again ? resumption.prolonged(expiry) : resumption.begun(expiry);
-        return Optional.of(keep(stripe, request.id(), leases, time));
+        return Optional.of(keep(stripe, request.id(), leases, at.time()));
       } finally {
         locked.close();
       }
@@ -276,8 +276,9 @@ final class LeaseTable {
 
   /** A lease as it would be granted; nothing is kept yet. */
   private LeaseEntry grantOne(
-      LeaseName name, AcquireRequest request, long time, long expiry, List<Tenure> unended)
+      LeaseName name, AcquireRequest request, Moment now, long expiry, List<Tenure> unended)
       throws LeaseRefusedException {
+    long time = now.time();
     Partition partition = partitions.of(name.value());
     LeaseEntry entry = partition.get(name.value());
     Inheritance from;
@@ -293,7 +294,7 @@ final class LeaseTable {
       }
       from = entry.inheritance(time, partition.earlier());
     }
-    entry.grant(request, from, time, expiry, Correlation.of(request.id(), name, time, store));
+    entry.grant(request, from, now, expiry, Correlation.of(request.id(), name, time, store));
     return entry;
   }
 
@@ -319,13 +320,13 @@ final class LeaseTable {
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
   List<Witness> renew(
-      Id id, long durationMs, LogSet addLogs, LeaseReport report, long now, long ceiling)
+      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
       throws LeaseRefusedException {
     return change(id, durationMs, addLogs, report, false, now, ceiling);
   }
 
   /** Makes the leases of a grant full; those that are already stay so. */
-  List<Witness> upgrade(Id id, long durationMs, long now, long ceiling)
+  List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
       throws LeaseRefusedException {
     return change(id, durationMs, LogSet.NONE, LeaseReport.NOTHING, true, now, ceiling);
   }
@@ -336,7 +337,7 @@ final class LeaseTable {
       LogSet addLogs,
       LeaseReport report,
       boolean upgrade,
-      long now,
+      Moment now,
       long ceiling)
       throws LeaseRefusedException {
     requireThis(report, List.of());
@@ -345,24 +346,24 @@ final class LeaseTable {
       GrantEntry grant = known(stripe, id);
       Partitions.Locked locked = partitions.lock(grant.names());
       try {
-        long time = locked.advance(now);
-        List<LeaseEntry> leases = partitions.requireHeld(grant, time);
+        Moment at = now.at(locked.advance(now.time()));
+        List<LeaseEntry> leases = partitions.requireHeld(grant, at.time());
         requireThis(report, leases);
-        long expiry = expiry(time, durationMs, ceiling);
+        long expiry = expiry(at.time(), durationMs, ceiling);
         var bounds = new LogBounds(leases.size());
         for (LeaseEntry lease : leases) {
-          WatermarkRule.check(lease, report, time, limits);
+          WatermarkRule.check(lease, report, at, limits);
           LogSet widened = bounds.widened(lease.logs, addLogs);
-          apply(lease, report, time);
+          apply(lease, report, at);
           if (report.fenced()) {
-            lease.fenced(time);
+            lease.fenced(at);
           }
           if (upgrade) {
             lease.upgrade();
           }
-          lease.prolong(time, expiry, widened);
+          lease.prolong(at, expiry, widened);
         }
-        return keep(stripe, id, leases, time);
+        return keep(stripe, id, leases, at.time());
       } finally {
         locked.close();
       }
@@ -374,7 +375,7 @@ final class LeaseTable {
    * request that is not known may be still on its way, from somebody who gave it up: it is not
    * granted when it comes, since nobody would ever give it back.
    */
-  void release(Id id, LeaseReport report, long now) throws LeaseRefusedException {
+  void release(Id id, LeaseReport report, Moment now) throws LeaseRefusedException {
     requireThis(report, List.of());
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
@@ -382,24 +383,24 @@ final class LeaseTable {
         return;
       }
       if (stripe.get(id) == null) {
-        stripe.giveUp(id, now);
+        stripe.giveUp(id, now.time());
       }
       GrantEntry grant = known(stripe, id);
       Partitions.Locked locked = partitions.lock(grant.names());
       try {
-        long time = locked.advance(now);
+        Moment at = now.at(locked.advance(now.time()));
         List<LeaseEntry> leases =
-            grant.full ? partitions.requireValid(grant, time) : partitions.own(grant);
+            grant.full ? partitions.requireValid(grant, at.time()) : partitions.own(grant);
         requireThis(report, leases);
         for (LeaseEntry lease : leases) {
-          WatermarkRule.check(lease, report, time, limits);
-          apply(lease, report, time);
-          lease.release(time, report.fenced());
+          WatermarkRule.check(lease, report, at, limits);
+          apply(lease, report, at);
+          lease.release(at, report.fenced());
         }
         for (LeaseEntry lease : leases) {
           byte[] unused = keep(lease);
         }
-        stripe.release(id, time);
+        stripe.release(id, at.time());
       } finally {
         locked.close();
       }
@@ -450,9 +451,9 @@ final class LeaseTable {
     return grant;
   }
 
-  private void apply(LeaseEntry entry, LeaseReport report, long time) {
+  private void apply(LeaseEntry entry, LeaseReport report, Moment now) {
     if (report.watermark().isPresent()) {
-      entry.state(report.watermark().getAsLong(), time);
+      entry.state(report.watermark().getAsLong(), now);
     }
     // It is but a hint, and all that a renewal can let grow.
     boolean full = partitions.of(entry.name).isFull();

@@ -109,7 +109,7 @@ final class Operations {
     for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
       requireHeard(at);
       try {
-        return table.acquire(request, at.now(), ceiling);
+        return table.acquire(request, moment(at), ceiling);
       } catch (UnendedException e) {
         store.end(e.tenures());
         table.ended(e.tenures());
@@ -134,11 +134,11 @@ final class Operations {
     Reading at = store.read();
     long duration = request.durationMs() * NANOS_PER_MS;
     long ceiling = store.permit(at, duration);
-    Optional<List<Witness>> witnesses = table.resume(request, false, at.now(), ceiling);
+    Optional<List<Witness>> witnesses = table.resume(request, false, moment(at), ceiling);
     if (witnesses.isEmpty()) {
       guard.ends().takeOver(ends);
       requireHeard(at);
-      witnesses = table.resume(request, true, at.now(), ceiling);
+      witnesses = table.resume(request, true, moment(at), ceiling);
     }
     guard.noteGranted(at, duration);
     return witnesses.orElseThrow();
@@ -155,7 +155,7 @@ final class Operations {
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = store.read();
     long ceiling = permitKnown(id, report, at, durationMs, store);
-    List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, at.now(), ceiling);
+    List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, moment(at), ceiling);
     guard.noteGranted(at, durationMs * NANOS_PER_MS);
     return witnesses;
   }
@@ -166,7 +166,7 @@ final class Operations {
     Reading at = store.read();
     requireClock(at);
     long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs, store);
-    List<Witness> witnesses = table.upgrade(id, durationMs, at.now(), ceiling);
+    List<Witness> witnesses = table.upgrade(id, durationMs, moment(at), ceiling);
     guard.noteGranted(at, durationMs * NANOS_PER_MS);
     return witnesses;
   }
@@ -187,7 +187,7 @@ final class Operations {
     Requests.check(report);
     guard.requireLatest();
     inTime.check(report);
-    table.release(id, report, store.read().now());
+    table.release(id, report, moment(store.read()));
   }
 
   /** May ask the store. */
@@ -200,6 +200,12 @@ final class Operations {
     store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
     Revocation kept = guard.ends().keep(revocation);
     return new Revoked(kept, table.revoked(kept, now));
+  }
+
+  /** When something is done that a look at the clocks was taken for. */
+  private Moment moment(Reading at) {
+    return new Moment(
+        at.now(), inTime.bounds().at(at.wall(), at.monotonic()).orElse(Moment.UNKNOWN));
   }
 
   /** That leases may be granted by what the clocks say and the instance is. */

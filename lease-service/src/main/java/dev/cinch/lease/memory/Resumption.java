@@ -20,13 +20,13 @@ final class Resumption {
 
   private final Partitions partitions;
   private final ResumeRequest request;
-  private final long time;
+  private final Moment now;
   private final List<Witness> witnesses;
 
-  Resumption(Partitions partitions, ResumeRequest request, long time) {
+  Resumption(Partitions partitions, ResumeRequest request, Moment now) {
     this.partitions = partitions;
     this.request = request;
-    this.time = time;
+    this.now = now;
     this.witnesses = witnesses(request);
   }
 
@@ -52,14 +52,16 @@ final class Resumption {
     for (Witness w : witnesses) {
       Partition partition = partitions.of(w.name().value());
       LeaseEntry entry = partition.get(w.name().value());
-      if (entry != null && entry.resumes(request.id(), w.correlation()) && entry.isHeld(time)) {
+      if (entry != null
+          && entry.resumes(request.id(), w.correlation())
+          && entry.isHeld(now.time())) {
         held++;
       } else if (entry != null) {
         throw notHeld(w.name() + " was taken at this instance before; acquire anew");
       } else if (partition.hasForgotten()) {
         // The name may have been granted and forgotten: to its holder this one would be unknown.
         throw notHeld("this instance does not know any more whether " + w.name() + " was taken");
-      } else if (w.expiry() <= time) {
+      } else if (w.expiry() <= now.time()) {
         throw notHeld("the lease on " + w.name() + " expired; acquire anew");
       }
     }
@@ -75,7 +77,7 @@ final class Resumption {
     for (Witness w : witnesses) {
       LeaseEntry entry = partitions.of(w.name().value()).get(w.name().value());
       if (entry != null) {
-        entry.prolong(time, expiry, entry.logs);
+        entry.prolong(now, expiry, entry.logs);
         leases.add(entry);
       }
     }
@@ -91,7 +93,7 @@ final class Resumption {
         throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
       }
       var entry = new LeaseEntry(w.name().value());
-      entry.resume(request, w, time, expiry);
+      entry.resume(request, w, now, expiry);
       leases.add(entry);
     }
     return leases;

@@ -14,14 +14,15 @@ final class WatermarkRule {
   /**
    * Checks what a holder states about one of its leases.
    *
-   * @param time the service's time, which becomes the watermark's signed time
+   * @param now by the service's time, which becomes the watermark's signed time
    * @throws LeaseRefusedException {@code WATERMARK}, saying why
    */
-  static void check(LeaseEntry entry, LeaseReport report, long time, TableLimits limits)
+  static void check(LeaseEntry entry, LeaseReport report, Moment now, TableLimits limits)
       throws LeaseRefusedException {
     if (report.watermark().isEmpty()) {
       return;
     }
+    long time = now.time();
     long stated = report.watermark().getAsLong();
     String problem = null;
     if (entry.state == LeaseEntry.State.TENTATIVE) {

@@ -83,10 +83,14 @@ public final class MeasuredTime implements TimeBounds {
   /** As {@link #view} has it; combined anew after a while only, since every watermark asks. */
   @Override
   public Optional<TimeBound> now() {
-    long monotonic = time.monotonicNanos();
+    return at(time.wallNanos(), time.monotonicNanos());
+  }
+
+  @Override
+  public Optional<TimeBound> at(long wall, long monotonic) {
     Combined known = combined;
     if (known == null || monotonic - known.monotonic > KEPT || monotonic < known.monotonic) {
-      known = new Combined(view().bound, monotonic);
+      known = new Combined(view(wall, monotonic).bound, monotonic);
       combined = known;
     }
     long age = monotonic - known.monotonic;
@@ -121,8 +125,10 @@ public final class MeasuredTime implements TimeBounds {
 
   /** Combines what the sources said. */
   public View view() {
-    long wall = time.wallNanos();
-    long monotonic = time.monotonicNanos();
+    return view(time.wallNanos(), time.monotonicNanos());
+  }
+
+  private View view(long wall, long monotonic) {
     var names = new ArrayList<String>();
     var bounds = new ArrayList<TimeBound>();
     for (Opinion opinion : opinions) {

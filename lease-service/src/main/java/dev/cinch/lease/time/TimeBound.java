@@ -1,6 +1,7 @@
 package dev.cinch.lease.time;
 
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Between which times it is now.
@@ -73,6 +74,20 @@ public record TimeBound(long earliest, long latest, Kind kind) {
     long ms = radius() / TimeUnit.MILLISECONDS.toNanos(1);
     String unit = ms < 10_000 ? ms + " ms" : ms / 1_000 + " s";
     return "±" + unit + (kind == Kind.MEASURED ? ", measured" : ", assumed");
+  }
+
+  /** By hand, as that of {@link dev.cinch.lease.Witness}. */
+  @Override
+  public boolean equals(@Nullable Object o) {
+    return o instanceof TimeBound b
+        && earliest == b.earliest
+        && latest == b.latest
+        && kind == b.kind;
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Long.hashCode(earliest) + Long.hashCode(latest);
   }
 
   static long plus(long nanos, long more) {

@@ -12,6 +12,16 @@ public interface TimeBounds {
   /** The bound now; empty where nothing can be vouched for. */
   Optional<TimeBound> now();
 
+  /**
+   * The bound at the moment of a look at the machine's clocks, just now.
+   *
+   * @param wall nanoseconds since the Unix epoch
+   * @param monotonic nanoseconds
+   */
+  default Optional<TimeBound> at(long wall, long monotonic) {
+    return now();
+  }
+
   /** What is wrong with where they come from, in words, each one line; mostly empty. */
   default List<String> problems() {
     return List.of();
@@ -23,7 +33,16 @@ public interface TimeBounds {
    * @param clock the machine's
    */
   static TimeBounds assumed(TimeSource clock) {
-    return () ->
-        Optional.of(TimeBound.around(clock.wallNanos(), ASSUMED_NANOS, TimeBound.Kind.ASSUMED));
+    return new TimeBounds() {
+      @Override
+      public Optional<TimeBound> now() {
+        return at(clock.wallNanos(), 0);
+      }
+
+      @Override
+      public Optional<TimeBound> at(long wall, long monotonic) {
+        return Optional.of(TimeBound.around(wall, ASSUMED_NANOS, TimeBound.Kind.ASSUMED));
+      }
+    };
   }
 }

@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import static dev.cinch.lease.memory.Rig.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -68,7 +69,7 @@ final class ConcurrencyTest {
           numbers.descendingSet().stream().map(n -> new LeaseName("n" + n)).toList();
       var request = new AcquireRequest(Id.random(random), names, "h", 1_000, LogSet.ALL, false);
       try {
-        assertEquals(names.size(), table.acquire(request, 0, Long.MAX_VALUE).size());
+        assertEquals(names.size(), table.acquire(request, at(0), Long.MAX_VALUE).size());
       } catch (LeaseRefusedException e) {
         assertEquals(LeaseRefusedException.Reason.HELD, e.reason());
         continue;
@@ -76,7 +77,7 @@ final class ConcurrencyTest {
       granted++;
       numbers.forEach(n -> assertEquals(1, holders.incrementAndGet(n)));
       numbers.forEach(n -> assertEquals(0, holders.decrementAndGet(n)));
-      table.release(request.id(), LeaseReport.NOTHING, 0);
+      table.release(request.id(), LeaseReport.NOTHING, at(0));
     }
     return granted;
   }

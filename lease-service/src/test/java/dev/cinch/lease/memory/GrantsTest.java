@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import static dev.cinch.lease.memory.Rig.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -143,7 +144,7 @@ final class GrantsTest {
     for (LeaseName name : names) {
       var lease = new LeaseEntry(name.value());
       lease.grant(
-          request, Inheritance.origin(Ending.NONE, Fence.NONE), now, expiry, new Id(now, 1));
+          request, Inheritance.origin(Ending.NONE, Fence.NONE), at(now), expiry, new Id(now, 1));
       rows.add(LeaseRow.pack(lease, sets));
     }
     to.put(id, rows, now);

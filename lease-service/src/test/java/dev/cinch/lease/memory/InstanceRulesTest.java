@@ -2,6 +2,7 @@ package dev.cinch.lease.memory;
 
 import static dev.cinch.lease.memory.Rig.LEASE_MS;
 import static dev.cinch.lease.memory.Rig.MS;
+import static dev.cinch.lease.memory.Rig.at;
 import static dev.cinch.lease.memory.Rig.only;
 import static dev.cinch.lease.memory.Rig.refused;
 import static dev.cinch.lease.time.ManualTime.START;
@@ -71,7 +72,7 @@ final class InstanceRulesTest {
             TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
     var rig = new Rig();
     long ceiling = START + LEASE_MS * MS - 1;
-    refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), START, ceiling));
+    refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), at(START), ceiling));
   }
 
   @Test
@@ -364,14 +365,21 @@ final class InstanceRulesTest {
             Optional.empty());
     var rig = new Rig();
     var a = rig.request("a");
-    long expiry = table.acquire(a, START, Long.MAX_VALUE).get(0).expiry();
-    assertEquals(expiry, table.acquire(rig.request("b"), expiry, Long.MAX_VALUE).get(0).issuedAt());
+    long expiry = table.acquire(a, at(START), Long.MAX_VALUE).get(0).expiry();
+    assertEquals(
+        expiry, table.acquire(rig.request("b"), at(expiry), Long.MAX_VALUE).get(0).issuedAt());
     refused(
         Reason.NOT_HELD,
         () ->
             table.renew(
-                a.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING, expiry - 1, Long.MAX_VALUE));
-    assertEquals(expiry, table.acquire(rig.request("c"), START, Long.MAX_VALUE).get(0).issuedAt());
+                a.id(),
+                LEASE_MS,
+                LogSet.NONE,
+                LeaseReport.NOTHING,
+                at(expiry - 1),
+                Long.MAX_VALUE));
+    assertEquals(
+        expiry, table.acquire(rig.request("c"), at(START), Long.MAX_VALUE).get(0).issuedAt());
   }
 
   /** All threads of a server would wait for the store, and nobody could give anything back. */

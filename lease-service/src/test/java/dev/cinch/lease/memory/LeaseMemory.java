@@ -1,5 +1,7 @@
 package dev.cinch.lease.memory;
 
+import static dev.cinch.lease.memory.Rig.at;
+
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -59,12 +61,12 @@ public final class LeaseMemory {
     for (int i = 0; i < leases; i++) {
       if (history) {
         Id first = acquire(i);
-        table.release(first, wrote(i), START + i);
+        table.release(first, wrote(i), at(START + i));
       }
       Id id = acquire(i);
       if (history) {
         var unused =
-            table.renew(id, LEASE_MS, LogSet.NONE, wrote(i + 1), START + i + 1, Long.MAX_VALUE);
+            table.renew(id, LEASE_MS, LogSet.NONE, wrote(i + 1), at(START + i + 1), Long.MAX_VALUE);
       }
     }
     double seconds = (System.nanoTime() - started) / 1e9;
@@ -80,7 +82,7 @@ public final class LeaseMemory {
     var unused =
         table.acquire(
             new AcquireRequest(id, List.of(name(i)), holder(i), LEASE_MS, LogSet.ALL, false),
-            START + i,
+            at(START + i),
             Long.MAX_VALUE);
     return id;
   }
@@ -115,7 +117,7 @@ public final class LeaseMemory {
         new AcquireRequest(
             new Id(random.nextLong(), 7), List.of(name(i)), "other", LEASE_MS, LogSet.ALL, false);
     try {
-      return !table.acquire(request, now, Long.MAX_VALUE).isEmpty();
+      return !table.acquire(request, at(now), Long.MAX_VALUE).isEmpty();
     } catch (LeaseRefusedException | UnendedException e) {
       return false;
     }

@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import static dev.cinch.lease.memory.Rig.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,6 +13,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Watermark;
+import dev.cinch.lease.time.TimeBound;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -58,12 +60,12 @@ final class LeaseRowTest {
         new AcquireRequest(
             new Id(1, 2), List.of(new LeaseName(e.name)), "host-0000001", 30_000, all(), false),
         Inheritance.origin(Ending.UNKNOWN, Fence.NONE),
-        NOW,
+        at(NOW),
         NOW + 30_000_000_000L,
         new Id(NOW, 77));
     byte[] row = LeaseRow.pack(e, logSets);
-    // 16 + 8 + 2, two texts with their lengths, 8, two times, duration and generation, logs
-    assertEquals(26 + 26 + 13 + 8 + 2 * 6 + 3 + 1 + 1, row.length, 2);
+    // 16 + 8 + 2, two texts with their lengths, 8, two times, duration and generation, logs, bound
+    assertEquals(26 + 26 + 13 + 8 + 2 * 6 + 3 + 1 + 1 + 1, row.length, 2);
   }
 
   @Test
@@ -106,16 +108,19 @@ final class LeaseRowTest {
             random.nextBoolean() ? Id.random(random) : null,
             Ending.values()[random.nextInt(4)],
             time(random),
-            random.nextBoolean() ? new Watermark(time(random), time(random)) : Watermark.NONE,
+            random.nextBoolean()
+                ? new Watermark(time(random), time(random), time(random))
+                : Watermark.NONE,
             random.nextBoolean() ? new Fence(time(random), logs(random)) : Fence.NONE);
-    e.grant(request, from, granted, time(random), new Id(granted, random.nextLong()));
+    e.grant(
+        request, from, moment(granted, random), time(random), new Id(granted, random.nextLong()));
     if (random.nextBoolean()) {
-      e.state(time(random), NOW);
-      e.prolong(NOW, e.expiry, e.logs.union(logs(random)));
+      e.state(time(random), moment(NOW, random));
+      e.prolong(moment(NOW, random), e.expiry, e.logs.union(logs(random)));
     }
     if (random.nextInt(4) == 0) {
       e.upgrade();
-      e.fenced(NOW);
+      e.fenced(moment(NOW, random));
     }
     var recent = new ArrayList<Metadata>();
     for (int n = random.nextInt(4); n > 0; n--) {
@@ -123,9 +128,19 @@ final class LeaseRowTest {
     }
     e.addMetadata(recent, 8);
     if (random.nextInt(3) == 0) {
-      e.release(NOW, random.nextBoolean());
+      e.release(moment(NOW, random), random.nextBoolean());
     }
     return e;
+  }
+
+  private static Moment moment(long time, Random random) {
+    if (random.nextBoolean()) {
+      return at(time);
+    }
+    long a = time(random);
+    long b = time(random);
+    var kind = TimeBound.Kind.values()[random.nextInt(2)];
+    return new Moment(time, new TimeBound(Math.min(a, b), Math.max(a, b), kind));
   }
 
   /** Usual ones, and the ends of what can be said. */

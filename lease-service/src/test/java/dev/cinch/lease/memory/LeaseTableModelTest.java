@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import static dev.cinch.lease.memory.Rig.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -182,7 +183,7 @@ final class LeaseTableModelTest {
   private List<Witness> acquired(LeaseTable table, AcquireRequest request)
       throws LeaseRefusedException {
     try {
-      return table.acquire(request, now, Long.MAX_VALUE);
+      return table.acquire(request, at(now), Long.MAX_VALUE);
     } catch (UnendedException e) {
       throw new AssertionError("nothing can be resumed from this table", e);
     }
@@ -235,7 +236,7 @@ final class LeaseTableModelTest {
               1 + random.nextInt(100),
               random.nextInt(4) == 0 ? LogSet.of(LOGS.subList(1, 3)) : LogSet.NONE,
               report,
-              now,
+              at(now),
               Long.MAX_VALUE);
     } catch (LeaseRefusedException e) {
       assertTrue(!holds, e.getMessage());
@@ -260,7 +261,7 @@ final class LeaseTableModelTest {
   private void upgrade(LeaseTable table, Held held) throws LeaseRefusedException {
     boolean holds = holds(held);
     try {
-      held.witnesses = table.upgrade(held.request.id(), 50, now, Long.MAX_VALUE);
+      held.witnesses = table.upgrade(held.request.id(), 50, at(now), Long.MAX_VALUE);
     } catch (LeaseRefusedException e) {
       assertTrue(!holds, e.getMessage());
       throw e;
@@ -274,7 +275,7 @@ final class LeaseTableModelTest {
     LeaseReport report = report(held, random);
     boolean holds = holds(held);
     try {
-      table.release(held.request.id(), report, now);
+      table.release(held.request.id(), report, at(now));
     } catch (LeaseRefusedException e) {
       assertTrue(!holds, e.getMessage());
       throw e;

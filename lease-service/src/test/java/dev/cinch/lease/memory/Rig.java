@@ -14,6 +14,8 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -62,6 +64,12 @@ public final class Rig {
     } catch (IOException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** A moment of a clock that is taken to be right but for a guess. */
+  static Moment at(long time) {
+    return new Moment(
+        time, TimeBound.around(time, TimeBounds.ASSUMED_NANOS, TimeBound.Kind.ASSUMED));
   }
 
   public static List<LeaseName> names(String... names) {

@@ -34,7 +34,8 @@ final class WatermarkRulesTest {
     rig.service.release(grant.id(), wrote(START + 20 * MS));
     rig.time.advanceMs(50);
     assertEquals(
-        new Watermark(START + 20 * MS, START + 50 * MS), only(rig.acquire("a")).watermark());
+        new Watermark(START + 20 * MS, START + 50 * MS, START + 1_050 * MS),
+        only(rig.acquire("a")).watermark());
   }
 
   @Test
@@ -149,7 +150,8 @@ final class WatermarkRulesTest {
     rig.time.advanceMs(100);
     rig.service.release(rig.acquire("a").id(), LeaseReport.NOTHING);
     rig.time.advanceMs(100);
-    assertEquals(new Watermark(START + 5, START), only(rig.acquire("a")).watermark());
+    assertEquals(
+        new Watermark(START + 5, START, START + 1_000 * MS), only(rig.acquire("a")).watermark());
   }
 
   @Test

@@ -35,7 +35,10 @@ final class SharedSignatureTest {
   }
 
   private static Witness named(String name) {
-    Witness w = WitnessCodecTest.example();
+    return named(WitnessCodecTest.example(), name);
+  }
+
+  static Witness named(Witness w, String name) {
     return new Witness(
         new LeaseName(name),
         w.holder(),
@@ -51,7 +54,8 @@ final class SharedSignatureTest {
         w.previousEndedAt(),
         w.watermark(),
         w.fence(),
-        w.resumed());
+        w.resumed(),
+        w.time());
   }
 
   @ParameterizedTest

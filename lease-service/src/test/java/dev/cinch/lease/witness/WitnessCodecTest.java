@@ -12,6 +12,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBound;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Optional;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Test;
 final class WitnessCodecTest {
   static Witness random(Random random) {
     boolean fence = random.nextBoolean();
+    boolean timed = random.nextBoolean();
     return new Witness(
         new LeaseName("n".repeat(1 + random.nextInt(255))),
         "é".repeat(random.nextInt(128)),
@@ -35,8 +37,20 @@ final class WitnessCodecTest {
         random.nextBoolean() ? Optional.of(Id.random(random)) : Optional.empty(),
         Ending.ofCode(random.nextInt(4)),
         random.nextLong(),
-        random.nextBoolean() ? Watermark.NONE : new Watermark(random.nextLong(), random.nextLong()),
-        fence ? new Fence(random.nextLong(), logs(random)) : Fence.NONE);
+        random.nextBoolean()
+            ? Watermark.NONE
+            : new Watermark(
+                random.nextLong(), random.nextLong(), timed ? random.nextLong() : Long.MIN_VALUE),
+        fence ? new Fence(random.nextLong(), logs(random)) : Fence.NONE,
+        random.nextBoolean(),
+        timed ? Optional.of(bound(random)) : Optional.empty());
+  }
+
+  private static TimeBound bound(Random random) {
+    long a = random.nextLong();
+    long b = random.nextLong();
+    return new TimeBound(
+        Math.min(a, b), Math.max(a, b), TimeBound.Kind.values()[random.nextInt(2)]);
   }
 
   private static LogSet logs(Random random) {
@@ -50,7 +64,32 @@ final class WitnessCodecTest {
     return LogSet.of(ids);
   }
 
-  /** What docs/format.md shows; other languages may test against it. */
+  /** As services sign them that say between which times it is. */
+  static Witness timed() {
+    Witness w = example();
+    return new Witness(
+        w.name(),
+        w.holder(),
+        w.instance(),
+        w.generation(),
+        w.tentative(),
+        w.logs(),
+        w.expiry(),
+        w.issuedAt(),
+        w.correlation(),
+        w.previous(),
+        w.previousEnding(),
+        w.previousEndedAt(),
+        new Watermark(
+            w.watermark().timestamp(), w.watermark().signedTime(), 1_767_225_590_600_000_000L),
+        w.fence(),
+        false,
+        Optional.of(
+            new TimeBound(
+                1_767_225_599_990_000_000L, 1_767_225_600_020_000_000L, TimeBound.Kind.MEASURED)));
+  }
+
+  /** Of version 1. */
   static Witness example() {
     return new Witness(
         new LeaseName("tenant/7"),
@@ -98,6 +137,58 @@ final class WitnessCodecTest {
         HexFormat.of().formatHex(WitnessCodec.encode(example())));
   }
 
+  @Test
+  void aBoundOfTimeStandsBeforeTheLogs() {
+    String plain = HexFormat.of().formatHex(WitnessCodec.encode(example()));
+    assertEquals(
+        "a7000000" // 167 bytes
+            + "434c5703" // "CLW", version 3
+            + plain.substring(16, 22)
+            + "02" // measured
+            + plain.substring(24, 216)
+            + le(1_767_225_599_990_000_000L)
+            + le(1_767_225_600_020_000_000L)
+            + le(1_767_225_590_600_000_000L)
+            + plain.substring(216),
+        HexFormat.of().formatHex(WitnessCodec.encode(timed())));
+  }
+
+  @Test
+  void aBoundThatIsNoneIsRefused() {
+    for (int kind : new int[] {0, 3}) {
+      byte[] bytes = WitnessCodec.encode(timed());
+      bytes[11] = (byte) kind;
+      assertTrue(refused(bytes).contains("a bound of time of kind " + kind));
+    }
+    byte[] over = WitnessCodec.encode(timed());
+    over[115]++;
+    assertTrue(refused(over).contains("a bound of time that ends before it begins"));
+    byte[] plain = WitnessCodec.encode(example());
+    plain[11] = 1;
+    assertTrue(refused(plain).contains("byte 11 is not 0"));
+    Witness w = example();
+    var half = new Watermark(1, 1, 1);
+    assertThrows(
+        IllegalArgumentException.class,
+        () ->
+            WitnessCodec.encode(
+                new Witness(
+                    w.name(),
+                    w.holder(),
+                    w.instance(),
+                    w.generation(),
+                    w.tentative(),
+                    w.logs(),
+                    w.expiry(),
+                    w.issuedAt(),
+                    w.correlation(),
+                    w.previous(),
+                    w.previousEnding(),
+                    w.previousEndedAt(),
+                    half,
+                    w.fence())));
+  }
+
   private static String le(long value) {
     return HexFormat.of().toHexDigits(Long.reverseBytes(value));
   }
@@ -116,7 +207,8 @@ final class WitnessCodecTest {
     var random = new Random(2);
     int decoded = 0;
     for (int i = 0; i < 50_000; i++) {
-      byte[] bytes = WitnessCodec.encode(i % 2 == 0 ? example() : random(random));
+      byte[] bytes =
+          WitnessCodec.encode(i % 3 == 0 ? example() : i % 3 == 1 ? timed() : random(random));
       for (int flips = 1 + random.nextInt(2); flips > 0; flips--) {
         bytes[random.nextInt(bytes.length)] ^= (byte) (1 << random.nextInt(8));
       }
@@ -133,7 +225,11 @@ final class WitnessCodecTest {
 
   @Test
   void everyTruncationAndEveryExtensionIsRefused() {
-    byte[] bytes = WitnessCodec.encode(example());
+    truncated(WitnessCodec.encode(example()));
+    truncated(WitnessCodec.encode(timed()));
+  }
+
+  private static void truncated(byte[] bytes) {
     for (int n = 0; n < bytes.length; n++) {
       refused(Arrays.copyOf(bytes, n));
     }
@@ -151,8 +247,10 @@ final class WitnessCodecTest {
       refused(bytes);
     }
     byte[] version = WitnessCodec.encode(example());
-    version[7] = 3;
-    assertTrue(refused(version).contains("version 3, this software knows 1 and 2"));
+    version[7] = 5;
+    assertTrue(refused(version).contains("version 5, this software knows 1 to 4"));
+    version[7] = 0;
+    assertTrue(refused(version).contains("version 0, this software knows 1 to 4"));
     byte[] many = WitnessCodec.encode(example());
     many[109] = (byte) 0xF0;
     refused(many);

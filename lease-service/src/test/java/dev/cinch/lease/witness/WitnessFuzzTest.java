@@ -23,6 +23,8 @@ final class WitnessFuzzTest {
           .get(1)
           .bytes();
 
+  private static final byte[] TIMED = new WitnessSigner(KEY).sign(WitnessCodecTest.timed()).bytes();
+
   /** There is one encoding of what a witness says. */
   @FuzzTest
   void decode(byte[] data) throws WitnessException {
@@ -39,6 +41,7 @@ final class WitnessFuzzTest {
   void verify(byte[] data) {
     alter(SIGNED, data);
     alter(SHARED, data);
+    alter(TIMED, data);
   }
 
   private static void alter(byte[] signed, byte[] data) {

@@ -64,6 +64,7 @@ final class WitnessVectorsTest {
     byte[] alone = signer.sign(one).bytes();
     lines.add(line("alone", alone, true));
     lines.add(line("alone, another payload", changed(alone, 30), false));
+    withTime(signer, lines);
     for (int n : new int[] {2, 3, 5, 8}) {
       List<SignedWitness> tree = signer.sign(SharedSignatureTest.witnesses(n));
       for (int leaf = 0; leaf < n; leaf++) {
@@ -88,9 +89,46 @@ final class WitnessVectorsTest {
     return lines;
   }
 
+  /** Witnesses of versions 3 and 4, each field of the bound changed, signed as it is. */
+  private static void withTime(WitnessSigner signer, List<String> lines) {
+    Witness timed = WitnessCodecTest.timed();
+    byte[] alone = signer.sign(timed).bytes();
+    lines.add(line("version 3", alone, true));
+    lines.add(line("version 3, another kind of bound", changed(alone, 11, 3), false));
+    for (int at : new int[] {108, 116, 124}) {
+      lines.add(line("version 3, another byte " + at, changed(alone, at), false));
+    }
+    List<SignedWitness> tree =
+        signer.sign(List.of(timed, SharedSignatureTest.named(timed, "tenant/8")));
+    lines.add(line("version 3, leaf 1 of 2", tree.get(1).bytes(), true));
+    byte[] payload = WitnessCodec.encode(timed);
+    lines.add(line("version 4", resigned(changed(payload, 7, 3 ^ 4)), true));
+    lines.add(line("version 5", resigned(changed(payload, 7, 3 ^ 5)), false));
+    lines.add(line("version 3 with what version 1 has", resigned(version(3)), false));
+    lines.add(line("version 3, no kind of bound", resigned(changed(payload, 11, 2)), false));
+    lines.add(line("version 3, an unknown kind of bound", resigned(changed(payload, 11)), false));
+    lines.add(line("version 3, a bound that ends first", resigned(changed(payload, 115)), false));
+  }
+
+  private static byte[] version(int version) {
+    byte[] payload = WitnessCodec.encode(WitnessCodecTest.example());
+    payload[7] = (byte) version;
+    payload[11] = 1;
+    return payload;
+  }
+
+  /** A payload as whoever has the key may sign it, which need not be one of a witness. */
+  private static byte[] resigned(byte[] payload) {
+    return SignedForm.alone(payload, KEY.publicKey(), Signatures.sign(KEY, payload));
+  }
+
   private static byte[] changed(byte[] good, int at) {
+    return changed(good, at, 1);
+  }
+
+  private static byte[] changed(byte[] good, int at, int bits) {
     byte[] bad = good.clone();
-    bad[at] ^= 1;
+    bad[at] ^= (byte) bits;
     return bad;
   }
 
