@@ -287,7 +287,7 @@ final class Scheduler implements ClientFs.Later {
 
   /** Who runs next, after as much time as it takes; null if nobody ever will. */
   private @Nullable SimProcess choose() {
-    while (!alive.isEmpty() || expected > 0 && stuck == null) {
+    while (!alive.isEmpty() || (expected > 0 && stuck == null)) {
       checkTime();
       SimProcess next = pick();
       if (next != null) {
