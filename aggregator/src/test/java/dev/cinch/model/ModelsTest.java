@@ -41,6 +41,7 @@ class ModelsTest {
         "removal.py",
         "resume.py",
         "retention.py",
+        "shards.py",
         "shared_grant.py",
         "two_step_batch.py"
       })

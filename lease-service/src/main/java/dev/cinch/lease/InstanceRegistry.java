@@ -36,18 +36,26 @@ public interface InstanceRegistry {
    */
   long timestampsOffNanos();
 
-  /** Takes the next instance number, from 1, which no other instance has. */
+  /** The names that this instance has: all, unless several servers share the store (rule L16). */
+  default Shard shard() {
+    return Shard.WHOLE;
+  }
+
+  /**
+   * Takes the next instance number, from 1, which no other instance has, and the place in the chain
+   * of its shard.
+   */
   long takeNumber() throws IOException;
 
   /**
-   * Highest ceiling that any instance with a number below this one's has published; empty if none
-   * has. Called after {@link #takeNumber}.
+   * Highest ceiling that any instance with a number below this one's has published, but for those
+   * that have other shards of the same map; empty if none has. Called after {@link #takeNumber}.
    */
   OptionalLong highestEarlierCeiling() throws IOException;
 
   /**
    * Publishes that this instance will sign no expiry above {@code ceiling}, then looks for a later
-   * instance.
+   * instance of its shard, and for a later shard map.
    *
    * @param ceiling nanoseconds since the Unix epoch
    * @return whether this instance is still the latest; if not it must never sign again
@@ -56,9 +64,10 @@ public interface InstanceRegistry {
 
   /**
    * Number of the last earlier instance that had published a ceiling when {@link
-   * #highestEarlierCeiling} listed them, after which this is called; empty if none had.
+   * #highestEarlierCeiling} listed them, after which this is called, and whose shard had a name;
+   * empty if none had.
    */
-  OptionalLong lastEarlierInstance();
+  OptionalLong lastEarlierInstance(LeaseName name);
 
   /**
    * Brings about the ends of leases, each unless another instance has: what was brought about
@@ -79,11 +88,12 @@ public interface InstanceRegistry {
   /** The keys whose witnesses of earlier instances count (rule F3). */
   TrustedKeys trustedKeys() throws IOException;
 
-  /** Looks for a later instance, past every cache. */
+  /** Looks for a later instance of its shard and for a later shard map, past every cache. */
   boolean isLatest() throws IOException;
 
   /**
-   * The latest instance and where it is, in words, like {@code instance 5 at http://web-1:8470}.
+   * What came after this instance, in words: the latest instance and where it is, like {@code
+   * instance 5 at http://web-1:8470}; or the shard map.
    */
   String latest() throws IOException;
 }

@@ -13,6 +13,8 @@ public class LeaseRefusedException extends Exception {
      * L10).
      */
     OTHER_INSTANCE,
+    /** Another server of the store has the name, or may have the grant (rule L16). Ask there. */
+    OTHER_SHARD,
     /** The request itself is wrong: a duration, a name, a count out of range. */
     INVALID,
     /**

@@ -14,14 +14,17 @@ import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreRevocations;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.ShardMap;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
@@ -94,7 +97,7 @@ public final class StoreVerifier {
     unlessForeign(keys::verify);
     StoreLayout layout = context.layout();
     names(layout.root(), StoreLayout.NAMES);
-    unlessForeign(() -> numbered(layout.instances()));
+    unlessForeign(() -> instances(layout.instances()));
     unlessForeign(() -> numbered(layout.limits()));
     unlessForeign(() -> ceilings(layout.ceilings()));
     unlessForeign(this::revocations);
@@ -192,6 +195,27 @@ public final class StoreVerifier {
           .filter(name -> !StoreLayout.isRevocation(name) && !LogLayout.isTemporary(name))
           .forEach(name -> foreign(directory.resolve(name)));
       List<Revocation> unused = StoreRevocations.all(context, e -> tally.found(Finding.of(e)));
+    }
+  }
+
+  private void instances(Path directory) throws IOException {
+    for (String name : list(directory)) {
+      OptionalLong map = StoreLayout.shardMapNumber(name);
+      if (map.isPresent()) {
+        map(map.getAsLong());
+      } else if (Numbered.parse(name).isPresent() || ShardEntry.parse(name).isPresent()) {
+        file(directory.resolve(name));
+      } else if (!LogLayout.isTemporary(name)) {
+        foreign(directory.resolve(name));
+      }
+    }
+  }
+
+  private void map(long number) throws IOException {
+    try {
+      ShardMap unused = StoreShards.read(context, number);
+    } catch (DamagedException e) {
+      tally.found(Finding.of(e));
     }
   }
 

@@ -3,6 +3,7 @@ package dev.cinch.bag.layout;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -20,6 +21,7 @@ public record StoreLayout(Path root) {
   public static final Set<String> NAMES =
       Set.of(SETTINGS, "keys", "limits", "service", "clock", "log-names", "logs");
 
+  private static final String SHARD_MAP_PREFIX = "map-";
   private static final Pattern END = Pattern.compile("[0-9a-f]{32}@[0-9]{10}");
 
   /** Settings that never change. */
@@ -45,6 +47,18 @@ public record StoreLayout(Path root) {
   /** Numbers taken by instances of the lease service (rule L9). */
   public Path instances() {
     return service().resolve("instances");
+  }
+
+  /** The shard map of that number (rule L16), where instances look for later ones of themselves. */
+  public Path shardMap(long number) {
+    return instances().resolve(SHARD_MAP_PREFIX + Numbered.name(number));
+  }
+
+  /** The number of the shard map that a name in {@link #instances} stands for; empty for others. */
+  public static OptionalLong shardMapNumber(String name) {
+    return name.startsWith(SHARD_MAP_PREFIX)
+        ? Numbered.parse(name.substring(SHARD_MAP_PREFIX.length()))
+        : OptionalLong.empty();
   }
 
   /** Ceilings published by instances of the lease service (rule L3). */

@@ -3,23 +3,40 @@ package dev.cinch.bag.session;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /**
  * Whether a session may rely on the witnesses of a grant: signed by a key that the store trusts, by
- * no earlier instance of the service than it has met (rule L9), at a time that agrees with the
- * filesystem's clock (rule L8). Thread-safe.
+ * no earlier instance of the service than it has met for the name (rule L9), at a time that agrees
+ * with the filesystem's clock (rule L8). Thread-safe.
  */
 final class WitnessCheck {
+  /** How many names it remembers instances for: the rule is against confusion, not for safety. */
+  private static final int NAMES = 10_000;
+
   private final StoreContext store;
   private final SessionKeys keys;
   private long highestInstance;
+
+  /** Where several servers share the store, those of other names may have higher numbers. */
+  private final Map<LeaseName, Long> highestInstances =
+      new LinkedHashMap<>(16, 0.75f, true) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<LeaseName, Long> eldest) {
+          return size() > NAMES;
+        }
+      };
+
   private int durable; // keys whose names were forced
 
   WitnessCheck(Store store) {
@@ -32,7 +49,7 @@ final class WitnessCheck {
    * @throws SessionRefusedException if it may not
    */
   synchronized void check(Grant grant, long before) throws IOException {
-    check(grant, before, highestInstance);
+    check(grant, before, 0);
   }
 
   /**
@@ -65,15 +82,25 @@ final class WitnessCheck {
                 .formatted(e.getMessage()),
             e);
       }
-      if (w.instance() < least) {
+      long met = highestInstances.getOrDefault(w.name(), 0L);
+      long lowest = least > 0 ? least : met;
+      if (least == 0 && w.instance() < highestInstance && !hasShards()) {
+        lowest = highestInstance;
+      }
+      if (w.instance() < lowest) {
         throw new SessionRefusedException(
             "the lease server is instance %d, and instance %d exists: stop the old one"
-                .formatted(w.instance(), least),
+                .formatted(w.instance(), lowest),
             null);
       }
       highestInstance = Math.max(highestInstance, w.instance());
+      highestInstances.put(w.name(), Math.max(met, w.instance()));
       checkTime(w, before, after);
     }
+  }
+
+  private boolean hasShards() throws IOException {
+    return StoreShards.look(store).map().count() > 1;
   }
 
   private static boolean verifies(TrustedKeys keys, Grant grant) {

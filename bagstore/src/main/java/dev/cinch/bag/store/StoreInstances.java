@@ -5,17 +5,24 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.Shard;
+import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -24,7 +31,8 @@ import java.util.Set;
  * Numbers and ceilings of lease service instances, as files in the store (rules L3, L9): {@code
  * service/instances/<number>}, which may say where it is, and {@code
  * service/ceilings/<number>-<ceiling>}. Names say all that counts, so a listing is all it takes to
- * read them. Not thread-safe.
+ * read them. Where several servers share the store each shard has a chain of its own (rule L16).
+ * Not thread-safe.
  */
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
@@ -43,20 +51,23 @@ public final class StoreInstances implements InstanceRegistry {
   private final StoreEnds ends;
   private final CountingKeys keys;
   private long number;
-  private OptionalLong lastEarlier = OptionalLong.empty();
+  private final Shard shard;
+  private List<Earlier> earlier = List.of();
 
   /** For an instance that nobody has to find. */
   public StoreInstances(StoreContext store) {
-    this(store, Optional.empty());
+    this(store, Optional.empty(), Shard.WHOLE);
   }
 
   /** For an instance that leaves its address. */
   public StoreInstances(StoreContext store, InstanceFile where) {
-    this(store, Optional.of(where));
+    this(store, Optional.of(where), Shard.WHOLE);
   }
 
-  private StoreInstances(StoreContext store, Optional<InstanceFile> where) {
+  /** For one of several servers (rule L16). */
+  public StoreInstances(StoreContext store, Optional<InstanceFile> where, Shard shard) {
     this.store = store;
+    this.shard = shard;
     this.ends = new StoreEnds(store);
     this.keys = CountingKeys.ofStore(store).strict();
     this.where = where;
@@ -76,12 +87,29 @@ public final class StoreInstances implements InstanceRegistry {
     }
   }
 
+  /**
+   * An earlier instance that had published a ceiling.
+   *
+   * @param map that its shard belongs to
+   * @param shard index of it
+   */
+  private record Earlier(long number, ShardMap map, int shard) {}
+
   /** The instance of the highest number; empty if there was none. */
   public static Optional<Instance> latest(StoreContext store) throws IOException {
     long number = highestNumber(store);
-    if (number == 0) {
-      return Optional.empty();
-    }
+    return number == 0 ? Optional.empty() : Optional.of(instance(store, number));
+  }
+
+  /** The latest instance that has a name, by the last shard map; empty if there was none. */
+  public static Optional<Instance> latest(StoreContext store, LeaseName name) throws IOException {
+    StoreShards now = StoreShards.look(store);
+    ShardMap map = now.map();
+    long number = now.latest(map.number(), map.shardOf(name));
+    return number == 0 ? Optional.empty() : Optional.of(instance(store, number));
+  }
+
+  static Instance instance(StoreContext store, long number) {
     Path file = store.layout().instances().resolve(Numbered.name(number));
     Optional<InstanceFile> where;
     try {
@@ -89,12 +117,21 @@ public final class StoreInstances implements InstanceRegistry {
     } catch (IOException e) {
       where = Optional.empty(); // it is but a hint
     }
-    return Optional.of(new Instance(number, where));
+    return new Instance(number, where);
   }
 
   @Override
   public String latest() throws IOException {
-    return latest(store).map(Instance::inWords).orElse("a later instance");
+    StoreShards now = StoreShards.look(store);
+    if (now.lastMap() > shard.map().number()) {
+      return now.map().inWords();
+    }
+    return instance(store, now.latest(shard.map().number(), shard.index())).inWords();
+  }
+
+  @Override
+  public Shard shard() {
+    return shard;
   }
 
   @Override
@@ -127,9 +164,11 @@ public final class StoreInstances implements InstanceRegistry {
   @Override
   public long takeNumber() throws IOException {
     ends.prepare(); // before what can't be undone: a number stops the instance before
-    long next = highestNumber(store) + 1;
+    StoreShards now = StoreShards.look(store);
+    requireLast(now.map());
+    long next = now.highestNumber() + 1;
     while (true) {
-      if (next > Numbered.MAX) {
+      if (next >= Numbered.MAX) { // which keeps out software that knows no shard maps
         throw new IOException(store.layout().instances() + ": no number is left for an instance");
       }
       try {
@@ -137,11 +176,29 @@ public final class StoreInstances implements InstanceRegistry {
             create(
                 store.layout().instances(), Numbered.name(next), where.map(InstanceFile::encode));
         number = next;
+        if (shard.map().number() > 0) {
+          // Before the ceilings are listed: only by this it has its place in the shard's chain.
+          var entry = new ShardEntry(number, shard.map().number(), shard.index());
+          Path unusedEntry = create(store.layout().instances(), entry.toString(), Optional.empty());
+        }
         return next;
       } catch (FileAlreadyExistsException e) {
         next++; // another instance starts at this moment, or our own request was sent twice: a gap
         // does no harm
       }
+    }
+  }
+
+  /** So that it stops nobody in vain. No safety rests on that: see {@link #publishCeiling}. */
+  private void requireLast(ShardMap last) throws IOException {
+    if (!last.equals(shard.map())) {
+      throw new IOException(
+          last.number() == 0
+              ? "the store has no shard map"
+              : "the store has "
+                  + last.inWords()
+                  + ": say which one is served with --shard, like 1/"
+                  + last.count());
     }
   }
 
@@ -158,28 +215,57 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   private static long highestNumber(StoreContext store) throws IOException {
-    return store.fresh().list(store.layout().instances()).stream()
-        .map(Numbered::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .max()
-        .orElse(0);
+    return StoreShards.look(store).highestNumber();
   }
 
   @Override
   public OptionalLong highestEarlierCeiling() throws IOException {
-    List<CeilingName> earlier =
+    List<CeilingName> published =
         store.fresh().list(store.layout().ceilings()).stream()
             .map(CeilingName::parse)
             .flatMap(Optional::stream)
             .filter(c -> c.instance() < number)
             .toList();
-    lastEarlier = earlier.stream().mapToLong(CeilingName::instance).max();
-    return earlier.stream().mapToLong(CeilingName::ceiling).max();
+    if (published.isEmpty()) {
+      return OptionalLong.empty();
+    }
+    // Only now: an instance has its entry before its first ceiling.
+    StoreShards shards = StoreShards.look(store);
+    var maps = new HashMap<Long, ShardMap>();
+    var found = new HashMap<Long, Earlier>();
+    OptionalLong highest = OptionalLong.empty();
+    for (CeilingName ceiling : published) {
+      ShardEntry entry = shards.entry(ceiling.instance()).orElse(null);
+      long map = entry == null ? 0 : entry.map();
+      if (map == shard.map().number()
+          && map > 0
+          && entry != null
+          && entry.shard() != shard.index()) {
+        continue; // it has other names
+      }
+      if (!maps.containsKey(map)) {
+        maps.put(map, shards.map(map));
+      }
+      ShardMap of = Objects.requireNonNull(maps.get(map));
+      int index = entry == null ? 1 : entry.shard();
+      found.put(ceiling.instance(), new Earlier(ceiling.instance(), of, index));
+      highest = OptionalLong.of(Math.max(ceiling.ceiling(), highest.orElse(Long.MIN_VALUE)));
+    }
+    earlier = List.copyOf(found.values());
+    return highest;
   }
 
   @Override
-  public OptionalLong lastEarlierInstance() {
-    return lastEarlier;
+  public OptionalLong lastEarlierInstance(LeaseName name) {
+    // One of an earlier map may have a higher number. It signs nothing, since it sees the later
+    // map.
+    return earlier.stream()
+        .filter(e -> e.map().shardOf(name) == e.shard())
+        .max(
+            Comparator.comparingLong((Earlier e) -> e.map().number())
+                .thenComparing(Earlier::number))
+        .map(e -> OptionalLong.of(e.number()))
+        .orElse(OptionalLong.empty());
   }
 
   @Override
@@ -210,7 +296,7 @@ public final class StoreInstances implements InstanceRegistry {
       store.fs().forceDirectory(store.layout().ceilings());
     }
     // Only now look for a later instance: one that took its number before this look will find the
-    // ceiling, and fence it.
+    // ceiling, and fence it. Those of a later map begin when that is there.
     if (!isLatest()) {
       return false;
     }
@@ -225,6 +311,8 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public boolean isLatest() throws IOException {
-    return highestNumber(store) == number;
+    StoreShards now = StoreShards.look(store);
+    long map = shard.map().number();
+    return now.lastMap() == map && now.latest(map, shard.index()) == number;
   }
 }

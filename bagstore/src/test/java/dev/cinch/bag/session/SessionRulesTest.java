@@ -13,6 +13,9 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.CountingKeys;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
@@ -25,7 +28,10 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Shard;
+import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -38,6 +44,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -411,6 +418,33 @@ class SessionRulesTest extends SessionRig {
       session.acquire(List.of(new LeaseName("one")), LEASE);
       either.service = service;
       assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+    }
+  }
+
+  @Test
+  void l16_aSessionHoldsLeasesOfServersOfSeveralShards() throws Exception {
+    StoreContext store = store("a").context();
+    ShardMap map = StoreShards.publish(store, 2);
+    LeaseService[] servers = new LeaseService[2];
+    for (int i = 0; i < 2; i++) {
+      var registry = new StoreInstances(store, Optional.empty(), new Shard(map, i + 1));
+      servers[i] =
+          MemoryLeaseService.builder(new WitnessSigner(key), rig.time).registry(registry).start();
+    }
+    rig.time.advanceMs(60_000);
+    var either = new Cut(servers[0]);
+    try (Session session = Session.open(store("a"), either, "a")) {
+      int[] held = new int[2];
+      for (int i = 0; held[0] + held[1] < 4; i++) {
+        var name = new LeaseName("n" + i);
+        int shard = map.shardOf(name);
+        if (held[shard - 1] < 2 && (i == 0 || shard != map.shardOf(new LeaseName("n" + (i - 1))))) {
+          either.service = servers[shard - 1];
+          session.acquire(List.of(name), LEASE);
+          held[shard - 1]++;
+        }
+      }
+      assertEquals(4, session.leases().size());
     }
   }
 

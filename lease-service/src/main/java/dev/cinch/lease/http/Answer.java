@@ -49,7 +49,7 @@ record Answer(int status, ObjectNode body) {
           case INVALID -> 400;
           case HELD, OTHER_INSTANCE -> 409;
           case NOT_HELD -> 410;
-          case SUPERSEDED -> 421;
+          case SUPERSEDED, OTHER_SHARD -> 421;
           case WATERMARK -> 422;
           case NOT_YET -> 503;
         };

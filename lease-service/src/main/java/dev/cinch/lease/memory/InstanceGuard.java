@@ -5,8 +5,10 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Shard;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
@@ -99,20 +101,39 @@ final class InstanceGuard {
       // In this order: whoever publishes after the second step sees the number of the first.
       number = registry.takeNumber();
       earlierCeiling = registry.highestEarlierCeiling();
-      ends = new LeaseEnds(registry, turn, number, registry.lastEarlierInstance());
+      ends = new LeaseEnds(registry, turn, number);
       quarantined = earlierCeiling.isPresent();
       clock.trust(start);
     } else {
       number = Math.max(1, start.now() / 1_000_000);
       // All that can be known: what an instance with a clock like ours had signed when we started.
       earlierCeiling = fresh ? OptionalLong.empty() : OptionalLong.of(start.now() + longestNanos);
-      ends = new LeaseEnds(null, turn, number, OptionalLong.empty());
+      ends = new LeaseEnds(null, turn, number);
       quarantined = !fresh;
     }
   }
 
   long number() {
     return number;
+  }
+
+  /**
+   * That the names are this instance's to grant (rule L16).
+   *
+   * @throws LeaseRefusedException {@code OTHER_SHARD} if all are another's; {@code INVALID} if they
+   *     are of several shards
+   */
+  void requireShard(List<LeaseName> names) throws LeaseRefusedException {
+    InstanceRegistry in = registry;
+    if (in != null && in.shard().map().count() > 1) {
+      requireLatest(); // of an earlier map this one has nothing to say
+      Refusals.requireShard(in.shard(), names);
+    }
+  }
+
+  /** The names that it has. */
+  Shard shard() {
+    return registry == null ? Shard.WHOLE : registry.shard();
   }
 
   /** What the first lease of a name that this instance has never seen inherits (rule L3). */

@@ -30,21 +30,14 @@ final class LeaseEnds {
   private final @Nullable InstanceRegistry registry;
   private final RegistryTurn turn;
   private final long number;
-  private final OptionalLong lastEarlier;
 
   /**
    * @param registry null without a store: then every end is this instance's, and nothing is resumed
-   * @param lastEarlier the last earlier instance that may have signed anything
    */
-  LeaseEnds(
-      @Nullable InstanceRegistry registry,
-      RegistryTurn turn,
-      long number,
-      OptionalLong lastEarlier) {
+  LeaseEnds(@Nullable InstanceRegistry registry, RegistryTurn turn, long number) {
     this.registry = registry;
     this.turn = turn;
     this.number = number;
-    this.lastEarlier = lastEarlier;
   }
 
   /**
@@ -61,6 +54,7 @@ final class LeaseEnds {
     var ends = new ArrayList<LeaseEnd>();
     for (SignedWitness signed : request.witnesses()) {
       Witness w = signed.witness();
+      OptionalLong lastEarlier = registry.lastEarlierInstance(w.name());
       if (w.instance() >= number || w.instance() < lastEarlier.orElse(Long.MAX_VALUE)) {
         // One in between may have granted the name, and would have known nothing of this lease.
         throw Refusals.notHeld(

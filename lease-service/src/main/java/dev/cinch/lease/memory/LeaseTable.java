@@ -251,6 +251,14 @@ final class LeaseTable {
     return names.stream().allMatch(n -> partitions.knows(n.value()));
   }
 
+  /** Whether a grant of this id was made here, and is remembered. */
+  boolean knows(Id id) {
+    Grants stripe = stripes.of(id);
+    synchronized (stripe) {
+      return stripe.get(id) != null || stripe.wasReleased(id);
+    }
+  }
+
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
   void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
     requireThis(report, List.of());

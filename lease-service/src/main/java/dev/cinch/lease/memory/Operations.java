@@ -4,6 +4,7 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -88,6 +89,7 @@ final class Operations {
   <X extends Exception> List<Witness> acquire(AcquireRequest request, StoreUse<X> store)
       throws LeaseRefusedException, X {
     Requests.check(request, longestLeaseMs);
+    guard.requireShard(request.names());
     Reading at = store.read();
     requireClock(at);
     if (!table.knows(request.names())) {
@@ -129,6 +131,7 @@ final class Operations {
     store.require();
     Requests.check(request, longestLeaseMs, storeId);
     guard.requireLatest();
+    guard.requireShard(request.witnesses().stream().map(w -> w.witness().name()).toList());
     List<LeaseEnd> ends = guard.ends().resumable(request);
     // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
     Reading at = store.read();
@@ -154,10 +157,14 @@ final class Operations {
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = store.read();
-    long ceiling = permitKnown(id, report, at, durationMs, store);
-    List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, moment(at), ceiling);
-    guard.noteGranted(at, durationMs * NANOS_PER_MS);
-    return witnesses;
+    try {
+      long ceiling = permitKnown(id, report, at, durationMs, store);
+      List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, moment(at), ceiling);
+      guard.noteGranted(at, durationMs * NANOS_PER_MS);
+      return witnesses;
+    } catch (LeaseRefusedException e) {
+      throw orElsewhere(id, e);
+    }
   }
 
   <X extends Exception> List<Witness> upgrade(Id id, long durationMs, StoreUse<X> store)
@@ -165,10 +172,24 @@ final class Operations {
     Requests.duration(durationMs, longestLeaseMs);
     Reading at = store.read();
     requireClock(at);
-    long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs, store);
-    List<Witness> witnesses = table.upgrade(id, durationMs, moment(at), ceiling);
-    guard.noteGranted(at, durationMs * NANOS_PER_MS);
-    return witnesses;
+    try {
+      long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs, store);
+      List<Witness> witnesses = table.upgrade(id, durationMs, moment(at), ceiling);
+      guard.noteGranted(at, durationMs * NANOS_PER_MS);
+      return witnesses;
+    } catch (LeaseRefusedException e) {
+      throw orElsewhere(id, e);
+    }
+  }
+
+  /** What is refused for want of a grant, where another shard may have it (rule L16). */
+  private LeaseRefusedException orElsewhere(Id id, LeaseRefusedException refused) {
+    boolean unknown =
+        refused.reason() == Reason.NOT_HELD || refused.reason() == Reason.OTHER_INSTANCE;
+    return unknown && guard.shard().map().count() > 1 && !table.knows(id)
+        ? Refusals.otherShard(
+            "no grant of this id is known here; it may be in another shard of", guard.shard())
+        : refused;
   }
 
   private <X extends Exception> long permitKnown(
@@ -187,13 +208,18 @@ final class Operations {
     Requests.check(report);
     guard.requireLatest();
     inTime.check(report);
-    table.release(id, report, moment(store.read()));
+    try {
+      table.release(id, report, moment(store.read()));
+    } catch (LeaseRefusedException e) {
+      throw orElsewhere(id, e);
+    }
   }
 
   /** May ask the store. */
   Revoked revoke(RevokeRequest request, StoreUse<RuntimeException> store)
       throws LeaseRefusedException {
     guard.requireLatest();
+    guard.requireShard(List.of(request.name()));
     long now = store.read().now();
     Revocation revocation = table.revocable(request, now);
     // First, so that no later instance takes up what is told to be revoked.

@@ -4,6 +4,8 @@ import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.Shard;
+import java.util.List;
 
 /** The refusals of the in-memory service, one line each. */
 final class Refusals {
@@ -47,6 +49,29 @@ final class Refusals {
     return new LeaseRefusedException(
         Reason.SUPERSEDED,
         by + " of the lease service has taken over; instance " + instance + " has stopped for good",
+        0);
+  }
+
+  static void requireShard(Shard mine, List<LeaseName> names) throws LeaseRefusedException {
+    int wanted = mine.map().shardOf(names.get(0));
+    for (LeaseName name : names) {
+      if (mine.map().shardOf(name) != wanted) {
+        throw invalid(
+            "%s and %s are in shards %d and %d of %s; ask for each in a request of its own"
+                .formatted(
+                    names.get(0), name, wanted, mine.map().shardOf(name), mine.map().inWords()));
+      }
+    }
+    if (wanted != mine.index()) {
+      throw otherShard(names.get(0) + " is in shard " + wanted + " of", mine);
+    }
+  }
+
+  static LeaseRefusedException otherShard(String what, Shard mine) {
+    return new LeaseRefusedException(
+        Reason.OTHER_SHARD,
+        "%s %s, and this server has shard %d: GET /v1/shards says where the others are"
+            .formatted(what, mine.map().inWords(), mine.index()),
         0);
   }
 

@@ -3,6 +3,7 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -112,7 +113,7 @@ final class FakeRegistry implements InstanceRegistry {
   }
 
   @Override
-  public OptionalLong lastEarlierInstance() {
+  public OptionalLong lastEarlierInstance(LeaseName name) {
     return store.ceilings.keySet().stream().filter(n -> n < number).mapToLong(n -> n).max();
   }
 
