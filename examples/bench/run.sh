@@ -2,10 +2,11 @@
 # Benchmarks of Cinch; see docs/benchmarks.md. Usage:
 #   examples/bench/run.sh append|close|peers|process [DIRECTORY] [ROUNDS]
 #   examples/bench/run.sh leases [--install] [ROUNDS]
+#   examples/bench/run.sh memory [LEASES] [history]
 #   examples/bench/run.sh micro [DIRECTORY] [OPTIONS OF JMH]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-what=${1:?append, close, peers, leases, micro or process}
+what=${1:?append, close, peers, leases, memory, micro or process}
 [ "$what" = leases ] && exec "$root/examples/bench/leases.sh" "${@:2}"
 dir=${2:-/dev/shm}
 rounds=${3:-5}
@@ -37,6 +38,17 @@ case $what in
     [ $# -gt 2 ] && options=("${@:3}") || options=(-f 1 -wi 4 -w 500ms -i 7 -r 500ms -prof gc)
     flags=("-Dcinch.bench.dir=$dir")
     run "$cp" org.openjdk.jmh.Main "${options[@]}" ;;
+  memory)
+    # Held leases in a heap of 1.5 GiB, and for how long Java stopped while all were renewed.
+    log=$(mktemp)
+    trap 'rm -f "$log" "$log.out"' EXIT
+    java -Xmx1536m "-Xlog:safepoint:file=$log:uptime:filecount=0" -cp cli/target/cinch.jar:lease-service/target/test-classes \
+      dev.cinch.lease.memory.LeaseMemory "${@:2}" | tee "$log.out"
+    awk 'NR == FNR { if (/^renewed all/) { from = $4; to = $6 } next }
+      match($0, /Total: *[0-9]+/) { at = substr($1, 2) + 0; ns = substr($0, RSTART + 6, RLENGTH - 6) + 0
+        if (at >= from && at <= to) { n++; sum += ns; if (ns > max) max = ns } }
+      END { printf "Java stopped %d times meanwhile, %.1f ms at the longest, %.0f ms in all\n", n, max / 1e6, sum / 1e6 }' \
+      "$log.out" "$log" ;;
   process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
-  *) echo "append, close, peers, leases, micro or process" >&2; exit 2 ;;
+  *) echo "append, close, peers, leases, memory, micro or process" >&2; exit 2 ;;
 esac

@@ -3,13 +3,12 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LogSet;
 import java.util.Arrays;
 import java.util.List;
 
 /**
  * One acquire request that was granted, made from the rows of its leases when it is asked for:
- * {@link Grants} keeps nothing else. Immutable.
+ * {@link Grants} keeps nothing else. To be used with its stripe's monitor held, as the rows are.
  */
 final class GrantEntry {
   final Id id;
@@ -17,10 +16,8 @@ final class GrantEntry {
   /** Whether its leases are full: asked for so, or upgraded. */
   final boolean full;
 
-  private final String holder;
-  private final LogSet logs;
-  private final long durationMs;
-  private final boolean tentative;
+  private final byte[][] rows;
+  private final LogSets logSets;
   private final List<String> names;
 
   /**
@@ -28,14 +25,14 @@ final class GrantEntry {
    *     request and what became of it are the same in each.
    */
   GrantEntry(byte[][] rows, LogSets logSets) {
-    LeaseEntry first = LeaseRow.unpack(rows[0], logSets);
-    this.id = first.id;
-    this.full = first.state == LeaseEntry.State.FULL;
-    this.holder = first.holder;
-    this.logs = first.askedLogs;
-    this.durationMs = first.durationMs;
-    this.tentative = first.askedTentative;
-    this.names = Arrays.stream(rows).map(LeaseRow::name).toList();
+    this.rows = rows;
+    this.logSets = logSets;
+    this.id = LeaseRow.id(rows[0]);
+    this.full = LeaseRow.isFull(rows[0]);
+    this.names =
+        rows.length == 1
+            ? List.of(LeaseRow.name(rows[0]))
+            : Arrays.stream(rows).map(LeaseRow::name).toList();
   }
 
   /** In ascending order. */
@@ -43,12 +40,18 @@ final class GrantEntry {
     return names;
   }
 
+  /** The row of a name, which may have been replaced since. */
+  byte[] row(int name) {
+    return rows[name];
+  }
+
   /** Whether it is the same request, whose names are given in ascending order. */
   boolean isFor(AcquireRequest request, List<LeaseName> ascending) {
-    return holder.equals(request.holder())
-        && durationMs == request.durationMs()
-        && tentative == request.tentative()
-        && logs.equals(request.logs())
+    LeaseEntry first = LeaseRow.unpack(rows[0], logSets);
+    return first.holder.equals(request.holder())
+        && first.durationMs == request.durationMs()
+        && first.askedTentative == request.tentative()
+        && first.askedLogs.equals(request.logs())
         && names.equals(ascending.stream().map(LeaseName::value).toList());
   }
 }

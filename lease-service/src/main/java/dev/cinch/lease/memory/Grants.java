@@ -10,13 +10,16 @@ import org.jspecify.annotations.Nullable;
  * copy of its request is not granted anew. Guarded by its own monitor.
  *
  * <p>An open-addressing table with three kinds of things in its slots: for a grant of one name that
- * lease's row, which the partition has too, so that it costs the slot alone; for one of several
- * names an array of such rows; for one that was released, or given back before it came, a stub. A
- * row whose lease somebody else has taken since is here alone, which is why bytes are counted here
- * too (rule L4).
+ * lease's row, which the partition has too, so that it costs the slot alone; for one of several names
+ * an array of such rows; for one that was released, or given back before it came, a stub. A row
+ * whose lease somebody else has taken since is here alone, which is why bytes are counted here too
+ * (rule L4). At most two thirds of the slots are in use.
  */
 final class Grants {
   private static final long SWEEP_EVERY = 1_000_000_000L;
+
+  /** An array's header, in slots. A collector's region that it goes over by that is lost. */
+  private static final int HEADER = 4;
 
   private final LogSets logSets;
   private final int soft;
@@ -24,8 +27,8 @@ final class Grants {
   private final long retentionNanos;
   private long nextSweep = Long.MIN_VALUE;
 
-  /** A power of two of them, at most two thirds in use. */
-  private @Nullable Object[] slots = new @Nullable Object[4];
+  /** So many of them as fill a power of two bytes with the array's header, as collectors like. */
+  private @Nullable Object[] slots = new @Nullable Object[8 - HEADER];
 
   private int size;
   private long bytes;
@@ -70,8 +73,20 @@ final class Grants {
    * @param rows its leases, as their partitions keep them, in ascending order of names
    */
   void put(Id id, List<byte[]> rows, long now) {
+    Object known = slots[find(slots, id)];
+    if (known instanceof byte[][] several && areThose(several, rows)) {
+      return;
+    }
     put(id, rows.size() == 1 ? rows.get(0) : rows.toArray(new byte[0][]));
     makeRoom(now);
+  }
+
+  private static boolean areThose(byte[][] rows, List<byte[]> others) {
+    boolean same = rows.length == others.size();
+    for (int i = 0; same && i < rows.length; i++) {
+      same = rows[i] == others.get(i);
+    }
+    return same;
   }
 
   void release(Id id, long now) {
@@ -86,9 +101,9 @@ final class Grants {
 
   private void put(Id id, Object what) {
     int at = find(slots, id);
-    if (slots[at] == null && size >= slots.length / 3 * 2) {
+    if (slots[at] == null && size >= slots.length * 2L / 3) {
       // First, since it may fail for want of memory: no slot may ever be the last free one.
-      rebuild(2 * slots.length, any -> true);
+      rebuild(2 * (slots.length + HEADER) - HEADER, any -> true);
       at = find(slots, id);
     }
     Object before = slots[at];
@@ -177,16 +192,15 @@ final class Grants {
 
   /** Where an id is, or would be. */
   private static int find(@Nullable Object[] slots, Id id) {
-    int mask = slots.length - 1;
     // Mixed, since nothing obliges clients to draw good ids; the stripe took other bits.
     long mixed = (id.high() * 31 + id.low()) * 0x9E3779B97F4A7C15L;
-    int at = (int) (mixed >>> 32) & mask;
+    int at = (int) ((mixed >>> 32) * slots.length >>> 32);
     while (true) {
       Object slot = slots[at];
       if (slot == null || LeaseRow.hasId(anyRow(slot), id)) {
         return at;
       }
-      at = at + 1 & mask;
+      at = at + 1 == slots.length ? 0 : at + 1;
     }
   }
 }

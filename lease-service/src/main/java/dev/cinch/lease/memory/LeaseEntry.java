@@ -38,6 +38,10 @@ final class LeaseEntry {
   }
 
   final String name;
+
+  /** What it was unpacked from; null if it is the first of its name. */
+  byte @Nullable [] row;
+
   State state = State.RELEASED;
 
   /** The secret of the request that it was granted to, and what that asked for. */

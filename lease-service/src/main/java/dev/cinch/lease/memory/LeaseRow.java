@@ -15,21 +15,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link LeaseEntry} as one array of bytes, which is how the table keeps it: what a lease lacks
- * takes no room, and a row costs one object. Rows are never changed, only replaced.
+ * takes no room, and a row costs one object. A row is replaced by the next one of its name; where
+ * only the same request's leases are prolonged, and as many bytes say so, they are put in its place
+ * ({@link NameRows#renew}): its name and id stay what they are.
  *
  * <pre>
  *   0  the request's secret id (16)
  *  16  expiry; in a stub the time of the end (8)
  *  24  flags (2)
  *  26  length of the name (1), name in ASCII       -- a stub ends before this
- *      length of the holder (1), holder in UTF-8
  *      second half of the correlation (8); the first is the time of the grant
- *      issued, granted                             -- times: zigzag variable-length, from the expiry
+ *      granted                                     -- times: zigzag variable-length, from the expiry
  *      duration, generation                        -- unsigned variable-length
- *      logs
- *      bound of time at the issue: 0 none, 1 a second to both sides of the issue, assumed;
- *      2 assumed, 3 measured: and its ends, from the issue
- *      then in this order what the flags announce
+ *      logs, then in this order what the flags announce
+ *      holder in UTF-8                             -- up to the end
  * </pre>
  *
  * A set of logs is a number: 0 for none, 1 for all, 2 for a count and so many ids that follow, from
@@ -40,11 +39,20 @@ final class LeaseRow {
   private static final int FLAGS = 24;
   private static final int NAME = 26;
 
+  private static final long NANOS_PER_MS = 1_000_000;
+
   private static final int STATE = 0x3;
   private static final int ASKED_TENTATIVE = 0x4;
   private static final int FENCED_ON_RELEASE = 0x8;
   private static final int ENDING_SHIFT = 4;
-  private static final int HAS_ENDED = 0x40;
+
+  /**
+   * It was not issued as long before its expiry as was asked for when it was granted, or the time
+   * was known better or worse than to a second to both sides. How the issue differs, and then the
+   * bound: 0 none, 1 that one, 2 assumed, 3 measured: and its ends, from the issue.
+   */
+  private static final int UNUSUAL_ISSUE = 0x40;
+
   private static final int HAS_ASKED_LOGS = 0x80;
   private static final int HAS_PREVIOUS = 0x100;
   private static final int HAS_PREVIOUS_END = 0x200;
@@ -57,7 +65,9 @@ final class LeaseRow {
   private static final int ASSUMED_BOUND = 2;
   private static final int MEASURED_BOUND = 3;
 
-  private static final int STUB = 0x4000;
+  /** It may not be its name's any more; the only flag that is set later. */
+  private static final int REPLACED = 0x4000;
+
   private static final int RESUMED = 0x8000;
 
   /** In a stub: the request was given back before it was granted. */
@@ -70,12 +80,12 @@ final class LeaseRow {
 
   /** What is left of a request whose leases were released, so that a late copy is not granted. */
   static byte[] stub(Id id, long endedAt) {
-    return stub(id, endedAt, STUB);
+    return stub(id, endedAt, 0);
   }
 
   /** The same for a request that was not granted yet. */
   static byte[] givenUp(Id id, long at) {
-    return stub(id, at, STUB | GIVEN_UP);
+    return stub(id, at, GIVEN_UP);
   }
 
   private static byte[] stub(Id id, long endedAt, int flags) {
@@ -88,7 +98,22 @@ final class LeaseRow {
   }
 
   static boolean isStub(byte[] row) {
-    return (ByteBuffer.wrap(row).getShort(FLAGS) & STUB) != 0;
+    return row.length == NAME;
+  }
+
+  /** Whether it is what the partition has for its name; if not, that is to be looked up. */
+  static boolean isCurrent(byte[] row) {
+    return (ByteBuffer.wrap(row).getShort(FLAGS) & REPLACED) == 0;
+  }
+
+  /** Tells those who have the row from elsewhere to look its name up. */
+  static void replaced(byte[] row) {
+    row[FLAGS] |= REPLACED >> 8;
+  }
+
+  /** Whether its leases are full: asked for so, or upgraded. */
+  static boolean isFull(byte[] row) {
+    return (ByteBuffer.wrap(row).getShort(FLAGS) & STATE) == LeaseEntry.State.FULL.ordinal();
   }
 
   /** Of a stub. */
@@ -103,6 +128,10 @@ final class LeaseRow {
   static boolean hasId(byte[] row, Id id) {
     ByteBuffer in = ByteBuffer.wrap(row);
     return in.getLong(0) == id.high() && in.getLong(8) == id.low();
+  }
+
+  static boolean haveOneId(byte[] a, byte[] b) {
+    return Arrays.equals(a, 0, Id.BYTES, b, 0, Id.BYTES);
   }
 
   static Id id(byte[] row) {
@@ -152,7 +181,7 @@ final class LeaseRow {
             | flag(e.askedTentative, ASKED_TENTATIVE)
             | flag(e.fencedOnRelease, FENCED_ON_RELEASE)
             | flag(e.resumed, RESUMED)
-            | flag(e.endedAt != Long.MIN_VALUE, HAS_ENDED)
+            | flag(!isUsual(e), UNUSUAL_ISSUE)
             | flag(widened, HAS_ASKED_LOGS)
             | flag(e.hasPrevious, HAS_PREVIOUS)
             | flag(e.previousEndedAt != Long.MIN_VALUE, HAS_PREVIOUS_END)
@@ -167,15 +196,16 @@ final class LeaseRow {
     out.putByte(flags >> 8);
     out.putByte(flags);
     out.putShort(key(e.name));
-    out.putShort(e.holder.getBytes(StandardCharsets.UTF_8));
     out.putLong(e.correlationLow);
-    out.putSigned(e.issuedAt - e.expiry);
     out.putSigned(e.correlationHigh - e.expiry);
-    out.putUnsigned(e.durationMs);
+    putDuration(out, e.durationMs);
     out.putUnsigned(e.generation);
     putLogs(out, e.logs, logSets);
-    putBound(out, e.issuedIn, e.issuedAt);
-    if (e.endedAt != Long.MIN_VALUE) {
+    if (!isUsual(e)) {
+      out.putSigned(e.issuedAt - usuallyIssued(e));
+      putBound(out, e.issuedIn, e.issuedAt);
+    }
+    if (e.state == LeaseEntry.State.RELEASED) {
       out.putSigned(e.endedAt - e.expiry);
       if (e.fencedOnRelease) {
         putLatest(out, e.endedLatest, e.endedAt);
@@ -216,7 +246,26 @@ final class LeaseRow {
         out.putBytes(file);
       }
     }
+    out.putBytes(e.holder.getBytes(StandardCharsets.UTF_8));
     return out.toArray();
+  }
+
+  private static long usuallyIssued(LeaseEntry e) {
+    return e.expiry - e.durationMs * NANOS_PER_MS;
+  }
+
+  private static boolean isUsual(LeaseEntry e) {
+    return e.issuedAt == usuallyIssued(e) && usual(e.issuedAt).equals(e.issuedIn);
+  }
+
+  /** Whole seconds, which are usual, are short. */
+  private static void putDuration(RowWriter out, long millis) {
+    out.putUnsigned(millis % 1_000 == 0 ? millis / 1_000 << 1 : millis << 1 | 1);
+  }
+
+  private static long getDuration(ByteBuffer in) {
+    long coded = getUnsigned(in);
+    return (coded & 1) == 0 ? (coded >>> 1) * 1_000 : coded >>> 1;
   }
 
   private static int flag(boolean on, int bit) {
@@ -284,7 +333,8 @@ final class LeaseRow {
     Id id = new Id(in.getLong(), in.getLong());
     long expiry = in.getLong();
     int flags = in.getShort();
-    var e = new LeaseEntry(getShort(in));
+    var e = new LeaseEntry(getText(in, in.get() & 0xFF));
+    e.row = row;
     e.id = id;
     e.expiry = expiry;
     e.state = STATES[flags & STATE];
@@ -292,15 +342,15 @@ final class LeaseRow {
     e.askedTentative = (flags & ASKED_TENTATIVE) != 0;
     e.resumed = (flags & RESUMED) != 0;
     e.fencedOnRelease = (flags & FENCED_ON_RELEASE) != 0;
-    e.holder = getShort(in);
     e.correlationLow = in.getLong();
-    e.issuedAt = expiry + getSigned(in);
     e.correlationHigh = expiry + getSigned(in);
-    e.durationMs = getUnsigned(in);
+    e.durationMs = getDuration(in);
     e.generation = getUnsigned(in);
     e.logs = getLogs(in, logSets);
-    e.issuedIn = getBound(in, e.issuedAt);
-    if ((flags & HAS_ENDED) != 0) {
+    boolean usual = (flags & UNUSUAL_ISSUE) == 0;
+    e.issuedAt = usuallyIssued(e) + (usual ? 0 : getSigned(in));
+    e.issuedIn = usual ? usual(e.issuedAt) : getBound(in, e.issuedAt);
+    if (e.state == LeaseEntry.State.RELEASED) {
       e.endedAt = expiry + getSigned(in);
       e.endedLatest = e.fencedOnRelease ? getLatest(in, e.endedAt) : Long.MIN_VALUE;
     }
@@ -334,11 +384,8 @@ final class LeaseRow {
       }
       e.recent = List.copyOf(recent);
     }
+    e.holder = getText(in, in.remaining());
     return e;
-  }
-
-  private static String getShort(ByteBuffer in) {
-    return getText(in, in.get() & 0xFF);
   }
 
   private static String getText(ByteBuffer in, int length) {

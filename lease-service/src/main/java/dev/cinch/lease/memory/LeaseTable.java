@@ -158,7 +158,7 @@ final class LeaseTable {
             && entry.isUnended()
             && entry.correlation().equals(tenure.correlation())) {
           entry.state = LeaseEntry.State.ENDED;
-          byte[] unused = keep(entry);
+          keep(entry);
         }
       }
     } finally {
@@ -310,20 +310,23 @@ final class LeaseTable {
   private List<Witness> keep(Grants stripe, Id grant, List<LeaseEntry> leases, long time) {
     var rows = new ArrayList<byte[]>(leases.size());
     for (LeaseEntry lease : leases) {
-      rows.add(keep(lease));
+      rows.add(partitions.of(lease.name).rows.renew(lease.row, LeaseRow.pack(lease, logSets)));
+      tell(lease);
     }
     stripe.put(grant, rows, time);
     return witnesses(leases);
   }
 
-  private byte[] keep(LeaseEntry lease) {
-    byte[] row = LeaseRow.pack(lease, logSets);
-    partitions.of(lease.name).rows.put(row);
+  private void keep(LeaseEntry lease) {
+    partitions.of(lease.name).rows.put(LeaseRow.pack(lease, logSets));
+    tell(lease);
+  }
+
+  private void tell(LeaseEntry lease) {
     LeaseListener told = listener;
     if (told != null) {
       told.changed(lease.name, lease.state != LeaseEntry.State.FULL);
     }
-    return row;
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
@@ -406,7 +409,7 @@ final class LeaseTable {
           lease.release(at, report.fenced());
         }
         for (LeaseEntry lease : leases) {
-          byte[] unused = keep(lease);
+          keep(lease);
         }
         stripe.release(id, at.time());
       } finally {

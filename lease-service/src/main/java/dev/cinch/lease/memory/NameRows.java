@@ -50,6 +50,26 @@ final class NameRows {
     return at < 0 ? null : chunks[chunk][at];
   }
 
+  /**
+   * Puts a row in the place of that of the same name, or its bytes there if it is of the same
+   * request and as long: of leases that are renewed the collector then sees nothing new. Only with
+   * the monitor of the request's grants held, which share the row.
+   *
+   * @param before the row that there is; null if there is none
+   * @return the row that is there now
+   */
+  byte[] renew(byte @Nullable [] before, byte[] row) {
+    if (before != null
+        && before.length == row.length
+        && LeaseRow.isCurrent(before)
+        && LeaseRow.haveOneId(before, row)) {
+      System.arraycopy(row, 0, before, 0, row.length);
+      return before;
+    }
+    put(row);
+    return row;
+  }
+
   /** Adds a row, or puts it in the place of the one of the same name. */
   void put(byte[] row) {
     if (used == 0) {
@@ -60,6 +80,7 @@ final class NameRows {
     int at = search(chunk, key);
     if (at >= 0) {
       bytes += bytesOf(row) - bytesOf(chunks[chunk][at]);
+      LeaseRow.replaced(chunks[chunk][at]);
       chunks[chunk][at] = row;
       return;
     }
@@ -108,7 +129,7 @@ final class NameRows {
 
   /**
    * Takes those out, in ascending order, that may go, until so many and so many bytes are left.
-   * Whatever {@code mayGo} throws, all are there as before.
+   * Whatever {@code mayGo} throws, all are there as before, though some may be looked up by name.
    */
   void removeUntil(int downTo, long downToBytes, Predicate<byte[]> mayGo) {
     var kept = new NameRows();
@@ -118,6 +139,7 @@ final class NameRows {
       for (int i = 0; i < sizes[c]; i++) {
         byte[] row = chunks[c][i];
         if ((left > downTo || leftBytes > downToBytes) && mayGo.test(row)) {
+          LeaseRow.replaced(row);
           left--;
           leftBytes -= bytesOf(row);
         } else {

@@ -63,6 +63,11 @@ final class Partition {
     return row == null ? null : LeaseRow.unpack(row, logSets);
   }
 
+  /** The same, by a row of it that somebody else has: nothing to look up if that still stands. */
+  @Nullable LeaseEntry get(String name, byte[] known) {
+    return LeaseRow.isCurrent(known) ? LeaseRow.unpack(known, logSets) : get(name);
+  }
+
   /** Whether it may have had an entry for a name that it has none for. */
   boolean hasForgotten() {
     return forgotten != null;

@@ -21,13 +21,11 @@ final class Partitions {
   private static final long NANOS_PER_MS = 1_000_000;
 
   private final Partition[] partitions;
-  private final LogSets logSets;
 
   /** Why leases were revoked. */
   final Revocations revocations = new Revocations();
 
   Partitions(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
-    this.logSets = logSets;
     partitions = new Partition[limits.partitions()];
     for (int i = 0; i < partitions.length; i++) {
       partitions[i] = new Partition(limits, origin, resumable, logSets);
@@ -49,6 +47,9 @@ final class Partitions {
    * ring.
    */
   Locked lock(List<String> names) {
+    if (names.size() == 1) {
+      return new Locked(List.of(of(names.get(0))));
+    }
     var found = new TreeMap<Integer, Partition>();
     names.forEach(name -> found.put(index(name), of(name)));
     return new Locked(List.copyOf(found.values()));
@@ -91,8 +92,9 @@ final class Partitions {
   /** All leases of a grant, also those that were revoked and did not expire; likewise. */
   List<LeaseEntry> requireValid(GrantEntry grant, long time) throws LeaseRefusedException {
     var leases = new ArrayList<LeaseEntry>();
-    for (String name : grant.names()) {
-      LeaseEntry lease = of(name).get(name);
+    for (int i = 0; i < grant.names().size(); i++) {
+      String name = grant.names().get(i);
+      LeaseEntry lease = of(name).get(name, grant.row(i));
       if (lease == null || !lease.belongsTo(grant.id)) {
         boolean taken = lease != null && lease.state != LeaseEntry.State.RELEASED;
         throw notHeld(
@@ -158,43 +160,38 @@ final class Partitions {
     }
   }
 
-  /** A row that belongs to a page, with its partition's time. */
-  private record Found(byte[] row, long time) {}
-
   /**
    * A page of names, as {@link LeaseService#list} says; names that come and go meanwhile may or may
    * not be in it.
    */
   List<LeaseInfo> list(String prefix, String above, int limit, long instance, long now) {
     boolean fromPrefix = above.compareTo(prefix) < 0;
-    var found = new ArrayList<Found>();
+    var found = new ArrayList<byte[]>();
     for (Partition partition : partitions) {
       partition.lock.lock();
       try {
-        long time = partition.advance(now);
-        for (byte[] row :
+        found.addAll(
             partition.rows.from(
                 fromPrefix ? prefix : above,
                 fromPrefix,
                 limit,
-                r -> LeaseRow.name(r).startsWith(prefix))) {
-          found.add(new Found(row, time));
-        }
+                row -> LeaseRow.name(row).startsWith(prefix)));
       } finally {
         partition.lock.unlock();
       }
     }
-    found.sort((a, b) -> LeaseRow.compareNames(a.row(), b.row()));
+    // Of rows only the names may be read without the lock.
+    found.sort(LeaseRow::compareNames);
     // Unpacked only now, one by one: every partition brought as many as the page may have.
     var page = new ArrayList<LeaseInfo>();
     long bytes = 0;
-    for (Found f : found.subList(0, Math.min(limit, found.size()))) {
-      LeaseInfo info = LeaseRow.unpack(f.row(), logSets).info(instance, f.time());
-      bytes += jsonBytes(info);
+    for (byte[] row : found.subList(0, Math.min(limit, found.size()))) {
+      Optional<LeaseInfo> info = show(LeaseRow.name(row), instance, now);
+      bytes += info.map(Partitions::jsonBytes).orElse(0L);
       if (bytes > MAX_PAGE_BYTES && !page.isEmpty()) {
         break;
       }
-      page.add(info);
+      info.ifPresent(page::add);
     }
     return page;
   }

@@ -10,6 +10,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import java.lang.management.ManagementFactory;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -18,9 +20,8 @@ import java.util.SplittableRandom;
 /**
  * How much heap held leases take (section 11; docs/decisions/lease-memory.md): fills a table with
  * leases of distinct names of 24 characters, holders and ids, and says how many bytes each takes
- * after a collection, how many were granted a second, and whether all still answers. Not a test.
- *
- * <pre>java -Xmx2g -cp ... dev.cinch.lease.memory.LeaseMemory [LEASES] [history]</pre>
+ * after a collection, how many were granted a second, and whether all still answers. Then renews
+ * them all. Not a test; {@code run.sh memory} runs it, and says how long Java stopped meanwhile.
  *
  * <p>With {@code history} each name was held and released before, and its holder has stated a
  * watermark.
@@ -28,9 +29,11 @@ import java.util.SplittableRandom;
 public final class LeaseMemory {
   private static final long START = 1_795_240_579_787_123_456L;
   private static final long LEASE_MS = 60_000;
+  private static final long RENEWED_AFTER = 20_000_000_000L;
+  private static final long SEED = 1;
 
   /** Splittable ones are not thread-safe, and one thread is all there is. */
-  private final SplittableRandom random = new SplittableRandom(1);
+  private final SplittableRandom random = new SplittableRandom(SEED);
 
   private final LeaseTable table;
   private final int leases;
@@ -58,7 +61,9 @@ public final class LeaseMemory {
   private void run(boolean history) throws Exception {
     long before = used();
     long started = System.nanoTime();
+    long text = 0;
     for (int i = 0; i < leases; i++) {
+      text += name(i).value().length() + holder(i).length();
       if (history) {
         Id first = acquire(i);
         table.release(first, wrote(i), at(START + i));
@@ -72,9 +77,41 @@ public final class LeaseMemory {
     double seconds = (System.nanoTime() - started) / 1e9;
     long bytes = used() - before;
     System.out.printf(
-        "%,d bytes, %.1f a lease; %,.0f %s a second with one thread%n",
-        bytes, (double) bytes / leases, leases / seconds, history ? "rounds" : "grants");
+        "%,d bytes, %.1f a lease, %.1f of them beyond its name and holder; %,.0f %s a second with"
+            + " one thread%n",
+        bytes,
+        (double) bytes / leases,
+        (double) (bytes - text) / leases,
+        leases / seconds,
+        history ? "rounds" : "grants");
+    renewAll(history);
+    System.out.printf("%.1f bytes a lease after that%n", (double) (used() - before) / leases);
     answers();
+  }
+
+  /** Each by itself, as its holder would; the ids are drawn again instead of being kept. */
+  private void renewAll(boolean history) throws Exception {
+    var ids = new SplittableRandom(SEED);
+    long began = ManagementFactory.getRuntimeMXBean().getUptime();
+    for (int i = 0; i < leases; i++) {
+      if (history) {
+        ids.nextLong();
+        ids.nextLong();
+      }
+      var id = new Id(ids.nextLong(), ids.nextLong());
+      var unused =
+          table.renew(
+              id,
+              LEASE_MS,
+              LogSet.NONE,
+              LeaseReport.NOTHING,
+              at(START + leases + RENEWED_AFTER + i),
+              Long.MAX_VALUE);
+    }
+    long ended = ManagementFactory.getRuntimeMXBean().getUptime();
+    System.out.printf(
+        "renewed all from %.3f to %.3f s of uptime: %,.0f a second with one thread%n",
+        began / 1e3, ended / 1e3, leases / ((ended - began) / 1e3));
   }
 
   private Id acquire(int i) throws Exception {
@@ -93,7 +130,7 @@ public final class LeaseMemory {
 
   /** Names are held by their holders, nobody else gets one, and the list has pages. */
   private void answers() {
-    long now = START + leases;
+    long now = START + 2L * leases + RENEWED_AFTER;
     for (int i = 0; i < leases; i += 97) {
       String holder = table.show(name(i), now).orElseThrow().witness().holder();
       check(holder.equals(holder(i)), "another holder: " + holder);
@@ -131,7 +168,8 @@ public final class LeaseMemory {
 
   /** 24 characters, in no order. */
   private static LeaseName name(int i) {
-    return new LeaseName(String.format("tenant/%08x/%08d", i * 0x9E3779B9, i));
+    String hex = HexFormat.of().toHexDigits(i * 0x9E3779B9);
+    return new LeaseName("tenant/" + hex + "/" + String.valueOf(100_000_000 + i).substring(1));
   }
 
   private static String holder(int i) {

@@ -64,8 +64,8 @@ final class LeaseRowTest {
         NOW + 30_000_000_000L,
         new Id(NOW, 77));
     byte[] row = LeaseRow.pack(e, logSets);
-    // 16 + 8 + 2, two texts with their lengths, 8, two times, duration and generation, logs, bound
-    assertEquals(26 + 26 + 13 + 8 + 2 * 6 + 3 + 1 + 1 + 1, row.length, 2);
+    // 16 + 8 + 2, the name with its length, 8, a time, duration, generation, logs, the holder
+    assertEquals(26 + 26 + 8 + 6 + 1 + 1 + 1 + 12, row.length);
   }
 
   @Test

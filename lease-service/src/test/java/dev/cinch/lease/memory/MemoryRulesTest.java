@@ -127,7 +127,7 @@ final class MemoryRulesTest {
   @Test
   void l4_theDefaultsFollowTheHeap() {
     TableLimits two = TableLimits.forHeap(2L << 30);
-    assertEquals(10_700_000, two.partitions() * (long) two.maxEntriesPerPartition(), 100_000);
+    assertEquals(14_000_000, two.partitions() * (long) two.maxEntriesPerPartition(), 100_000);
     assertEquals((2L << 30) / 4 * 3, two.partitions() * two.maxBytesPerPartition(), 64);
     assertEquals(1, TableLimits.forHeap(0).maxEntriesPerPartition());
   }

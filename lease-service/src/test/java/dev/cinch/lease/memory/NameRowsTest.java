@@ -1,11 +1,14 @@
 package dev.cinch.lease.memory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Id;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -62,6 +65,46 @@ final class NameRowsTest {
       put(String.format("down%05d", 3_000 - i));
     }
     assertEquals(List.copyOf(model.keySet()), all());
+  }
+
+  @Test
+  void onlyLeasesOfTheSameRequestAreRenewedInTheirPlace() {
+    var lease = new LeaseEntry("n");
+    lease.id = new Id(1, 2);
+    lease.expiry = 1_000;
+    byte[] first = rows.renew(null, LeaseRow.pack(lease, logSets));
+    assertSame(first, rows.get("n"));
+    lease.expiry = 1_001;
+    assertSame(first, rows.renew(first, LeaseRow.pack(lease, logSets)));
+    assertEquals(1_001, LeaseRow.expiry(first));
+    lease.holder = "longer";
+    byte[] second = rows.renew(first, LeaseRow.pack(lease, logSets));
+    assertSame(second, rows.get("n"));
+    assertEquals(NameRows.bytesOf(second), rows.bytes());
+    // The grants of the request before may still have its row, and find it by the id in it.
+    lease.id = new Id(1, 3);
+    byte[] third = rows.renew(second, LeaseRow.pack(lease, logSets));
+    assertSame(third, rows.get("n"));
+    assertEquals(new Id(1, 2), LeaseRow.id(second));
+  }
+
+  @Test
+  void aRowSaysOnceItIsNotItsNamesAnyMore() {
+    put("a");
+    byte[] a = rows.get("a");
+    put("b");
+    byte[] b = rows.get("b");
+    assertNotNull(a);
+    assertNotNull(b);
+    assertTrue(LeaseRow.isCurrent(a) && LeaseRow.isCurrent(b));
+    put("a");
+    assertFalse(LeaseRow.isCurrent(a));
+    rows.removeUntil(1, Long.MAX_VALUE, row -> row == b);
+    assertFalse(LeaseRow.isCurrent(b));
+    // Nobody takes what was replaced for what there is.
+    byte[] again = LeaseRow.pack(new LeaseEntry("b"), logSets);
+    assertSame(again, rows.renew(b, again));
+    assertSame(again, rows.get("b"));
   }
 
   @Test
