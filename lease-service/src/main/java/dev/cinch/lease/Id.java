@@ -1,6 +1,7 @@
 package dev.cinch.lease;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.HexFormat;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -52,15 +53,16 @@ public record Id(long high, long low) implements Comparable<Id> {
 
   /** Reads 16 bytes at the buffer's position, whatever the buffer's byte order. */
   public static Id read(ByteBuffer in) {
-    var bytes = new byte[BYTES];
-    in.get(bytes);
-    ByteBuffer bigEndian = ByteBuffer.wrap(bytes);
-    return new Id(bigEndian.getLong(), bigEndian.getLong());
+    return new Id(bigEndian(in, in.getLong()), bigEndian(in, in.getLong()));
   }
 
   /** Writes 16 bytes at the buffer's position, whatever the buffer's byte order. */
   public void write(ByteBuffer out) {
-    out.put(ByteBuffer.allocate(BYTES).putLong(high).putLong(low).array());
+    out.putLong(bigEndian(out, high)).putLong(bigEndian(out, low));
+  }
+
+  private static long bigEndian(ByteBuffer buffer, long value) {
+    return buffer.order() == ByteOrder.BIG_ENDIAN ? value : Long.reverseBytes(value);
   }
 
   @Override

@@ -1,6 +1,5 @@
 package dev.cinch.lease;
 
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,13 +9,13 @@ import org.jspecify.annotations.Nullable;
  * maps to nothing in storage (blog post, "Leases for the happy path").
  */
 public record LeaseName(String value) implements Comparable<LeaseName> {
-  private static final Pattern ALLOWED = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}");
+  private static final int MOST = 255;
 
   /**
    * @throws IllegalArgumentException if the text is not a lease name; the message says what is
    */
   public LeaseName {
-    if (!ALLOWED.matcher(value).matches()) {
+    if (!isAllowed(value)) {
       throw new IllegalArgumentException(
           "not a lease name: \""
               + OneLine.of(value, 40)
@@ -24,6 +23,20 @@ public record LeaseName(String value) implements Comparable<LeaseName> {
               + value.length()
               + " characters); 1 to 255 of A-Z a-z 0-9 . _ : / @ -, the first a letter or digit");
     }
+  }
+
+  /** Without a regular expression, which takes a third of the time to decode a witness. */
+  private static boolean isAllowed(String value) {
+    boolean allowed = !value.isEmpty() && value.length() <= MOST && isWord(value.charAt(0));
+    for (int i = 1; allowed && i < value.length(); i++) {
+      char c = value.charAt(i);
+      allowed = isWord(c) || c == '.' || c == '_' || c == '/' || c == ':' || c == '@' || c == '-';
+    }
+    return allowed;
+  }
+
+  private static boolean isWord(char c) {
+    return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z';
   }
 
   // Written out: what a record brings is put together at run time, which takes some 15 ms once.

@@ -30,7 +30,7 @@ public record LogSet(boolean all, SortedSet<Id> ids) {
 
   /** The set of exactly these logs. */
   public static LogSet of(Collection<Id> ids) {
-    return new LogSet(false, new TreeSet<>(ids));
+    return ids.isEmpty() ? NONE : new LogSet(false, new TreeSet<>(ids));
   }
 
   public boolean contains(Id log) {
@@ -45,6 +45,9 @@ public record LogSet(boolean all, SortedSet<Id> ids) {
   public LogSet union(LogSet other) {
     if (all || other.all) {
       return ALL;
+    }
+    if (other.ids.isEmpty()) {
+      return this;
     }
     var both = new TreeSet<>(ids);
     both.addAll(other.ids);

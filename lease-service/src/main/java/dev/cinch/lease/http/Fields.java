@@ -17,9 +17,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CoderResult;
 import java.util.ArrayList;
 import java.util.Base64;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -43,7 +41,8 @@ final class Fields {
   /** Whether nanoseconds are numbers: in CBOR they are exact. */
   private final boolean numbers;
 
-  private final Set<String> asked = new HashSet<>();
+  /** The fields that it has of those that were asked for; few. */
+  private final List<String> asked = new ArrayList<>(8);
 
   private Fields(JsonNode object, String where, boolean numbers) {
     this.object = object;
@@ -93,8 +92,8 @@ final class Fields {
   }
 
   boolean has(String name) {
-    asked.add(name);
-    return object.hasNonNull(name);
+    JsonNode node = find(name);
+    return node != null && !node.isNull();
   }
 
   String text(String name) throws WireException {
@@ -253,8 +252,9 @@ final class Fields {
 
   List<Fields> objects(String name) throws WireException {
     var found = new ArrayList<Fields>();
+    String entry = "an entry of \"" + name + "\"";
     for (JsonNode node : array(name)) {
-      found.add(of(node, "an entry of \"" + name + "\"", numbers));
+      found.add(of(node, entry, numbers));
     }
     return found;
   }
@@ -269,6 +269,9 @@ final class Fields {
 
   /** To be called when everything was asked for. */
   void noOthers() throws WireException {
+    if (asked.size() == object.size()) {
+      return;
+    }
     for (var names = object.fieldNames(); names.hasNext(); ) {
       String name = names.next();
       if (!asked.contains(name)) {
@@ -282,10 +285,17 @@ final class Fields {
   }
 
   private JsonNode get(String name) throws WireException {
-    asked.add(name);
-    JsonNode node = object.get(name);
+    JsonNode node = find(name);
     if (node == null || node.isNull()) {
       throw new WireException(where + " lacks \"" + name + "\"");
+    }
+    return node;
+  }
+
+  private @Nullable JsonNode find(String name) {
+    JsonNode node = object.get(name);
+    if (node != null && !asked.contains(name)) {
+      asked.add(name);
     }
     return node;
   }

@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Operation;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -18,8 +19,10 @@ enum OperationKind {
   /** As paths and batches call it. */
   final String wireName = name().toLowerCase(Locale.ROOT);
 
+  private static final List<OperationKind> ALL = List.of(values());
+
   static Optional<OperationKind> of(String wireName) {
-    for (OperationKind kind : values()) {
+    for (OperationKind kind : ALL) {
       if (kind.wireName.equals(wireName)) {
         return Optional.of(kind);
       }

@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
  * copy of its request is not granted anew. Guarded by its own monitor.
  *
  * <p>An open-addressing table with three kinds of things in its slots: for a grant of one name that
- * lease's row, which the partition has too, so that it costs the slot alone; for one of several names
- * an array of such rows; for one that was released, or given back before it came, a stub. A row
- * whose lease somebody else has taken since is here alone, which is why bytes are counted here too
- * (rule L4). At most two thirds of the slots are in use.
+ * lease's row, which the partition has too, so that it costs the slot alone; for one of several
+ * names an array of such rows; for one that was released, or given back before it came, a stub. A
+ * row whose lease somebody else has taken since is here alone, which is why bytes are counted here
+ * too (rule L4). At most two thirds of the slots are in use.
  */
 final class Grants {
   private static final long SWEEP_EVERY = 1_000_000_000L;

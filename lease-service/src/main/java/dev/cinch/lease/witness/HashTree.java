@@ -94,13 +94,13 @@ final class HashTree {
     return n + (n & 1);
   }
 
-  private static void leaf(MessageDigest sha, byte[] bytes, int length, byte[] out, int at) {
+  static void leaf(MessageDigest sha, byte[] bytes, int length, byte[] out, int at) {
     sha.update(LEAF);
     sha.update(bytes, 0, length);
     end(sha, out, at);
   }
 
-  private static void node(
+  static void node(
       MessageDigest sha, byte[] left, int leftAt, byte[] right, int rightAt, byte[] out, int at) {
     sha.update(NODE);
     sha.update(left, leftAt, HASH_BYTES);

@@ -15,6 +15,8 @@ public final class PublicKey {
   /** Bytes of a key. */
   public static final int BYTES = 32;
 
+  private static final MessageDigest SHA_256 = lookedUp();
+
   /** Bytes of a key's id. */
   public static final int ID_BYTES = 8;
 
@@ -94,7 +96,16 @@ public final class PublicKey {
     return digest.digest();
   }
 
+  /** A copy of one that is never used takes a third of the time to look it up. */
   static MessageDigest sha256() {
+    try {
+      return (MessageDigest) SHA_256.clone();
+    } catch (CloneNotSupportedException e) {
+      return lookedUp();
+    }
+  }
+
+  private static MessageDigest lookedUp() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {

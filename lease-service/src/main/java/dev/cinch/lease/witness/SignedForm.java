@@ -79,9 +79,28 @@ final class SignedForm {
 
   /** What has to be signed: the payload, or that its tree's root is what the path leads to. */
   byte[] signedStatement() {
-    return depth == 0
-        ? Arrays.copyOf(bytes, payload)
-        : statement(HashTree.root(bytes, payload, leaf(), payload + TREE, depth));
+    return depth == 0 ? Arrays.copyOf(bytes, payload) : statement(root());
+  }
+
+  /** Of the tree, as the path leads to it. */
+  byte[] root() {
+    return HashTree.root(bytes, payload, leaf(), sibling(0), depth);
+  }
+
+  /** Where a hash of the path stands, the lowest being of level 0. */
+  int sibling(int level) {
+    return payload + TREE + level * HashTree.HASH_BYTES;
+  }
+
+  /** Hashes of the path; 0 of a payload with a signature of its own. */
+  int depth() {
+    return depth;
+  }
+
+  /** Whether it names the same key, and has the same signature. */
+  boolean hasSignatureOf(SignedForm other) {
+    return Arrays.equals(
+        bytes, payload, payload + ALONE, other.bytes, other.payload, other.payload + ALONE);
   }
 
   byte[] bytes() {
@@ -105,7 +124,8 @@ final class SignedForm {
     return key.hasIdAt(bytes, payload);
   }
 
-  private int leaf() {
+  /** Number of the payload in its tree. */
+  int leaf() {
     return little(bytes).getInt(payload + ALONE);
   }
 

@@ -1,6 +1,7 @@
 package dev.cinch.lease.witness;
 
 import static dev.cinch.lease.witness.WitnessException.malformed;
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.Ending;
@@ -113,6 +114,10 @@ public final class WitnessCodec {
    * @throws IllegalArgumentException for more than 255 bytes, or what is not Unicode
    */
   public static byte[] holderBytes(String holder) {
+    byte[] ascii = holder.getBytes(US_ASCII);
+    if (ascii.length <= MAX_HOLDER_BYTES && holder.equals(new String(ascii, US_ASCII))) {
+      return ascii; // as nearly all are, which then need no encoder
+    }
     ByteBuffer encoded;
     try {
       encoded = UTF_8.newEncoder().encode(CharBuffer.wrap(holder));
@@ -300,12 +305,25 @@ public final class WitnessCodec {
     int length = in.get() & 0xFF;
     need(in, length);
     ByteBuffer slice = in.slice(in.position(), length);
+    int at = in.arrayOffset() + in.position();
     in.position(in.position() + length);
+    if (isAscii(in.array(), at, length)) {
+      return new String(in.array(), at, length, US_ASCII);
+    }
     try {
       return UTF_8.newDecoder().decode(slice).toString();
     } catch (CharacterCodingException e) {
       throw malformed("the " + what + " is not UTF-8");
     }
+  }
+
+  /** As nearly all text is, which then needs no decoder. */
+  private static boolean isAscii(byte[] bytes, int from, int length) {
+    int all = 0;
+    for (int i = 0; i < length; i++) {
+      all |= bytes[from + i];
+    }
+    return all >= 0;
   }
 
   private static void need(ByteBuffer in, int bytes) throws WitnessException {

@@ -4,7 +4,9 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.WitnessException.Reason;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 
 /**
  * Checks signed witnesses against trusted keys. Thread-safe.
@@ -44,7 +46,31 @@ public final class WitnessVerifier {
    * @throws WitnessException if the bytes are not a witness signed with a trusted key
    */
   public SignedWitness verify(byte[] signedForm) throws WitnessException {
-    SignedForm form = SignedForm.of(signedForm);
+    return verify(SignedForm.of(signedForm));
+  }
+
+  /**
+   * Decodes and checks several. Those next to each other that share a signature take little longer
+   * than to decode them.
+   *
+   * @throws WitnessException as {@link #verify(byte[])}, of the first that is bad
+   */
+  public List<SignedWitness> verifyAll(List<byte[]> signedForms) throws WitnessException {
+    var verified = new ArrayList<SignedWitness>(signedForms.size());
+    GoodTree tree = null;
+    for (byte[] each : signedForms) {
+      SignedForm form = SignedForm.of(each);
+      if (tree != null && tree.has(form)) {
+        verified.add(decode(form));
+      } else {
+        verified.add(verify(form));
+        tree = form.depth() == 0 ? null : new GoodTree(form);
+      }
+    }
+    return verified;
+  }
+
+  private SignedWitness verify(SignedForm form) throws WitnessException {
     SignedWitness decoded = decode(form);
     byte[] statement = form.signedStatement();
     byte[] signature = form.signature();
@@ -59,7 +85,7 @@ public final class WitnessVerifier {
       }
     }
     int at = form.payload();
-    String id = HexFormat.of().formatHex(signedForm, at, at + PublicKey.ID_BYTES);
+    String id = HexFormat.of().formatHex(form.bytes(), at, at + PublicKey.ID_BYTES);
     String of = "the witness of " + decoded.witness().name();
     throw known
         ? new WitnessException(

@@ -13,9 +13,12 @@ import dev.cinch.lease.witness.WitnessException.Reason;
 import java.io.ByteArrayOutputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.bouncycastle.crypto.signers.Ed25519Signer;
@@ -95,6 +98,53 @@ final class SharedSignatureTest {
       bad[i] ^= 0x10;
       assertThrows(WitnessException.class, () -> verifier.verify(bad), "byte " + i);
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 5, 8, 33, 1_024, 1_030, 2_050})
+  void manyAreVerifiedTogetherInAnyOrder(int n) throws WitnessException {
+    List<SignedWitness> signed = new ArrayList<>(signer.sign(witnesses(n)));
+    assertEquals(signed, verifier.verifyAll(bytes(signed)));
+    Collections.shuffle(signed, new Random(n));
+    assertEquals(signed, verifier.verifyAll(bytes(signed)));
+  }
+
+  /** Each byte of each of five, whatever is known of their tree by those before. */
+  @Test
+  void noChangedByteIsTakenAmongOthers() throws WitnessException {
+    List<byte[]> good = bytes(signer.sign(witnesses(5)));
+    List<SignedWitness> unused = verifier.verifyAll(good);
+    for (int leaf = 0; leaf < good.size(); leaf++) {
+      for (int i = 0; i < good.get(leaf).length; i++) {
+        List<byte[]> bad = new ArrayList<>(good);
+        bad.set(leaf, good.get(leaf).clone());
+        bad.get(leaf)[i] ^= 0x10;
+        bad.add(0, good.get(4));
+        bad.add(1, good.get(0));
+        assertThrows(WitnessException.class, () -> verifier.verifyAll(bad), leaf + ", byte " + i);
+      }
+    }
+  }
+
+  @Test
+  void ofManyTheFirstBadOneIsTold() throws WitnessException {
+    List<byte[]> all = bytes(signer.sign(witnesses(6)));
+    byte[] other = new WitnessSigner(SigningKey.generate()).sign(witnesses(6)).get(3).bytes();
+    all.set(3, other);
+    WitnessException e = assertThrows(WitnessException.class, () -> verifier.verifyAll(all));
+    assertEquals(Reason.UNKNOWN_KEY, e.reason());
+    // Under the key and signature of the others, but of another tree.
+    byte[] first = all.get(0);
+    int payload = SignedForm.of(first).payload();
+    byte[] foreign = bytes(signer.sign(witnesses(7))).get(3);
+    System.arraycopy(first, payload, foreign, payload, 72);
+    all.set(3, foreign);
+    e = assertThrows(WitnessException.class, () -> verifier.verifyAll(all));
+    assertEquals(Reason.BAD_SIGNATURE, e.reason());
+  }
+
+  private static List<byte[]> bytes(List<SignedWitness> signed) {
+    return new ArrayList<>(signed.stream().map(SignedWitness::bytes).toList());
   }
 
   /** A good root stands for what is under it and nothing else. */
