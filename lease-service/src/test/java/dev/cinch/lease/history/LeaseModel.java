@@ -119,7 +119,9 @@ final class LeaseModel implements Linearizability.Model<LeaseModel.Name, LeaseMo
       case RESUME ->
           name.isHeldBy(call.id) ? new Name(call.id, null, name.instance, name.released) : null;
       case RENEW -> null; // it only holds on to what is held
-      case RELEASE -> name.isHeldBy(call.id) ? name.over(call.id) : null;
+      // A holder whose expiry is not known hinders nobody: all that may follow its release may
+      // follow without.
+      case RELEASE -> name.isHeldBy(call.id) && name.signed != null ? name.over(call.id) : null;
     };
   }
 }

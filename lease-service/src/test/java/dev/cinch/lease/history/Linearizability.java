@@ -1,9 +1,12 @@
 package dev.cinch.lease.history;
 
-import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.HashSet;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,42 +32,73 @@ final class Linearizability {
     @Nullable S after(S state, C call);
   }
 
-  private record Tried<S>(BitSet done, S state) {}
+  /** What has been tried: the answered calls that have counted, and the state after them. */
+  private record Tried<S>(BitSet answered, S state) {}
+
+  /**
+   * @param unanswered those without an answer that have counted, too
+   */
+  private record At<S>(Tried<S> tried, BitSet unanswered) {
+    /** Those that use up fewest of the unanswered first, so that the others need not be tried. */
+    static final Comparator<At<?>> ORDER =
+        Comparator.<At<?>>comparingInt(at -> at.unanswered.cardinality())
+            .thenComparingInt(at -> -at.tried.answered.cardinality());
+  }
 
   private Linearizability() {}
 
   /** Whether there is such an order. */
   static <S, C> boolean holds(S start, List<Timed<C>> history, Model<S, C> model) {
-    var first = new Tried<>(new BitSet(), start);
-    var tried = new HashSet<Tried<S>>();
-    var waiting = new ArrayDeque<Tried<S>>();
-    waiting.push(first);
-    tried.add(first);
+    List<Timed<C>> calls =
+        history.stream().sorted(Comparator.comparingLong(Timed::answered)).toList();
+    int answered = (int) calls.stream().filter(c -> c.answered() != NEVER).count();
+    var tried = new HashMap<Tried<S>, List<BitSet>>();
+    var waiting = new PriorityQueue<At<S>>(At.ORDER);
+    waiting.add(new At<>(new Tried<>(new BitSet(), start), new BitSet()));
     while (!waiting.isEmpty()) {
-      Tried<S> at = waiting.pop();
-      long earliest = NEVER;
-      for (int i = at.done.nextClearBit(0); i < history.size(); i = at.done.nextClearBit(i + 1)) {
-        earliest = Math.min(earliest, history.get(i).answered());
-      }
-      if (earliest == NEVER) {
+      At<S> at = waiting.remove();
+      int first = at.tried.answered.nextClearBit(0);
+      if (first == answered) {
         return true;
       }
-      for (int i = at.done.nextClearBit(0); i < history.size(); i = at.done.nextClearBit(i + 1)) {
+      if (!isNew(tried, at)) {
+        continue;
+      }
+      long earliest = calls.get(first).answered();
+      for (int i = first; i < calls.size(); i++) {
+        BitSet its = i < answered ? at.tried.answered : at.unanswered;
         // A call that began after another one's answer comes after that one.
-        S after =
-            history.get(i).invoked() < earliest
-                ? model.after(at.state, history.get(i).call())
-                : null;
+        if (its.get(i) || calls.get(i).invoked() >= earliest) {
+          continue;
+        }
+        S after = model.after(at.tried.state, calls.get(i).call());
         if (after != null) {
-          BitSet done = (BitSet) at.done.clone();
-          done.set(i);
-          var next = new Tried<>(done, after);
-          if (tried.add(next)) {
-            waiting.push(next);
-          }
+          BitSet more = (BitSet) its.clone();
+          more.set(i);
+          waiting.add(
+              i < answered
+                  ? new At<>(new Tried<>(more, after), at.unanswered)
+                  : new At<>(new Tried<>(at.tried.answered, after), more));
         }
       }
     }
     return false;
+  }
+
+  /**
+   * Whether nothing tried so far can do all that may follow from here: to be in the same state with
+   * fewer of the unanswered calls used up is as good, or better.
+   */
+  private static <S> boolean isNew(Map<Tried<S>, List<BitSet>> tried, At<S> at) {
+    List<BitSet> used = tried.computeIfAbsent(at.tried, t -> new ArrayList<>());
+    for (BitSet before : used) {
+      BitSet beyond = (BitSet) before.clone();
+      beyond.andNot(at.unanswered);
+      if (beyond.isEmpty()) {
+        return false;
+      }
+    }
+    used.add(at.unanswered);
+    return true;
   }
 }

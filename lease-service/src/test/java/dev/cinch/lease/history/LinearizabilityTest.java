@@ -111,4 +111,15 @@ final class LinearizabilityTest {
     history.clear();
     held(1, 2, B).unknown(3, Kind.ACQUIRE, A).isRefused(); // it had not been asked for yet
   }
+
+  /** On a slow machine many calls are cut off, and each of them may count at any time. */
+  @Test
+  void manyUnansweredCallsAreSoonTried() {
+    for (int i = 0; i < 40; i++) {
+      unknown(i, Kind.ACQUIRE, new Id(1, i)).unknown(100 + i, Kind.RELEASE, new Id(1, i));
+    }
+    acquired(200, 201, A, 0, 10).held(202, 203, B).released(204, 205, A);
+    acquired(206, 207, B, 1, 11).renewed(208, 209, B, 1, 12).passes();
+    renewed(210, 211, B, 1, 11).isRefused();
+  }
 }
