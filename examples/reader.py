@@ -55,7 +55,10 @@ VERSIONS = {
     "checkpoint": {1: {}, 2: {"segments": list}},
     "lock": {1: {}, 2: {}},
 }
-SETTINGS = {"store": str, "bucketWidthMs": int, "leases": str}
+SETTINGS = {
+    "store": str, "bucketWidthMs": int, "leases": str,
+    "clockAheadMs": int, "clockBehindMs": int, "timestampDistanceMs": int,
+}
 LATER_SETTINGS = {1: {}, 2: {"firstKey": str}}
 
 
@@ -575,10 +578,12 @@ class Witness:
         self.correlation = signed[44:60].hex()
         watermark, _, fence = struct.unpack_from("<qqq", signed, 84)
         self.lower = max(watermark, fence)
+        self.ahead = NONE  # how far the watermark is ahead of the latest that it could be when it was told (rule L2)
         if timed:
-            earliest, latest = struct.unpack_from("<qq", signed, 108)
+            earliest, latest, told = struct.unpack_from("<qqq", signed, 108)
             if earliest > latest:
                 raise ValueError("a bound of time that ends before it begins")
+            self.ahead = watermark - told if told != NONE else NONE
         self.logs, at = self.log_set(132 if timed else 108)
         fenced, at = self.log_set(at)
         if fence == NONE and fenced != []:
@@ -603,9 +608,10 @@ class Witness:
             raise ValueError("a text that ends behind the payload")
         return self.signed[at + 1 : end].decode(), end
 
-    def permits(self, log, timestamp):
+    def permits(self, log, timestamp, most_ahead):
         named = self.logs is None or log in self.logs
-        return not self.tentative and named and self.lower < timestamp < self.expiry
+        bounds = self.ahead <= most_ahead and self.lower < timestamp < self.expiry
+        return not self.tentative and named and bounds
 
     def is_signed(self, keys):
         p = self.payload_length
@@ -776,6 +782,8 @@ class Log:
             raise Damaged(f"{self.directory}: the log was removed")
         self.id = envelope(os.path.join(self.directory, "identity"), "log")[0]["log"]
         self.width = self.settings["bucketWidthMs"] * 1_000_000
+        off = sum(self.settings[name] for name in ("clockAheadMs", "clockBehindMs", "timestampDistanceMs"))
+        self.ahead = (off + 1_000) * 1_000_000  # how far ahead a watermark may be (rule L2)
         self.store = store
         self.keys = None
         self.known = {}
@@ -897,7 +905,7 @@ class Log:
     def permits(self, witness, keys, timestamp):
         if (witness, keys) not in self.known:
             self.known[witness, keys] = witness.is_signed(keys)
-        return self.known[witness, keys] and witness.permits(self.id, timestamp)
+        return self.known[witness, keys] and witness.permits(self.id, timestamp, self.ahead)
 
 
 def main(arguments):

@@ -29,6 +29,7 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Witness;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Expiry;
@@ -150,6 +151,23 @@ class PythonReaderTest {
     assertEquals(0, run.exit(), run.err());
     assertEquals(expected, run.out());
     assertEquals(30, run.err().lines().count());
+  }
+
+  /** Rule L2: a witness whose watermark is too far ahead of its signed time permits nothing. */
+  @Test
+  void l2_holdsWatermarksAgainstTheBoundAsTheJavaReaderDoes() throws Exception {
+    LogWriter writer = s.writer(log);
+    Witness lease = s.first("unit/1", s.clock.wallNanos() + 60 * SECOND);
+    long allowed = s.store.settings().watermarkAheadNanos();
+    LeaseStamp most = AuditStore.stamp(s.sign(Altered.ahead(lease, allowed)));
+    LeaseStamp more = AuditStore.stamp(s.sign(Altered.ahead(lease, allowed + 1)));
+    s.clock.sleepNanos(5 * SECOND);
+    AuditStore.append(writer, most, "taken");
+    s.settle(log, AuditStore.append(writer, more, "left out"));
+    assertEquals(1, expected().size());
+    Run run = python();
+    assertEquals(expected(), run.out());
+    assertEquals(1, run.err().lines().count());
   }
 
   @Test

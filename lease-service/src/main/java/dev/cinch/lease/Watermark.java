@@ -22,6 +22,22 @@ public record Watermark(long timestamp, long signedTime, long latest) {
     this(timestamp, signedTime, Long.MIN_VALUE);
   }
 
+  /**
+   * Whether it lies further ahead than allowed of the latest that it could be when the service was
+   * told (rule L2): by a bug, or by clocks that are off, nothing under it was written by then.
+   * Asked wherever one is taken, so that what a service hands out is taken by all. One of a version
+   * that does not say how late it could be is not too far ahead.
+   *
+   * @param allowedNanos how far is allowed, nanoseconds
+   */
+  public boolean isTooFarAhead(long allowedNanos) {
+    if (latest == Long.MIN_VALUE || timestamp <= latest) {
+      return false;
+    }
+    long ahead = timestamp - latest;
+    return ahead < 0 || ahead > allowedNanos; // the difference may be more than a number holds
+  }
+
   /** By hand, as that of {@link Witness}. */
   @Override
   public boolean equals(@Nullable Object o) {

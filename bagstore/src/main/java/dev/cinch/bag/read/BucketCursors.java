@@ -193,7 +193,7 @@ final class BucketCursors {
             () -> log.store().fs().readUncached(path),
             file,
             standing,
-            new LeaseTable(keys, log.id()));
+            new LeaseTable(keys, log));
       } catch (IOException | RuntimeException e) {
         in.close();
         throw e;

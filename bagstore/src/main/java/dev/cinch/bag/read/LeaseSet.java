@@ -17,7 +17,13 @@ import java.util.Optional;
 public record LeaseSet(
     List<SignedWitness> witnesses, Optional<String> fault, long lowerBound, long upperBound) {
 
-  static LeaseSet of(List<SignedWitness> witnesses, Optional<String> fault, Id log) {
+  /**
+   * What a set permits.
+   *
+   * @param aheadNanos how far ahead a watermark may lie (rule L2)
+   */
+  static LeaseSet of(
+      List<SignedWitness> witnesses, Optional<String> fault, Id log, long aheadNanos) {
     long lower = Long.MIN_VALUE;
     long upper = Long.MAX_VALUE;
     Optional<String> why = fault;
@@ -27,6 +33,12 @@ public record LeaseSet(
       upper = Math.min(upper, w.expiry());
       if (why.isEmpty() && w.tentative()) {
         why = Optional.of("the lease " + w.name() + " is tentative");
+      }
+      if (why.isEmpty() && w.watermark().isTooFarAhead(aheadNanos)) {
+        why =
+            Optional.of(
+                "the watermark of the lease %s is too far ahead of its signed time"
+                    .formatted(w.name()));
       }
       if (why.isEmpty() && !w.logs().contains(log)) {
         why = Optional.of("the lease " + w.name() + " does not name this log");

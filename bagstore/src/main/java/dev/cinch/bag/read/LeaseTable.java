@@ -1,5 +1,6 @@
 package dev.cinch.bag.read;
 
+import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.WitnessException;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class LeaseTable {
   private final WitnessVerifier keys;
   private final Id log;
+  private final long watermarkAheadNanos;
   private final List<Entry> witnesses = new ArrayList<>();
   private final List<LeaseSet> sets = new ArrayList<>();
   private final List<int[]> members = new ArrayList<>();
@@ -26,9 +28,14 @@ final class LeaseTable {
   /**
    * @param keys those that apply to the bucket
    */
-  LeaseTable(WitnessVerifier keys, Id log) {
+  LeaseTable(WitnessVerifier keys, LogContext log) {
+    this(keys, log.id(), log.store().settings().watermarkAheadNanos());
+  }
+
+  LeaseTable(WitnessVerifier keys, Id log, long watermarkAheadNanos) {
     this.keys = keys;
     this.log = log;
+    this.watermarkAheadNanos = watermarkAheadNanos;
   }
 
   void beginBatch() {
@@ -64,7 +71,7 @@ final class LeaseTable {
         fault = Optional.of(entry.fault());
       }
     }
-    sets.add(LeaseSet.of(verified, fault, log));
+    sets.add(LeaseSet.of(verified, fault, log, watermarkAheadNanos));
     members.add(numbers);
     return true;
   }

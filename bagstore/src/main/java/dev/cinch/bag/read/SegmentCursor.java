@@ -65,7 +65,7 @@ public final class SegmentCursor extends Cursor {
       keys = verifier;
       keyCount = count;
     }
-    return new LeaseTable(verifier, segment.log().id());
+    return new LeaseTable(verifier, segment.log());
   }
 
   /** Goes to the next message; false at the end of the range. */

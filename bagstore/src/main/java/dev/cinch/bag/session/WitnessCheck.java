@@ -18,7 +18,8 @@ import java.util.Map;
 /**
  * Whether a session may rely on the witnesses of a grant: signed by a key that the store trusts, by
  * no earlier instance of the service than it has met for the name (rule L9), at a time that agrees
- * with the filesystem's clock (rule L8). Thread-safe.
+ * with the filesystem's clock (rule L8), with watermarks that agree with what it knew of the time
+ * (rule L2). Thread-safe.
  */
 final class WitnessCheck {
   /** How many names it remembers instances for: the rule is against confusion, not for safety. */
@@ -91,6 +92,12 @@ final class WitnessCheck {
         throw new SessionRefusedException(
             "the lease server is instance %d, and instance %d exists: stop the old one"
                 .formatted(w.instance(), lowest),
+            null);
+      }
+      if (w.watermark().isTooFarAhead(store.settings().watermarkAheadNanos())) {
+        throw new SessionRefusedException(
+            "the lease server's watermark of %s is too far ahead of its signed time; its clock or that of an earlier holder is off"
+                .formatted(w.name()),
             null);
       }
       highestInstance = Math.max(highestInstance, w.instance());

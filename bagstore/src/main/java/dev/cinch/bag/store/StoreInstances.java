@@ -42,9 +42,6 @@ public final class StoreInstances implements InstanceRegistry {
    */
   private static final int KEPT_CEILINGS = 3;
 
-  /** For what a clock goes wrong between two comparisons, milliseconds. */
-  private static final long SLACK_MS = 1_000;
-
   private final StoreContext store;
   private final Optional<InstanceFile> where;
   private final ArrayDeque<Path> published = new ArrayDeque<>();
@@ -150,15 +147,9 @@ public final class StoreInstances implements InstanceRegistry {
     }
   }
 
-  /**
-   * A writer's clock may be ahead of the filesystem's while the service's is behind it, or the
-   * other way round, and a timestamp ahead of its writer's clock.
-   */
   @Override
   public long timestampsOffNanos() {
-    StoreSettings s = store.settings();
-    long ms = s.clockAheadMs() + s.clockBehindMs() + s.timestampDistanceMs() + SLACK_MS;
-    return ms * 1_000_000;
+    return store.settings().watermarkAheadNanos();
   }
 
   @Override

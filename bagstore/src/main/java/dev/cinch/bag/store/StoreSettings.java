@@ -41,6 +41,8 @@ public record StoreSettings(
     int messageLimit,
     Confirm confirm,
     Leases leases) {
+  /** For what a clock goes wrong between two comparisons, milliseconds. */
+  private static final long WATERMARK_SLACK_MS = 1_000;
 
   /** Section 5, last sentences. */
   public enum Confirm {
@@ -130,6 +132,15 @@ public record StoreSettings(
 
   public long timestampDistanceNanos() {
     return timestampDistanceMs * 1_000_000;
+  }
+
+  /**
+   * How far ahead a watermark may be of the time that the lease service knows (rule L2),
+   * nanoseconds. A writer's clock may be ahead of the filesystem's while the service's is behind
+   * it, or the other way round, and a timestamp ahead of its writer's clock.
+   */
+  public long watermarkAheadNanos() {
+    return (clockAheadMs + clockBehindMs + timestampDistanceMs + WATERMARK_SLACK_MS) * 1_000_000;
   }
 
   public long leaseMarginNanos() {

@@ -18,6 +18,7 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -180,6 +181,25 @@ public class LeaseAuditorTest {
     s.clock.sleepNanos(SECOND);
     append(writer, reckless(s.sign(b)), "early");
     assertTrue(only(Rule.WITNESS).problem().contains("lower bound"));
+  }
+
+  @Test
+  void catchesWatermarkTooFarAhead() throws Exception {
+    long allowed = s.store.settings().watermarkAheadNanos();
+    assertEquals(
+        2_500_000_000L, allowed, "500 ms each for two clocks and a timestamp, and a second");
+    Witness a = s.first("unit", s.clock.wallNanos() + 30 * SECOND);
+    append(writer, reckless(s.sign(Altered.ahead(a, allowed + 1))), "early");
+    assertTrue(only(Rule.WITNESS).problem().contains("too far ahead of its signed time"));
+  }
+
+  @Test
+  void watermarkAsFarAheadAsAllowedPasses() throws Exception {
+    Witness a = s.first("unit", s.clock.wallNanos() + 30 * SECOND);
+    Witness most = Altered.ahead(a, s.store.settings().watermarkAheadNanos());
+    s.clock.sleepNanos(5 * SECOND);
+    append(writer, stamp(s.sign(most)), "then");
+    assertTrue(audit().passed());
   }
 
   @Test

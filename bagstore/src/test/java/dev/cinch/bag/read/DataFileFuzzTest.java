@@ -70,7 +70,8 @@ final class DataFileFuzzTest {
   private static boolean read(
       byte[] file, LockedFile locked, boolean settled, List<String> messages) throws IOException {
     var leases =
-        new LeaseTable(new WitnessVerifier(TrustedKeys.of(DataFile.KEY.publicKey())), DataFile.LOG);
+        new LeaseTable(
+            new WitnessVerifier(TrustedKeys.of(DataFile.KEY.publicKey())), DataFile.LOG, 0);
     try (var cursor =
         new DataFileCursor(
             Path.of("file"),

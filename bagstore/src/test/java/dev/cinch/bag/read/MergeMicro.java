@@ -49,7 +49,7 @@ public class MergeMicro {
     var random = new Random(1);
     Id store = Id.random(random);
     Id log = Id.random(random);
-    leases = new LeaseTable(new WitnessVerifier(TrustedKeys.NONE), log);
+    leases = new LeaseTable(new WitnessVerifier(TrustedKeys.NONE), log, 0);
     for (int i = 0; i < FILES; i++) {
       var name = new DataFileName(new MachineName("m" + i), Id.random(random));
       var header = new FileHeader(store, log, new Bucket(0, 10_000_000_000L), name);

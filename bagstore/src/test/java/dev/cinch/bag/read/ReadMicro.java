@@ -57,7 +57,7 @@ public class ReadMicro {
     var name = new DataFileName(new MachineName("bench"), Id.random(random));
     Id log = Id.random(random);
     header = new FileHeader(Id.random(random), log, new Bucket(0, 10_000_000_000L), name);
-    leases = new LeaseTable(new WitnessVerifier(TrustedKeys.NONE), log);
+    leases = new LeaseTable(new WitnessVerifier(TrustedKeys.NONE), log, 0);
     file = DataFileBytes.of(header, 1, 1_000, MESSAGES / batch, batch, 100);
   }
 

@@ -2,40 +2,90 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeBound;
 import dev.cinch.lease.time.TimeBounds;
 import java.util.Optional;
 
 /**
- * Rule L2 by those who know the time better than the service's own clock: no watermark is further
- * ahead of the latest that it can be than it may be of signed time.
+ * What rule L2 asks of the bound of time.
  *
  * @param bounds between which times it is
- * @param aheadNanos how far ahead is allowed, nanoseconds
+ * @param aheadNanos how far ahead of the latest that it can be a watermark may be, nanoseconds
  */
 record BoundRule(TimeBounds bounds, long aheadNanos) {
+  /**
+   * How far off the time may be for leases to be granted, nanoseconds: what a Roughtime server
+   * vouches for, thrice, and how far chrony's clock goes wrong in hours without a server.
+   */
+  static final long WIDEST = 10_000_000_000L;
+
   private static final long NANOS_PER_MS = 1_000_000;
+  private static final long RETRY_AFTER = 1_000 * NANOS_PER_MS;
+
+  /** When something is done for which the clocks were looked at. */
+  Moment moment(Reading at) {
+    return new Moment(at.now(), bounds.at(at.wall(), at.monotonic()).orElse(Moment.UNKNOWN));
+  }
 
   /**
    * Checks what a holder states, before anything is changed by it.
    *
    * @throws LeaseRefusedException {@code WATERMARK}, saying why
    */
-  void check(LeaseReport report) throws LeaseRefusedException {
-    if (report.watermark().isEmpty()) {
-      return;
+  void check(LeaseReport report, Moment now) throws LeaseRefusedException {
+    if (report.watermark().isPresent()) {
+      check(report.watermark().getAsLong(), now);
     }
-    // What is only assumed may follow a clock that was set back: it refuses nothing.
-    Optional<TimeBound> now = bounds.now().filter(b -> b.kind() == TimeBound.Kind.MEASURED);
-    long stated = report.watermark().getAsLong();
-    // Of a bound long before 1970 the difference may be more than a number holds.
-    if (now.isPresent() && stated > now.get().latest()) {
-      long ahead = stated - now.get().latest();
-      if (ahead < 0 || ahead > aheadNanos) {
-        throw Refusals.watermark(
-            "the watermark %d is refused: it is %d ms ahead of the latest that it can be by the service's time sources, more than %d"
-                .formatted(stated, ahead / NANOS_PER_MS, aheadNanos / NANOS_PER_MS));
-      }
+  }
+
+  private void check(long stated, Moment now) throws LeaseRefusedException {
+    if (watermark(stated, now).isTooFarAhead(aheadNanos)) {
+      throw Refusals.watermark(
+          "the watermark %d is refused: it is %d ms ahead of the latest that it can be%s, more than %d"
+              .formatted(
+                  stated,
+                  (stated - now.latest()) / NANOS_PER_MS,
+                  now.bound().kind() == TimeBound.Kind.MEASURED
+                      ? " by the service's time sources"
+                      : "",
+                  aheadNanos / NANOS_PER_MS));
     }
+  }
+
+  private static Watermark watermark(long timestamp, Moment now) {
+    return new Watermark(timestamp, now.time(), now.latest());
+  }
+
+  /**
+   * That enough is known of the time to grant leases.
+   *
+   * @throws LeaseRefusedException {@code NOT_YET}, saying what is not
+   */
+  void requireKnown(Moment now) throws LeaseRefusedException {
+    Optional<String> doubt = bounds.doubt();
+    String problem = null;
+    if (doubt.isPresent()) {
+      problem = "its time sources contradict each other: " + doubt.get();
+    } else if (isWiderThan(WIDEST, now)) {
+      problem =
+          "it knows the time to %s only, and needs ±%d s"
+              .formatted(now.bound().inWords(), WIDEST / 1_000 / NANOS_PER_MS);
+    } else if (watermark(now.time(), now).isTooFarAhead(aheadNanos)) {
+      // What is granted would be lost with the first watermark.
+      problem =
+          "its clock is %d ms ahead of the latest that it can be by its time sources"
+              .formatted((now.time() - now.latest()) / NANOS_PER_MS);
+    }
+    if (problem != null) {
+      throw Refusals.notYet("the service grants nothing: " + problem, RETRY_AFTER);
+    }
+  }
+
+  /** Of a bound without ends the difference is more than a number holds. */
+  private static boolean isWiderThan(long radius, Moment now) {
+    long width = now.bound().latest() - now.bound().earliest();
+    return Long.compareUnsigned(width, 2 * radius) > 0;
   }
 }

@@ -111,7 +111,7 @@ final class Operations {
     for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
       requireHeard(at);
       try {
-        return table.acquire(request, moment(at), ceiling);
+        return table.acquire(request, inTime.moment(at), ceiling);
       } catch (UnendedException e) {
         store.end(e.tenures());
         table.ended(e.tenures());
@@ -129,7 +129,7 @@ final class Operations {
   <X extends Exception> List<Witness> resume(ResumeRequest request, StoreUse<X> store)
       throws LeaseRefusedException, X {
     store.require();
-    Requests.check(request, longestLeaseMs, storeId);
+    Requests.check(request, longestLeaseMs, storeId, inTime.aheadNanos());
     guard.requireLatest();
     guard.requireShard(request.witnesses().stream().map(w -> w.witness().name()).toList());
     List<LeaseEnd> ends = guard.ends().resumable(request);
@@ -137,11 +137,11 @@ final class Operations {
     Reading at = store.read();
     long duration = request.durationMs() * NANOS_PER_MS;
     long ceiling = store.permit(at, duration);
-    Optional<List<Witness>> witnesses = table.resume(request, false, moment(at), ceiling);
+    Optional<List<Witness>> witnesses = table.resume(request, false, inTime.moment(at), ceiling);
     if (witnesses.isEmpty()) {
       guard.ends().takeOver(ends);
       requireHeard(at);
-      witnesses = table.resume(request, true, moment(at), ceiling);
+      witnesses = table.resume(request, true, inTime.moment(at), ceiling);
     }
     guard.noteGranted(at, duration);
     return witnesses.orElseThrow();
@@ -153,13 +153,14 @@ final class Operations {
     Requests.duration(durationMs, longestLeaseMs);
     Requests.logs(addLogs);
     Requests.check(report);
-    inTime.check(report);
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = store.read();
+    Moment now = inTime.moment(at);
+    inTime.check(report, now);
     try {
       long ceiling = permitKnown(id, report, at, durationMs, store);
-      List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, moment(at), ceiling);
+      List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, now, ceiling);
       guard.noteGranted(at, durationMs * NANOS_PER_MS);
       return witnesses;
     } catch (LeaseRefusedException e) {
@@ -174,7 +175,7 @@ final class Operations {
     requireClock(at);
     try {
       long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs, store);
-      List<Witness> witnesses = table.upgrade(id, durationMs, moment(at), ceiling);
+      List<Witness> witnesses = table.upgrade(id, durationMs, inTime.moment(at), ceiling);
       guard.noteGranted(at, durationMs * NANOS_PER_MS);
       return witnesses;
     } catch (LeaseRefusedException e) {
@@ -207,9 +208,10 @@ final class Operations {
       throws LeaseRefusedException, X {
     Requests.check(report);
     guard.requireLatest();
-    inTime.check(report);
+    Moment now = inTime.moment(store.read());
+    inTime.check(report, now);
     try {
-      table.release(id, report, moment(store.read()));
+      table.release(id, report, now);
     } catch (LeaseRefusedException e) {
       throw orElsewhere(id, e);
     }
@@ -228,12 +230,6 @@ final class Operations {
     return new Revoked(kept, table.revoked(kept, now));
   }
 
-  /** When something is done that a look at the clocks was taken for. */
-  private Moment moment(Reading at) {
-    return new Moment(
-        at.now(), inTime.bounds().at(at.wall(), at.monotonic()).orElse(Moment.UNKNOWN));
-  }
-
   /** That leases may be granted by what the clocks say and the instance is. */
   void requireClock(Reading at) throws LeaseRefusedException {
     guard.requireLatest();
@@ -244,6 +240,7 @@ final class Operations {
               + " ms; nothing is granted until it has caught up",
           at.behindNanos());
     }
+    inTime.requireKnown(inTime.moment(at));
   }
 
   /** That no lease of an earlier instance can be valid any more (rule L3). */

@@ -55,7 +55,12 @@ final class Requests {
     }
   }
 
-  static void check(ResumeRequest request, long longestLeaseMs, Id store)
+  /**
+   * Checks a request to resume.
+   *
+   * @param aheadNanos how far ahead a watermark may lie (rule L2)
+   */
+  static void check(ResumeRequest request, long longestLeaseMs, Id store, long aheadNanos)
       throws LeaseRefusedException {
     int names = request.witnesses().size();
     if (names < 1 || names > AcquireRequest.MAX_NAMES) {
@@ -69,6 +74,12 @@ final class Requests {
       }
       if (w.tentative()) {
         throw notHeld("the lease on " + w.name() + " was tentative; acquire anew");
+      }
+      if (w.watermark().isTooFarAhead(aheadNanos)) {
+        throw notHeld(
+            "the watermark of the lease on "
+                + w.name()
+                + " is too far ahead of its signed time; acquire anew");
       }
       if (!Correlation.isOf(request.id(), w, store)) {
         throw notHeld(

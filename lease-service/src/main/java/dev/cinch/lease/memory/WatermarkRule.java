@@ -4,6 +4,7 @@ import static dev.cinch.lease.memory.Refusals.watermark;
 
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.Watermark;
 
 /** Rule L2: which watermarks are refused. See docs/decisions/watermark-signed-time.md. */
 final class WatermarkRule {
@@ -19,6 +20,9 @@ final class WatermarkRule {
    */
   static void check(LeaseEntry entry, LeaseReport report, Moment now, TableLimits limits)
       throws LeaseRefusedException {
+    if (report.fenced()) {
+      checkFence(entry, now, limits);
+    }
     if (report.watermark().isEmpty()) {
       return;
     }
@@ -42,6 +46,17 @@ final class WatermarkRule {
     }
     if (problem != null) {
       throw watermark("the watermark " + stated + " for " + entry.name + " is refused: " + problem);
+    }
+  }
+
+  /** A fence that is done with becomes a watermark, and no horizon has passed what is to come. */
+  private static void checkFence(LeaseEntry entry, Moment now, TableLimits limits)
+      throws LeaseRefusedException {
+    var fence = new Watermark(entry.fenceUpTo, now.time(), now.latest());
+    if (fence.isTooFarAhead(limits.watermarkAheadNanos())) {
+      throw watermark(
+          "the fence of %s can't be done with: it is %d ms ahead of the latest that it can be"
+              .formatted(entry.name, (entry.fenceUpTo - now.latest()) / NANOS_PER_MS));
     }
   }
 }

@@ -90,14 +90,22 @@ public final class MeasuredTime implements TimeBounds {
   public Optional<TimeBound> at(long wall, long monotonic) {
     Combined known = combined;
     if (known == null || monotonic - known.monotonic > KEPT || monotonic < known.monotonic) {
-      known = new Combined(view(wall, monotonic).bound, monotonic);
+      View view = view(wall, monotonic);
+      known = new Combined(view.bound, view.doubt, monotonic);
       combined = known;
     }
     long age = monotonic - known.monotonic;
     return Optional.of(known.bound.later(age).wider(age / MILLION * DRIFT_PPM));
   }
 
-  private record Combined(TimeBound bound, long monotonic) {}
+  private record Combined(TimeBound bound, Optional<String> doubt, long monotonic) {}
+
+  /** As of the last time that somebody asked for the bound. */
+  @Override
+  public Optional<String> doubt() {
+    Combined known = combined;
+    return known == null ? view().doubt : known.doubt;
+  }
 
   @Override
   public List<String> problems() {
@@ -116,8 +124,9 @@ public final class MeasuredTime implements TimeBounds {
    * @param bound the time
    * @param contradictions in words: which sources are not within it, or that there is no majority;
    *     empty if all agree
+   * @param doubt that there is no majority, in words; empty if there is one
    */
-  public record View(TimeBound bound, List<String> contradictions) {
+  public record View(TimeBound bound, List<String> contradictions, Optional<String> doubt) {
     public View {
       contradictions = List.copyOf(contradictions);
     }
@@ -143,7 +152,8 @@ public final class MeasuredTime implements TimeBounds {
     bounds.add(TimeBound.around(wall, ASSUMED_NANOS, Kind.ASSUMED));
     Agreement agreement = Agreement.of(bounds);
     if (!agreement.byMajority(bounds.size())) {
-      return new View(hull(bounds), List.of("no majority among " + String.join(", ", names)));
+      String doubt = "no majority among " + String.join(", ", names);
+      return new View(hull(bounds), List.of(doubt), Optional.of(doubt));
     }
     var contradictions = new ArrayList<String>();
     var agreeing = new ArrayList<TimeBound>();
@@ -155,7 +165,7 @@ public final class MeasuredTime implements TimeBounds {
       }
     }
     TimeBound bound = agreeing.isEmpty() ? bounds.get(measured) : Agreement.of(agreeing).bound();
-    return new View(bound, contradictions);
+    return new View(bound, contradictions, Optional.empty());
   }
 
   /** A measurement, as it stands now; null if it says nothing any more. */

@@ -22,6 +22,14 @@ public interface TimeBounds {
     return now();
   }
 
+  /**
+   * Why nobody can tell whether {@link #now} is right, in words; empty if nothing speaks against
+   * it.
+   */
+  default Optional<String> doubt() {
+    return Optional.empty();
+  }
+
   /** What is wrong with where they come from, in words, each one line; mostly empty. */
   default List<String> problems() {
     return List.of();

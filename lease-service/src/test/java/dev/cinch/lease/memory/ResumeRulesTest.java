@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -230,6 +231,22 @@ final class ResumeRulesTest {
             w.watermark(),
             w.fence());
     return new Grant(grant.id(), List.of(new WitnessSigner(Rig.KEY).sign(later)));
+  }
+
+  /** As a service signs none; what it says of its watermark can't be. */
+  @Test
+  void l2_aWitnessWhoseWatermarkIsTooFarAheadIsNotResumed() throws Exception {
+    Grant grant = first.acquire("a");
+    Rig later = later();
+    refused(Reason.NOT_HELD, () -> resumed(later, ahead(grant, 1_000 * MS + 1)));
+    assertFalse(store.ends.containsKey(endOf(grant)));
+    Witness w = only(resumed(later, ahead(grant, 1_000 * MS)));
+    assertEquals(only(ahead(grant, 1_000 * MS)).watermark(), w.watermark());
+  }
+
+  private static Grant ahead(Grant grant, long nanos) {
+    Witness w = Altered.ahead(only(grant), nanos);
+    return new Grant(grant.id(), List.of(new WitnessSigner(Rig.KEY).sign(w)));
   }
 
   @Test

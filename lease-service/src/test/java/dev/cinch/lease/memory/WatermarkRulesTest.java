@@ -18,9 +18,11 @@ import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /** Rule L2. */
@@ -82,12 +84,8 @@ final class WatermarkRulesTest {
   void l2_aWatermarkTooFarAheadOfTheLatestThatItCanBeIsRefused() throws Exception {
     long latest = START - 30_000 * MS;
     var bound = new TimeBound(latest - 5 * MS, latest, TimeBound.Kind.MEASURED);
-    MemoryLeaseService service =
-        MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), rig.time)
-            .fresh(true)
-            .bounds(() -> Optional.of(bound))
-            .start();
-    Grant grant = service.acquire(rig.request("a"));
+    Grant grant = sourced(TimeBound.around(START, MS, TimeBound.Kind.MEASURED));
+    known = bound;
     LeaseReport far = wrote(latest + 1_000 * MS + 1);
     var e =
         refused(Reason.WATERMARK, () -> service.renew(grant.id(), LEASE_MS, LogSet.NONE, far).id());
@@ -104,6 +102,146 @@ final class WatermarkRulesTest {
     assertEquals(Reason.WATERMARK, refusal.refusal().reason());
     service.release(grant.id(), wrote(latest + 1_000 * MS));
     assertEquals(Optional.of(bound), service.info().time());
+  }
+
+  private TimeBound known = TimeBound.around(START, MS, TimeBound.Kind.ASSUMED);
+  private Optional<String> doubt = Optional.empty();
+  private MemoryLeaseService service = rig.service;
+
+  /** A grant of a service whose sources say what is known. */
+  private Grant sourced(TimeBound first) throws Exception {
+    known = first;
+    TimeBounds bounds =
+        new TimeBounds() {
+          @Override
+          public Optional<TimeBound> now() {
+            return Optional.of(known);
+          }
+
+          @Override
+          public Optional<String> doubt() {
+            return doubt;
+          }
+        };
+    service =
+        MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), rig.time)
+            .fresh(true)
+            .bounds(bounds)
+            .start();
+    return service.acquire(rig.request("a"));
+  }
+
+  @Test
+  void l2_witnessesCarryTheBoundAndThatOfTheirWatermark() throws Exception {
+    var first = new TimeBound(START - 7 * MS, START + 3 * MS, TimeBound.Kind.MEASURED);
+    Grant grant = sourced(first);
+    assertEquals(Optional.of(first), only(grant).time());
+    known = new TimeBound(START - 5 * MS, START + 9 * MS, TimeBound.Kind.MEASURED);
+    Grant renewed = service.renew(grant.id(), LEASE_MS, LogSet.NONE, wrote(START + 5));
+    assertEquals(Optional.of(known), only(renewed).time());
+    service.release(grant.id(), LeaseReport.NOTHING);
+    var told = new Watermark(START + 5, START, START + 9 * MS);
+    known = new TimeBound(START - 1_000 * MS, START + 1_000 * MS, TimeBound.Kind.ASSUMED);
+    Witness next = only(service.acquire(rig.request("a")));
+    assertEquals(told, next.watermark());
+    assertEquals(Optional.of(known), next.time());
+    assertEquals(next, service.show(next.name()).orElseThrow().witness());
+  }
+
+  /** A fence that is done with stands in the watermark, with the bound of that moment. */
+  @Test
+  void l2_aFenceBecomesAWatermarkWithTheBoundOfItsReport() throws Exception {
+    for (boolean release : new boolean[] {false, true}) {
+      var own = new Rig();
+      long expiry = own.acquire("a").expiry();
+      own.time.advanceMs(LEASE_MS);
+      Grant next = own.acquire("a");
+      own.time.advanceMs(5);
+      var fenced = new LeaseReport(OptionalLong.empty(), true, List.of());
+      long now = START + (LEASE_MS + 5) * MS;
+      if (release) {
+        own.service.release(next.id(), fenced);
+      } else {
+        assertEquals(expiry, only(own.renew(next, fenced)).watermark().timestamp());
+        own.service.release(next.id(), LeaseReport.NOTHING);
+      }
+      own.time.advanceMs(5);
+      assertEquals(
+          new Watermark(expiry, now, now + 1_000 * MS), only(own.acquire("a")).watermark());
+    }
+  }
+
+  /** No horizon has passed what is to come. */
+  @Test
+  void l2_aFenceThatLiesAheadCanNotBeDoneWith() throws Exception {
+    long expiry = rig.acquire("a").expiry();
+    rig.time.advanceMs(LEASE_MS);
+    Grant grant = sourced(TimeBound.around(expiry, MS, TimeBound.Kind.MEASURED));
+    service.release(grant.id(), LeaseReport.NOTHING);
+    Grant first = service.acquire(rig.request("b"));
+    rig.time.advanceMs(LEASE_MS);
+    known = TimeBound.around(first.expiry(), MS, TimeBound.Kind.MEASURED);
+    Grant second = service.acquire(rig.request("b"));
+    long fence = only(second).fence().upTo();
+    known = TimeBound.around(fence - 1_002 * MS, MS, TimeBound.Kind.MEASURED);
+    var fenced = new LeaseReport(OptionalLong.empty(), true, List.of());
+    var e =
+        refused(
+            Reason.WATERMARK, () -> service.renew(second.id(), LEASE_MS, LogSet.NONE, fenced).id());
+    assertEquals(
+        "the fence of b can't be done with: it is 1001 ms ahead of the latest that it can be",
+        e.getMessage());
+    refused(Reason.WATERMARK, () -> service.release(second.id(), fenced));
+    known = TimeBound.around(fence - 1_001 * MS, MS, TimeBound.Kind.MEASURED);
+    service.release(second.id(), fenced);
+  }
+
+  @Test
+  void l2_nothingIsGrantedWhileTheSourcesContradictEachOther() throws Exception {
+    Grant grant = sourced(TimeBound.around(START, MS, TimeBound.Kind.ASSUMED));
+    doubt = Optional.of("no majority among a, this machine's clock");
+    var e = refused(Reason.NOT_YET, () -> service.acquire(rig.request("b")).id());
+    assertEquals(
+        "the service grants nothing: its time sources contradict each other:"
+            + " no majority among a, this machine's clock",
+        e.getMessage());
+    assertEquals(e.getMessage(), service.obstacle().orElseThrow().getMessage());
+    // Who holds leases keeps them.
+    Grant renewed = service.renew(grant.id(), LEASE_MS, LogSet.NONE, wrote(START + 5));
+    assertEquals(Optional.of(known), only(renewed).time());
+    service.release(grant.id(), LeaseReport.NOTHING);
+    doubt = Optional.empty();
+    assertEquals(1, service.acquire(rig.request("b")).witnesses().size());
+  }
+
+  @Test
+  void l2_nothingIsGrantedByABoundThatIsTooWide() throws Exception {
+    Grant grant = sourced(TimeBound.around(START, BoundRule.WIDEST, TimeBound.Kind.MEASURED));
+    known = TimeBound.around(START, BoundRule.WIDEST + 1, TimeBound.Kind.MEASURED);
+    var e = refused(Reason.NOT_YET, () -> service.acquire(rig.request("b")).id());
+    assertEquals(
+        "the service grants nothing: it knows the time to ±10 s, measured only, and needs ±10 s",
+        e.getMessage());
+    assertEquals(
+        1, service.renew(grant.id(), LEASE_MS, LogSet.NONE, wrote(START)).witnesses().size());
+    known = Moment.UNKNOWN;
+    refused(Reason.NOT_YET, () -> service.acquire(rig.request("b")).id());
+    known = TimeBound.around(START, MS, TimeBound.Kind.MEASURED);
+    assertEquals(Optional.empty(), service.obstacle());
+  }
+
+  @Test
+  void l2_nothingIsGrantedByAClockThatIsAheadOfItsSources() throws Exception {
+    Grant grant = sourced(TimeBound.around(START, MS, TimeBound.Kind.MEASURED));
+    known = TimeBound.around(START - 1_002 * MS, MS, TimeBound.Kind.MEASURED);
+    var e = refused(Reason.NOT_YET, () -> service.acquire(rig.request("b")).id());
+    assertEquals(
+        "the service grants nothing: its clock is 1001 ms ahead of the latest that it can be by its"
+            + " time sources",
+        e.getMessage());
+    known = TimeBound.around(START - 1_001 * MS, MS, TimeBound.Kind.MEASURED);
+    assertEquals(1, service.acquire(rig.request("b")).witnesses().size());
+    service.release(grant.id(), LeaseReport.NOTHING);
   }
 
   /** Its time stands still then, and holders whose clocks are right may go on. */

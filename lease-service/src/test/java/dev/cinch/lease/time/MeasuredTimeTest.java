@@ -8,6 +8,7 @@ import dev.cinch.lease.time.TimeBound.Kind;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -68,6 +69,20 @@ class MeasuredTimeTest {
     assertEquals(assumed(START - SECOND, START + SECOND), measured.now().orElseThrow());
     assertEquals(List.of("a: gone"), measured.problems());
     assertEquals(List.of("a: not asked yet"), new MeasuredTime(time, List.of(source)).problems());
+  }
+
+  @Test
+  void withoutAMajorityThereIsDoubt() {
+    var liar = new Source("a", 60_000, 10);
+    MeasuredTime measured = asked(liar);
+    assertEquals(Optional.of("no majority among a, this machine's clock"), measured.doubt());
+    assertEquals(assumed(START - 60_010 * MS, START + SECOND), measured.now().orElseThrow());
+    assertEquals(Optional.of("no majority among a, this machine's clock"), measured.doubt());
+    assertEquals(Optional.empty(), asked(liar, new Source("b", 0, 10)).doubt());
+    var unasked = new MeasuredTime(time, List.of(liar));
+    assertEquals(Optional.empty(), unasked.doubt());
+    unasked.refresh();
+    assertEquals(measured.doubt(), unasked.doubt());
   }
 
   @Test
