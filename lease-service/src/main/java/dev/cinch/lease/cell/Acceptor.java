@@ -1,0 +1,171 @@
+package dev.cinch.lease.cell;
+
+import dev.cinch.lease.cell.Message.Accept;
+import dev.cinch.lease.cell.Message.Accepted;
+import dev.cinch.lease.cell.Message.Prepare;
+import dev.cinch.lease.cell.Message.Promise;
+import dev.cinch.lease.cell.Message.Query;
+import dev.cinch.lease.cell.Message.Reject;
+import dev.cinch.lease.cell.Message.Release;
+import dev.cinch.lease.cell.Message.Told;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The acceptor of both algorithms, for any number of names, in memory alone (PaxosLease, 2.2 and 3;
+ * Flease, algorithm 1). A node that starts makes a new one, which is silent at first (rule R5).
+ * What is said to be forgotten in an answer was forgotten by a start or a sweep. Not thread-safe.
+ */
+public abstract class Acceptor {
+  private final Rows rows = new Rows();
+  private final long quarantinedUntil;
+  private final long quarantine;
+  private final long keep;
+
+  /**
+   * @param quarantinedUntil when all leases and attempts of which this node may have known are over
+   * @param quarantine how long an attempt lasts at most, by this clock: so long a promise is kept
+   * @param keep how long a lease that ended is remembered, for its successor
+   */
+  protected Acceptor(long quarantinedUntil, long quarantine, long keep) {
+    this.quarantinedUntil = quarantinedUntil;
+    this.quarantine = quarantine;
+    this.keep = keep;
+  }
+
+  /** Until when a lease that is accepted now excludes others. */
+  protected abstract long deadline(Accept accept, long now);
+
+  /** Whether an attempt can still succeed, and keeps to the longest lease. */
+  protected abstract boolean timely(Accept accept, long now);
+
+  /** What a promise carries, and {@link #timely} sees again. */
+  protected abstract long pledge(long now);
+
+  /** Promised for all names of which nothing is known. */
+  protected abstract Ballot floor();
+
+  /** Until when this acceptor drops all messages, its own node's too. */
+  public final long quarantinedUntil() {
+    return quarantinedUntil;
+  }
+
+  /** How many names it knows something of. */
+  public final int size() {
+    return rows.size();
+  }
+
+  /**
+   * Takes a message; those that are not for acceptors are ignored.
+   *
+   * @param from the node that sent it, and gets the answer
+   * @param now what this node's clock shows
+   */
+  public final void receive(int from, Message message, long now, Outbox out) {
+    if (now < quarantinedUntil) { // rule R5
+      return;
+    }
+    if (message instanceof Prepare prepare) {
+      prepare(from, prepare, now, out);
+    } else if (message instanceof Accept accept) {
+      accept(from, accept, now, out);
+    } else if (message instanceof Release release) {
+      release(release, now);
+    } else if (message instanceof Query query) {
+      byte[] row = rows.get(query.name());
+      out.send(from, new Told(query.name(), memory(row, now)));
+    }
+  }
+
+  /**
+   * Forgets names whose lease, with the time that it is remembered, is over.
+   *
+   * @param count how many places of the table it looks at, going on where it stopped the last time
+   * @return how many it forgot
+   */
+  public final int sweep(long now, int count) {
+    return rows.sweep(now, count);
+  }
+
+  private void prepare(int from, Prepare message, long now, Outbox out) {
+    byte[] row = rows.get(message.name());
+    if (below(message.ballot(), row)) {
+      out.send(from, reject(message.name(), message.ballot(), row, now));
+      return;
+    }
+    if (row == null) {
+      row = Row.of(message.name(), message.ballot());
+      rows.put(message.name(), row);
+    }
+    Row.promise(row, message.ballot());
+    Row.keepUntil(row, now + quarantine);
+    out.send(from, new Promise(message.name(), message.ballot(), pledge(now), memory(row, now)));
+  }
+
+  private void accept(int from, Accept message, long now, Outbox out) {
+    if (!timely(message, now)) {
+      return;
+    }
+    byte[] row = rows.get(message.name());
+    boolean live = row != null && Row.live(row, now);
+    boolean same = row != null && Row.acceptedFrom(row, message.ballot());
+    if (below(message.ballot(), row) || (live && !same)) { // rule R3
+      out.send(from, reject(message.name(), message.ballot(), row, now));
+      return;
+    }
+    if (row == null) {
+      row = Row.of(message.name(), message.ballot());
+    }
+    long deadline = deadline(message, now);
+    if (live) {
+      deadline = Math.max(deadline, Row.deadline(row)); // rule R7
+    }
+    row = Row.accept(row, message.ballot(), deadline, message.value());
+    Row.keepUntil(row, deadline + keep);
+    rows.put(message.name(), row);
+    out.send(from, new Accepted(message.name(), message.ballot()));
+  }
+
+  private void release(Release message, long now) {
+    byte[] row = rows.get(message.name());
+    if (row == null) {
+      return;
+    }
+    if (Row.live(row, now)
+        && Row.acceptedFrom(row, message.last()) // rule R9
+        && Row.compare(row, Row.ACCEPTED, message.first()) >= 0
+        && Row.compare(row, Row.ACCEPTED, message.last()) <= 0) {
+      Row.release(row, now);
+    }
+    if (Row.compare(row, Row.PROMISED, message.last()) <= 0) {
+      // What the owner sent before it stopped, and comes after this, is refused.
+      Row.promise(row, message.last().next());
+    }
+  }
+
+  private boolean below(Ballot ballot, byte @Nullable [] row) {
+    return row == null ? ballot.below(floor()) : Row.compare(row, Row.PROMISED, ballot) > 0;
+  }
+
+  private Reject reject(Bytes name, Ballot ballot, byte @Nullable [] row, long now) {
+    Ballot promised = row == null ? floor() : Row.ballot(row, Row.PROMISED);
+    return new Reject(name, ballot, promised, memory(row, now));
+  }
+
+  private Memory memory(byte @Nullable [] row, long now) {
+    if (row == null || !Row.hasAccepted(row)) {
+      return Memory.forgotten(Math.min(keep, now - quarantinedUntil));
+    }
+    Memory.State state =
+        Row.live(row, now)
+            ? Memory.State.LIVE
+            : Row.released(row) ? Memory.State.RELEASED : Memory.State.EXPIRED;
+    long nanos = state == Memory.State.LIVE ? Row.deadline(row) - now : now - Row.deadline(row);
+    return new Memory(state, Row.ballot(row, Row.ACCEPTED), Row.value(row), nanos);
+  }
+
+  /** All that it knows. */
+  @Override
+  public String toString() {
+    return "quarantined until " + quarantinedUntil + " " + rows;
+  }
+}

@@ -1,0 +1,166 @@
+package dev.cinch.lease.cell;
+
+import dev.cinch.lease.cell.Message.Promise;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt of a proposer: a ballot, and what acceptors answered to exactly this ballot, each
+ * counted once (rule R1). Handed to subclasses of {@link Proposer}, which read it only.
+ */
+public final class Attempt {
+  enum Phase {
+    PREPARING,
+    FOUND,
+    ACCEPTING
+  }
+
+  final Ballot ballot;
+
+  /** What it counts to: before the first message was sent, plus the lease time (rule R2). */
+  final long deadline;
+
+  /** The lease time. */
+  final long ttl;
+
+  /** When the caller wants an answer, at the latest; not after {@link #deadline}. */
+  final long giveUpAt;
+
+  /** The first ballot of the lease that is to be renewed, if it is one. */
+  final Ballot base;
+
+  private final Cell cell;
+  private final @Nullable Promise[] promises;
+  private int rejected;
+  private int accepted;
+
+  Phase phase = Phase.PREPARING;
+  long resendAt;
+  Bytes value = Bytes.EMPTY;
+  Memory inTheWay = Memory.forgotten(0);
+  Ballot outbidBy = Ballot.NONE;
+
+  Attempt(Cell cell, Ballot ballot, Ballot base, long now, long ttl, long giveUpAt) {
+    this.cell = cell;
+    this.ballot = ballot;
+    this.base = base;
+    this.ttl = ttl;
+    this.deadline = now + ttl;
+    this.giveUpAt = Math.min(giveUpAt, deadline);
+    this.promises = new Promise[cell.size()];
+  }
+
+  /** The lease time, in nanoseconds. */
+  public long ttl() {
+    return ttl;
+  }
+
+  /** When it ends if it succeeds, by the proposer's clock. */
+  public long deadline() {
+    return deadline;
+  }
+
+  /** How many acceptors there are. */
+  public int size() {
+    return promises.length;
+  }
+
+  public int majority() {
+    return cell.majority();
+  }
+
+  /** The promise of an acceptor, by its place in the cell, once it is there. */
+  public @Nullable Promise promise(int acceptor) {
+    return promises[acceptor];
+  }
+
+  /** How many refused the ballot and promised nothing. */
+  public int refusals() {
+    return Integer.bitCount(rejected);
+  }
+
+  /** Whether an acceptor's last lease stands in this attempt's way. */
+  public boolean closedBy(Memory memory) {
+    return memory.live() && !own(memory);
+  }
+
+  /** Whether it is the lease that is renewed: its last ballot, or a renewal of it that failed. */
+  public boolean own(Memory memory) {
+    return base.counter() > 0 && memory.ballot().sameOwner(ballot) && !memory.ballot().below(base);
+  }
+
+  /** Whether this is the acceptor's first answer of its kind. */
+  boolean addPromise(int acceptor, Promise promise) {
+    if (promises[acceptor] != null) {
+      return false;
+    }
+    promises[acceptor] = promise;
+    rejected &= ~(1 << acceptor);
+    return true;
+  }
+
+  void addRefusal(int acceptor) {
+    if (promises[acceptor] == null || phase == Phase.ACCEPTING) {
+      rejected |= 1 << acceptor;
+    }
+  }
+
+  void addAccepted(int acceptor) {
+    accepted |= 1 << acceptor;
+  }
+
+  boolean isAccepted() {
+    return Integer.bitCount(accepted) >= majority();
+  }
+
+  boolean hasAccepted(int acceptor) {
+    return (accepted & (1 << acceptor)) != 0;
+  }
+
+  /** Whether a majority can't accept any more. */
+  boolean isRefused() {
+    return size() - Integer.bitCount(rejected & ~accepted) < majority();
+  }
+
+  Step.Found found() {
+    int remembered = 0;
+    long quiet = Long.MAX_VALUE;
+    List<Memory> lasts = new ArrayList<>(size());
+    for (Promise promise : promises) {
+      if (promise != null && promise.memory().known()) {
+        remembered++;
+        add(lasts, promise.memory());
+      } else if (promise != null) {
+        quiet = Math.min(quiet, promise.memory().nanos());
+      }
+    }
+    boolean enough = remembered >= majority();
+    return new Step.Found(ballot, enough, enough ? 0 : quiet, lasts);
+  }
+
+  /** Each lease once, as the one says that knows most of its end. */
+  private static void add(List<Memory> lasts, Memory memory) {
+    int i = 0;
+    while (i < lasts.size() && memory.ballot().below(lasts.get(i).ballot())) {
+      i++;
+    }
+    if (i == lasts.size() || !lasts.get(i).ballot().equals(memory.ballot())) {
+      lasts.add(i, memory);
+    } else if (memory.state() == Memory.State.RELEASED || lasts.get(i).live()) {
+      lasts.set(i, memory);
+    }
+  }
+
+  @Override
+  public String toString() {
+    var text = new StringBuilder();
+    text.append(phase).append(' ').append(ballot).append(" base ").append(base);
+    text.append(" until ").append(deadline).append('/').append(giveUpAt).append(' ').append(value);
+    text.append(' ').append(rejected).append('/').append(accepted).append(' ').append(resendAt);
+    for (Promise promise : promises) {
+      text.append(' ').append(promise);
+    }
+    return text.toString();
+  }
+}

@@ -1,0 +1,77 @@
+package dev.cinch.lease.cell;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bytes that mean nothing to the algorithms: the name of a lease, the value agreed on. Immutable.
+ */
+public final class Bytes {
+  public static final Bytes EMPTY = new Bytes(new byte[0]);
+
+  private final byte[] bytes;
+  private final int hash;
+
+  private Bytes(byte[] bytes) {
+    this.bytes = bytes;
+    this.hash = hash(bytes, 0, bytes.length);
+  }
+
+  /** A copy of an array. */
+  public static Bytes of(byte[] bytes) {
+    return bytes.length == 0 ? EMPTY : new Bytes(bytes.clone());
+  }
+
+  /** The bytes of a text in UTF-8. */
+  public static Bytes of(String text) {
+    return text.isEmpty() ? EMPTY : new Bytes(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  static Bytes of(byte[] bytes, int from, int to) {
+    return from == to ? EMPTY : new Bytes(Arrays.copyOfRange(bytes, from, to));
+  }
+
+  static int hash(byte[] bytes, int from, int to) {
+    int h = 1;
+    for (int i = from; i < to; i++) {
+      h = 31 * h + bytes[i];
+    }
+    return h;
+  }
+
+  public int size() {
+    return bytes.length;
+  }
+
+  /** A copy. */
+  public byte[] toArray() {
+    return bytes.clone();
+  }
+
+  void copyTo(byte[] target, int at) {
+    System.arraycopy(bytes, 0, target, at, bytes.length);
+  }
+
+  boolean equalTo(byte[] other, int from, int to) {
+    return Arrays.equals(bytes, 0, bytes.length, other, from, to);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other == this
+        || (other instanceof Bytes b && hash == b.hash && Arrays.equals(bytes, b.bytes));
+  }
+
+  @Override
+  public int hashCode() {
+    return hash;
+  }
+
+  /** In hexadecimal. */
+  @Override
+  public String toString() {
+    return HexFormat.of().formatHex(bytes);
+  }
+}

@@ -1,0 +1,64 @@
+package dev.cinch.lease.cell;
+
+/**
+ * What proposers, acceptors and learners tell each other; PaxosLease, 2.1.2, and Flease, figure 1,
+ * call them differently. Immutable. All times in them are durations in nanoseconds, but for {@link
+ * Accept#term} in Flease.
+ */
+public sealed interface Message {
+  /** Which lease it is about: 1 to 255 bytes. */
+  Bytes name();
+
+  /** To acceptors: promise to accept nothing below a ballot (prepare request; READ). */
+  record Prepare(Bytes name, Ballot ballot) implements Message {}
+
+  /**
+   * To the proposer: the promise (prepare response; ackREAD).
+   *
+   * @param ballot that was promised
+   * @param pledge to be returned with {@link Accept}: says in which life, and when, it was promised
+   */
+  record Promise(Bytes name, Ballot ballot, long pledge, Memory memory) implements Message {}
+
+  /**
+   * To acceptors that promised: accept a lease (propose request; WRITE). Its owner is the one of
+   * the ballot.
+   *
+   * @param pledge from this acceptor's promise
+   * @param term PaxosLease: the lease time; Flease: when it expires, as a time of the common clock
+   */
+  record Accept(Bytes name, Ballot ballot, long pledge, long term, Bytes value)
+      implements Message {}
+
+  /** To the proposer: it is accepted (propose response; ackWRITE). */
+  record Accepted(Bytes name, Ballot ballot) implements Message {}
+
+  /**
+   * To the proposer: neither promised nor accepted (nackREAD, nackWRITE; PaxosLease has none, and
+   * proposers that started again or duel would stall without).
+   *
+   * @param ballot that is refused
+   * @param promised what this acceptor has promised; {@code ballot} is below it, unless a live
+   *     lease is in the way
+   * @param memory the lease in the way, if it is live
+   */
+  record Reject(Bytes name, Ballot ballot, Ballot promised, Memory memory) implements Message {}
+
+  /**
+   * To acceptors: the owner has stopped acting. It matches the exact lease: that of {@code first},
+   * or one of its renewals, of which {@code last} was the last attempt (rule R9).
+   */
+  record Release(Bytes name, Ballot first, Ballot last) implements Message {}
+
+  /**
+   * To learners: a lease is held for so long, counted from when it was sent; 0 if it was released.
+   * A hint (rule R6).
+   */
+  record Learn(Bytes name, Ballot ballot, long nanos, Bytes value) implements Message {}
+
+  /** To acceptors: tell what you know. */
+  record Query(Bytes name) implements Message {}
+
+  /** The answer to a query: a hint, of one acceptor. */
+  record Told(Bytes name, Memory memory) implements Message {}
+}

@@ -1,0 +1,423 @@
+package dev.cinch.lease.cell.paxos;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.cell.Acceptor;
+import dev.cinch.lease.cell.Ballot;
+import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Cell;
+import dev.cinch.lease.cell.Learner;
+import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Message.Accept;
+import dev.cinch.lease.cell.Message.Accepted;
+import dev.cinch.lease.cell.Message.Learn;
+import dev.cinch.lease.cell.Message.Prepare;
+import dev.cinch.lease.cell.Message.Promise;
+import dev.cinch.lease.cell.Message.Query;
+import dev.cinch.lease.cell.Message.Reject;
+import dev.cinch.lease.cell.Message.Release;
+import dev.cinch.lease.cell.Message.Told;
+import dev.cinch.lease.cell.Proposer;
+import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.cell.Table;
+import dev.cinch.lease.cell.Table.Sent;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Rules R1 to R9 in PaxosLease, message by message. All clocks show the same. */
+final class PaxosLeaseRulesTest {
+  private static final long MS = 1_000_000;
+  private static final long LONGEST = 1_000 * MS;
+  private static final long KEEP = 5_000 * MS;
+  private static final long RESEND = 10_000 * MS;
+  private static final Durations DURATIONS = new Durations(LONGEST, 0, KEEP);
+  private static final Cell CELL = new Cell(List.of(0, 1, 2), List.of(9));
+  private static final Bytes NAME = Bytes.of("name");
+  private static final Bytes VALUE = Bytes.of("value");
+
+  private final Table table = new Table();
+  private final List<Acceptor> acceptors = new ArrayList<>();
+  private final Proposer p = proposer(5, 1);
+  private final Proposer q = proposer(6, 1);
+
+  /** The acceptors' quarantine is over. */
+  private long now = LONGEST;
+
+  PaxosLeaseRulesTest() {
+    for (int i = 0; i < 3; i++) {
+      acceptors.add(new PaxosLeaseAcceptor(DURATIONS, 1, 0));
+    }
+  }
+
+  private static Proposer proposer(int node, int boot) {
+    return new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(node, boot), NAME, RESEND);
+  }
+
+  private static int node(Proposer proposer, Proposer p) {
+    return proposer == p ? 5 : 6;
+  }
+
+  /** Delivers what is sent to some acceptors. */
+  private void toAcceptors(int... ids) {
+    List<Sent> all = List.copyOf(table.sent);
+    for (int id : ids) {
+      List<Sent> mine = all.stream().filter(s -> s.to() == id).toList();
+      table.sent.removeAll(mine);
+      table.give(acceptors.get(id), id, now, mine);
+    }
+  }
+
+  private Step back(Proposer proposer) {
+    int node = node(proposer, p);
+    List<Sent> mine = table.sent.stream().filter(s -> s.to() == node).toList();
+    table.sent.removeAll(mine);
+    return table.give(proposer, node, now, mine);
+  }
+
+  private Step get(Proposer proposer, int... ids) {
+    proposer.acquire(now, LONGEST, LONGEST, table.from(node(proposer, p)));
+    return go(proposer, ids);
+  }
+
+  /** Both halves of an attempt that has begun, with some acceptors. */
+  private Step go(Proposer proposer, int... ids) {
+    toAcceptors(ids);
+    Step step = back(proposer);
+    if (step instanceof Step.Found found) {
+      proposer.propose(found, VALUE, now, table.from(node(proposer, p)));
+      toAcceptors(ids);
+      step = back(proposer);
+    }
+    table.sent.clear();
+    return step;
+  }
+
+  private Memory told(int acceptor) {
+    acceptors.get(acceptor).receive(8, new Query(NAME), now, table.from(acceptor));
+    return ((Told) table.take(Told.class).get(0).message()).memory();
+  }
+
+  @Test
+  void aLeaseIsGrantedForItsTimeAndExcludesOthers() {
+    long start = now;
+    var granted = assertInstanceOf(Step.Granted.class, get(p, 0, 1, 2));
+    assertEquals(start + LONGEST, granted.until());
+    now += LONGEST - 1;
+    assertTrue(p.holds(now));
+    var held = assertInstanceOf(Step.Held.class, get(q, 0, 1, 2));
+    assertEquals(5, held.lease().ballot().node());
+    assertEquals(1, held.retryAfterNanos());
+    now++;
+    assertFalse(p.holds(now));
+    assertInstanceOf(Step.Granted.class, get(q, 0, 1, 2));
+  }
+
+  @Test
+  void r1_doubledAnswersAndOtherBallotsDoNotCount() {
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    toAcceptors(0);
+    List<Sent> promise = table.take(Promise.class);
+    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, promise));
+    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, promise));
+    toAcceptors(1);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    p.propose(found, VALUE, now, table.from(5));
+    toAcceptors(0);
+    List<Sent> accepted = table.take(Accepted.class);
+    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, accepted));
+    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, accepted));
+    var other = new Accepted(NAME, new Ballot(99, 1, 5));
+    assertEquals(Step.Pending.PENDING, p.receive(1, other, now, table.from(5)));
+    var stranger = new Accepted(NAME, ((Accepted) accepted.get(0).message()).ballot());
+    assertEquals(Step.Pending.PENDING, p.receive(7, stranger, now, table.from(5)));
+    assertFalse(p.holds(now));
+    toAcceptors(1);
+    assertInstanceOf(Step.Granted.class, back(p));
+  }
+
+  @Test
+  void r2_theTimeCountsFromBeforeTheFirstMessageAndIsCheckedInEveryHandler() {
+    p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
+    long end = now + LONGEST;
+    now += LONGEST / 2;
+    toAcceptors(0, 1);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    p.propose(found, VALUE, now, table.from(5));
+    toAcceptors(0, 1);
+    List<Sent> accepted = table.take(Accepted.class);
+    assertEquals(2, accepted.size());
+    table.give(p, 5, now, accepted.subList(0, 1));
+    now = end;
+    assertInstanceOf(Step.Indeterminate.class, table.give(p, 5, now, accepted.subList(1, 2)));
+    assertFalse(p.holds(now));
+  }
+
+  @Test
+  void r2_anAnswerIsNotTakenAtTheEndEither() {
+    p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
+    long end = now + LONGEST;
+    toAcceptors(0, 1);
+    now = end;
+    assertInstanceOf(Step.Unavailable.class, back(p));
+    p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
+    toAcceptors(0, 1);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    now += LONGEST;
+    assertInstanceOf(Step.Unavailable.class, p.propose(found, VALUE, now, table.from(5)));
+  }
+
+  @Test
+  void r3_aLiveLeaseIsNotReplacedByAnotherOwnerWithAHigherBallot() {
+    get(p, 0, 1, 2);
+    Ballot higher = new Ballot(99, 1, 6);
+    acceptors.get(0).receive(6, new Prepare(NAME, higher), now, table.from(0));
+    var promise = (Promise) table.take(Promise.class).get(0).message();
+    assertTrue(promise.memory().live());
+    acceptors
+        .get(0)
+        .receive(6, new Accept(NAME, higher, promise.pledge(), LONGEST, VALUE), now, table.from(0));
+    assertEquals(1, table.take(Reject.class).size());
+    assertEquals(p.ballot(), told(0).ballot());
+    Ballot later = new Ballot(99, 2, 5);
+    acceptors
+        .get(0)
+        .receive(5, new Accept(NAME, later, promise.pledge(), LONGEST, VALUE), now, table.from(0));
+    assertEquals(p.ballot(), told(0).ballot(), "the same node, started again, is another owner");
+  }
+
+  @Test
+  void r4_ballotsAreAboveAllMetAndOfThisStart() {
+    acceptors.get(0).receive(6, new Prepare(NAME, new Ballot(70, 1, 6)), now, table.from(0));
+    acceptors.get(1).receive(6, new Prepare(NAME, new Ballot(70, 1, 6)), now, table.from(1));
+    table.sent.clear();
+    assertEquals(new Step.Outbid(new Ballot(70, 1, 6)), get(p, 0, 1, 2));
+    var granted = assertInstanceOf(Step.Granted.class, get(p, 0, 1, 2));
+    assertEquals(new Ballot(71, 1, 5), granted.ballot());
+  }
+
+  @Test
+  void r4_aNewProposerOfANodeGoesOnWithItsBallots() {
+    var ballots = new Ballots(5, 3);
+    Proposer first = new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
+    first.acquire(now, LONGEST, LONGEST, table.from(5));
+    Proposer second = new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
+    second.acquire(now, LONGEST, LONGEST, table.from(5));
+    assertEquals(
+        List.of(new Ballot(1, 3, 5), new Ballot(2, 3, 5)),
+        table.sent.stream().map(s -> ((Prepare) s.message()).ballot()).distinct().toList());
+  }
+
+  @Test
+  void r5_anAcceptorThatStartedIsSilentToItsOwnNodeToo() {
+    Acceptor fresh = new PaxosLeaseAcceptor(DURATIONS, 2, now);
+    Ballot ballot = new Ballot(1, 1, 0);
+    long last = now + LONGEST - 1;
+    fresh.receive(0, new Prepare(NAME, ballot), last, table.from(0));
+    fresh.receive(0, new Query(NAME), last, table.from(0));
+    assertTrue(table.sent.isEmpty());
+    assertEquals(0, fresh.size());
+    fresh.receive(0, new Prepare(NAME, ballot), last + 1, table.from(0));
+    assertEquals(1, table.take(Promise.class).size());
+  }
+
+  @Test
+  void r5_clocksThatAreOffMakeQuarantineAndLeasesLonger() {
+    var durations = new Durations(LONGEST, 50_000, KEEP);
+    Acceptor slow = new PaxosLeaseAcceptor(durations, 1, 0);
+    assertTrue(slow.quarantinedUntil() >= LONGEST / 95 * 105);
+    now = slow.quarantinedUntil();
+    Ballot ballot = new Ballot(1, 1, 5);
+    slow.receive(5, new Prepare(NAME, ballot), now, table.from(0));
+    long pledge = ((Promise) table.take(Promise.class).get(0).message()).pledge();
+    slow.receive(5, new Accept(NAME, ballot, pledge, LONGEST, VALUE), now, table.from(0));
+    table.sent.clear();
+    slow.receive(5, new Query(NAME), now + LONGEST, table.from(0));
+    Memory memory = ((Told) table.take(Told.class).get(0).message()).memory();
+    assertTrue(memory.live());
+    assertTrue(memory.nanos() >= LONGEST / 95 * 105 - LONGEST, memory.toString());
+  }
+
+  @Test
+  void r6_learningMakesNoOwnerAndAcceptorsOnlyAnswer() {
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    Ballot mine = ((Prepare) table.sent.get(0).message()).ballot();
+    assertEquals(
+        Step.Pending.PENDING,
+        p.receive(0, new Learn(NAME, mine, LONGEST, VALUE), now, table.from(5)));
+    assertEquals(Step.Pending.PENDING, p.receive(0, new Accepted(NAME, mine), now, table.from(5)));
+    p.receive(1, new Accepted(NAME, mine), now, table.from(5));
+    assertFalse(p.holds(now));
+  }
+
+  @Test
+  void r6_learnersHearOfLeasesAndTheirEnds() {
+    var learner = new Learner();
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    toAcceptors(0, 1, 2);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    p.propose(found, VALUE, now, table.from(5));
+    toAcceptors(0, 1, 2);
+    back(p);
+    table.take(Learn.class).forEach(s -> learner.receive(s.message(), now));
+    assertEquals(new Learner.Hint(p.ballot(), now + LONGEST, VALUE), learner.query(NAME, now));
+    p.release(now, table.from(5));
+    table.take(Learn.class).forEach(s -> learner.receive(s.message(), now));
+    assertEquals(null, learner.query(NAME, now));
+  }
+
+  @Test
+  void r7_aShorterRenewalShortensNothing() {
+    get(p, 0, 1, 2);
+    long end = p.heldUntil();
+    p.renew(now, LONGEST / 10, LONGEST, table.from(5));
+    assertInstanceOf(Step.Granted.class, go(p, 0, 1, 2));
+    assertEquals(end, p.heldUntil());
+    now += LONGEST / 2;
+    assertTrue(told(0).live());
+    assertEquals(LONGEST / 2, told(0).nanos());
+  }
+
+  @Test
+  void r7_aFailedRenewalLeavesTheOldEndAndTheNextOneGoesOn() {
+    get(p, 0, 1, 2);
+    long end = p.heldUntil();
+    now += LONGEST / 4;
+    p.renew(now, LONGEST, LONGEST / 10, table.from(5));
+    go(p, 2); // acceptor 2 alone promises
+    toAcceptors();
+    now += LONGEST / 10;
+    assertInstanceOf(Step.Unavailable.class, p.wake(now, table.from(5)));
+    assertEquals(end, p.heldUntil());
+    p.renew(now, LONGEST, LONGEST / 10, table.from(5));
+    toAcceptors(0, 1, 2);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    p.propose(found, VALUE, now, table.from(5));
+    toAcceptors(2); // accepted, and nobody hears of it
+    table.sent.clear();
+    now += LONGEST / 10;
+    assertInstanceOf(Step.Indeterminate.class, p.wake(now, table.from(5)));
+    assertEquals(end, p.heldUntil());
+    p.renew(now, LONGEST, LONGEST, table.from(5));
+    assertInstanceOf(Step.Granted.class, go(p, 1, 2));
+    assertEquals(now + LONGEST, p.heldUntil());
+  }
+
+  @Test
+  void r8_exactlyAtItsEndALeaseIsAnEmptyVote() {
+    get(p, 0, 1, 2);
+    now = p.heldUntil();
+    assertFalse(p.holds(now));
+    q.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1);
+    var found = assertInstanceOf(Step.Found.class, back(q));
+    assertTrue(found.remembered());
+    assertEquals(List.of(Memory.State.EXPIRED), found.lasts().stream().map(Memory::state).toList());
+    assertEquals(VALUE, found.lasts().get(0).value());
+  }
+
+  @Test
+  void r9_onlyTheExactLeaseIsReleased() {
+    get(p, 0, 1, 2);
+    Ballot first = p.ballot();
+    p.release(now, table.from(5));
+    List<Sent> stale = table.take(Release.class);
+    for (int i = 0; i < 3; i++) {
+      table.give(acceptors.get(i), i, now, stale);
+    }
+    get(p, 0, 1, 2);
+    for (int i = 0; i < 3; i++) {
+      table.give(acceptors.get(i), i, now, stale);
+      assertTrue(told(i).live());
+      assertTrue(first.below(told(i).ballot()));
+    }
+  }
+
+  @Test
+  void r9_aReleaseEndsALeaseAndItsRenewalsAndKeepsLateOnesOut() {
+    get(p, 0, 1, 2);
+    p.renew(now, LONGEST, LONGEST, table.from(5));
+    toAcceptors(0, 1, 2);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    p.propose(found, VALUE, now, table.from(5));
+    toAcceptors(0); // accepts the renewal; 1 will see it late
+    p.release(now, table.from(5));
+    List<Sent> late = table.take(Accept.class);
+    toAcceptors(0, 1, 2);
+    table.give(acceptors.get(1), 1, now, late);
+    for (int i = 0; i < 3; i++) {
+      assertEquals(Memory.State.RELEASED, told(i).state());
+    }
+    table.sent.clear();
+    assertFalse(p.holds(now));
+    q.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1, 2);
+    assertInstanceOf(Step.Outbid.class, back(q));
+    assertInstanceOf(Step.Granted.class, get(q, 0, 1, 2));
+  }
+
+  @Test
+  void whatAnAcceptorForgotIsSaidAndForHowLong() {
+    var first = assertInstanceOf(Step.Granted.class, get(p, 0, 1));
+    now = first.until() + KEEP - 1;
+    assertEquals(0, acceptors.get(0).sweep(now, 100));
+    assertEquals(Memory.State.EXPIRED, told(0).state());
+    now++;
+    assertEquals(1, acceptors.get(0).sweep(now, 100));
+    assertEquals(0, acceptors.get(0).size());
+    assertEquals(Memory.forgotten(KEEP), told(0));
+    q.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1);
+    var found = assertInstanceOf(Step.Found.class, back(q));
+    assertFalse(found.remembered(), "acceptor 1 alone remembers");
+    assertEquals(KEEP, found.quietNanos());
+    assertEquals(1, found.lasts().size());
+  }
+
+  @Test
+  void anAttemptThatIsOverExcludesNobodyAndHidesNothing() {
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    toAcceptors(0, 1);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    p.propose(found, VALUE, now, table.from(5));
+    List<Sent> late = table.take(Accept.class);
+    now += 2 * LONGEST;
+    table.give(acceptors.get(0), 0, now, late);
+    assertFalse(told(0).known());
+    Acceptor again = new PaxosLeaseAcceptor(DURATIONS, 2, now - 3 * LONGEST);
+    table.give(again, 0, now - 2 * LONGEST, late);
+    assertEquals(0, again.size(), "promised before its start");
+  }
+
+  @Test
+  void messagesAreSentAgainToThoseWhoDidNotAnswer() {
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    table.sent.clear();
+    often.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0);
+    table.take(Prepare.class);
+    table.give(often, 6, now, table.take(Promise.class));
+    assertEquals(now + LONGEST / 10, often.wakeAt());
+    now = often.wakeAt();
+    often.wake(now, table.from(6));
+    assertEquals(List.of(1, 2), table.sent.stream().map(Sent::to).toList());
+  }
+
+  @Test
+  void misuseIsRefused() {
+    assertThrows(
+        IllegalArgumentException.class, () -> p.acquire(now, LONGEST + 1, LONGEST, table.from(5)));
+    assertThrows(IllegalStateException.class, () -> p.renew(now, LONGEST, LONGEST, table.from(5)));
+    get(p, 0, 1, 2);
+    assertThrows(
+        IllegalStateException.class, () -> p.acquire(now, LONGEST, LONGEST, table.from(5)));
+    assertThrows(IllegalArgumentException.class, () -> new Durations(0, 0, 0));
+    assertThrows(IllegalArgumentException.class, () -> new Ballot(-1, 0, 0));
+  }
+}
