@@ -8,7 +8,7 @@ import dev.cinch.lease.OneLine;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;

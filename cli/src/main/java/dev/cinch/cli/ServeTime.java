@@ -7,7 +7,7 @@ import dev.cinch.lease.OneLine;
 import dev.cinch.lease.time.BoundSource;
 import dev.cinch.lease.time.ChronySource;
 import dev.cinch.lease.time.MeasuredTime;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.time.roughtime.ServerKeys;

@@ -3,7 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.status.LogStatus;
 import dev.cinch.cli.Converters.Moment;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,5 @@
 package dev.cinch.lease;
 
-import dev.cinch.lease.time.TimeBound;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;

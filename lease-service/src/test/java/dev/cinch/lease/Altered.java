@@ -1,6 +1,5 @@
 package dev.cinch.lease;
 
-import dev.cinch.lease.time.TimeBound;
 import java.util.Optional;
 
 /** Witnesses that differ from others in what a test is about. Stateless. */

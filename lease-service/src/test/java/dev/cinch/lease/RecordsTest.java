@@ -3,7 +3,6 @@ package dev.cinch.lease;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
-import dev.cinch.lease.time.TimeBound;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
 import java.util.Map;

@@ -3,7 +3,7 @@ package dev.cinch.bag.store;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.fs.InWords;
 import dev.cinch.lease.time.BoundSource;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import java.io.IOException;
 
 /**

@@ -24,7 +24,7 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayList;

@@ -21,7 +21,7 @@ import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import java.util.List;
 
 /** Values to JSON. Fields without a value are left out. */

@@ -4,7 +4,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.time.SignedClock.Reading;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.TimeBounds;
 import java.util.Optional;
 

@@ -11,7 +11,7 @@ import dev.cinch.lease.Metadata;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

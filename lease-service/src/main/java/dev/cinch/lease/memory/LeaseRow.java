@@ -4,7 +4,7 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.TimeBounds;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

@@ -1,6 +1,6 @@
 package dev.cinch.lease.memory;
 
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 
 /**
  * When something is done.

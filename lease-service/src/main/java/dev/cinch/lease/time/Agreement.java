@@ -1,6 +1,7 @@
 package dev.cinch.lease.time;
 
-import dev.cinch.lease.time.TimeBound.Kind;
+import dev.cinch.lease.TimeBound.Kind;
+import dev.cinch.lease.TimeBound;
 import java.util.ArrayList;
 import java.util.List;
 

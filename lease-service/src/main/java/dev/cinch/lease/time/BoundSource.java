@@ -1,6 +1,7 @@
 package dev.cinch.lease.time;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.TimeBound;
 import java.io.IOException;
 
 /** Somebody who knows the time and how far off that may be. Asked by one thread at a time. */

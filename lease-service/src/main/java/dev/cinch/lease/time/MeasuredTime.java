@@ -1,8 +1,9 @@
 package dev.cinch.lease.time;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.TimeBound.Kind;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.BoundSource.Measurement;
-import dev.cinch.lease.time.TimeBound.Kind;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

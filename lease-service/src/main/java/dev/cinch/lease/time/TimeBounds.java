@@ -1,5 +1,6 @@
 package dev.cinch.lease.time;
 
+import dev.cinch.lease.TimeBound;
 import java.util.List;
 import java.util.Optional;
 

@@ -13,7 +13,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Watermark;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -3,6 +3,7 @@ package dev.cinch.lease.time;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.lease.TimeBound;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;

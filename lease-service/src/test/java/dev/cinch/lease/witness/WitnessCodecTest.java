@@ -12,7 +12,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Optional;

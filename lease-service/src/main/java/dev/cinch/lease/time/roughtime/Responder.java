@@ -1,6 +1,6 @@
 package dev.cinch.lease.time.roughtime;
 
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;

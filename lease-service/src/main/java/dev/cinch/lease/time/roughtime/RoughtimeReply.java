@@ -2,7 +2,7 @@ package dev.cinch.lease.time.roughtime;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.Signatures;
 import java.util.Arrays;

@@ -1,7 +1,7 @@
 package dev.cinch.lease.time.udp;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.time.roughtime.RoughtimeChain;
 import dev.cinch.lease.time.roughtime.RoughtimeException;

@@ -1,6 +1,6 @@
 package dev.cinch.lease.time.udp;
 
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.roughtime.Responder;
 import dev.cinch.lease.time.roughtime.RoughtimeException;

@@ -7,7 +7,7 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.time.ManualTime;
-import dev.cinch.lease.time.TimeBound;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.witness.SigningKey;
 import java.util.List;
 

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.time.TimeBound;
-import dev.cinch.lease.time.TimeBound.Kind;
+import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.roughtime.RoughtimeChain;
 import dev.cinch.lease.time.roughtime.RoughtimeException;

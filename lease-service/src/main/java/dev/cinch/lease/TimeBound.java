@@ -1,4 +1,4 @@
-package dev.cinch.lease.time;
+package dev.cinch.lease;
 
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
