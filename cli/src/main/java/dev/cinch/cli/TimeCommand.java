@@ -1,8 +1,8 @@
 package dev.cinch.cli;
 
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.Agreement;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.time.roughtime.MalfeasanceReport;
 import dev.cinch.lease.time.roughtime.RoughtimeChain;

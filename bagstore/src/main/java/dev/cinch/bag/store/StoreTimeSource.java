@@ -2,8 +2,8 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.fs.InWords;
-import dev.cinch.lease.time.BoundSource;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.time.BoundSource;
 import java.io.IOException;
 
 /**

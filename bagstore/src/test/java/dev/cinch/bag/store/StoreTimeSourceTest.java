@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.lease.time.BoundSource.Measurement;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.time.BoundSource.Measurement;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;

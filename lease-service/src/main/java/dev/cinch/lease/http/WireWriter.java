@@ -20,8 +20,8 @@ import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
-import dev.cinch.lease.Witness;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.Witness;
 import java.util.List;
 
 /** Values to JSON. Fields without a value are left out. */

@@ -2,9 +2,9 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.time.SignedClock.Reading;
-import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.TimeBounds;
 import java.util.Optional;
 

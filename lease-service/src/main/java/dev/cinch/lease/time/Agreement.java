@@ -1,7 +1,7 @@
 package dev.cinch.lease.time;
 
-import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.TimeBound.Kind;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,8 +1,8 @@
 package dev.cinch.lease.time;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.time.BoundSource.Measurement;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.TimeBound.Kind;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

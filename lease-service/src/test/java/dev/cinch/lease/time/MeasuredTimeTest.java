@@ -3,8 +3,8 @@ package dev.cinch.lease.time;
 import static dev.cinch.lease.time.ManualTime.START;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.time.BoundSource.Measurement;
 import java.io.IOException;
 import java.util.Arrays;

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.TimeBound.Kind;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.roughtime.RoughtimeChain.Conflict;
 import dev.cinch.lease.witness.SigningKey;
 import java.nio.charset.StandardCharsets;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
-import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import java.util.List;
 

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.TimeBound.Kind;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.cinch.lease.time.ManualTime;
-import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.TimeBound.Kind;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.roughtime.MalfeasanceReport;
 import dev.cinch.lease.time.roughtime.RoughtimeChain;

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.time.ManualTime;
-import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.TimeBound.Kind;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.roughtime.RoughtimeChain;
 import dev.cinch.lease.time.roughtime.RoughtimeException;
