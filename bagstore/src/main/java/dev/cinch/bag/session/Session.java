@@ -6,12 +6,10 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.session.Stamps.Stamped;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -23,22 +21,15 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
-import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.HeldLease;
-import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
@@ -58,38 +49,21 @@ import org.slf4j.LoggerFactory;
 public final class Session implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Session.class);
 
-  private final Store store;
-  private final LeaseService service;
-  private final LostAnswers asks;
-  private final String holder;
   private final Writers writers;
   private final boolean ownsWriters;
-  private final TimeSource time;
-  private final WitnessCheck check;
   private final LeaseKeeper keeper;
   private final boolean ownsKeeper;
-
-  /** Added to under its own lock. */
-  private final CopyOnWriteArrayList<Holding> holdings = new CopyOnWriteArrayList<>();
-
-  /** Joined, lost here and dropped, maybe while others held them on; what they wrote counts. */
-  private final CopyOnWriteArrayList<Holding> lapsed = new CopyOnWriteArrayList<>();
-
-  /** Guarded by {@link #holdings}. */
-  private boolean closed;
+  private final Holdings holdings = new Holdings();
+  private final Losses losses = new Losses();
+  private final Fencing fencing;
+  private final Stamps stamps;
+  private final Taking taking;
 
   /**
    * Written to since the last release; what other sessions do to others is no matter of this one.
    */
   private final Set<LogWriter> used = ConcurrentHashMap.newKeySet();
 
-  private final List<Consumer<String>> listeners = new CopyOnWriteArrayList<>();
-
-  /** Of which the listeners were not told yet. */
-  private final Queue<String> losses = new ConcurrentLinkedQueue<>();
-
-  private final Fencing fencing;
-  private final Stamps stamps;
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
   private final Lock submitting = lock.readLock();
   private final Lock releasing = lock.writeLock();
@@ -100,19 +74,17 @@ public final class Session implements AutoCloseable {
       Writers writers,
       boolean ownsWriters,
       @Nullable LeaseKeeper shared) {
-    this.store = writers.store();
-    this.service = service;
-    this.asks = new LostAnswers(service);
+    Store store = writers.store();
+    TimeSource time = store.context().time();
     OneLine.check("the holder", holder);
-    this.holder = holder;
     this.writers = writers;
     this.ownsWriters = ownsWriters;
-    this.time = store.context().time();
-    this.check = new WitnessCheck(store);
     this.keeper = shared != null ? shared : new LeaseKeeper(time);
     this.ownsKeeper = shared == null;
     this.fencing = new Fencing(service, time);
+    var check = new WitnessCheck(store);
     this.stamps = new Stamps(store.context(), check, holdings);
+    this.taking = new Taking(store, service, holder, check, keeper, fencing, holdings, this::lost);
   }
 
   /**
@@ -151,7 +123,7 @@ public final class Session implements AutoCloseable {
    * listener may close the session.
    */
   public void onLoss(Consumer<String> listener) {
-    listeners.add(listener);
+    losses.listen(listener);
   }
 
   /**
@@ -172,22 +144,7 @@ public final class Session implements AutoCloseable {
   @CanIgnoreReturnValue
   public Grant acquire(List<LeaseName> names, Duration duration)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
-    long durationMs = duration.toMillis();
-    checkDuration(durationMs);
-    List<Log> logs = logs();
-    long before = store.context().checkedNow();
-    var request =
-        new AcquireRequest(
-            Id.random(store.context().random()),
-            names,
-            holder,
-            durationMs,
-            Holding.canBeNamed(names.size(), logs.size())
-                ? LogSet.of(logs.stream().map(Log::id).toList())
-                : LogSet.ALL,
-            false);
-    long askedAt = time.monotonicNanos();
-    return use(asks.acquire(request), askedAt, durationMs, before, true);
+    return taking.acquire(names, duration.toMillis());
   }
 
   /**
@@ -203,119 +160,14 @@ public final class Session implements AutoCloseable {
   @CanIgnoreReturnValue
   public Grant join(Id grant, long instance, Duration duration)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
-    long durationMs = duration.toMillis();
-    checkDuration(durationMs);
-    long before = store.context().checkedNow();
-    long askedAt = time.monotonicNanos();
-    Grant joined = service.renew(grant, durationMs, LogSet.NONE, LeaseReport.NOTHING.to(instance));
-    return use(joined, askedAt, durationMs, before, false);
-  }
-
-  /**
-   * @param own whether this session gives them back
-   */
-  private Grant use(Grant grant, long askedAt, long durationMs, long before, boolean own)
-      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
-    var holding = new Holding(store.timestamps(), grant.witnesses(), own);
-    boolean taken = false;
-    try {
-      check.check(grant, before);
-      var held =
-          new HeldLease(
-              service,
-              time,
-              HoldSettings.of(durationMs),
-              grant,
-              askedAt,
-              holding::report,
-              (lease, why) -> lost(why),
-              store.context().random());
-      holding.holds(held);
-      keeper.keep(held); // renewing while the fence takes its time
-      fencing.fence(holding, store);
-      if (!holding.fence().isNone()) {
-        Grant renewed = held.renew(LogSet.NONE);
-        LOG.debug("fence reported, now until {}", renewed.expiry());
-      }
-      hold(holding);
-      taken = true;
-    } finally {
-      if (!taken) { // whatever the reason: the keeper would renew them for ever, for nobody
-        if (own) {
-          giveBack(grant.id(), holding);
-        } else if (holding.isHeld()) {
-          holding.lease().close();
-        }
-      }
-    }
-    return holding.lease().grant();
-  }
-
-  private void hold(Holding holding) throws SessionRefusedException {
-    synchronized (holdings) {
-      if (closed) {
-        throw new SessionRefusedException("the session is closed", null);
-      }
-      holdings.add(holding);
-    }
-  }
-
-  private void checkDuration(long durationMs) {
-    StoreSettings s = store.settings();
-    long least = s.bucketWidthMs() + s.graceMs() + s.leaseMarginMs() + s.clockAheadMs();
-    if (durationMs <= least) {
-      throw new IllegalArgumentException(
-          "a lease of %d ms is too short: it must be above bucket width + grace + margins, %d ms"
-              .formatted(durationMs, least));
-    }
-  }
-
-  private List<Log> logs() throws IOException {
-    return store.whole(store.freshLogs());
-  }
-
-  /** Nothing renews them any more, also if the service does not hear of it. */
-  private void giveBack(Id id, Holding holding) {
-    try {
-      if (holding.isHeld()) {
-        holding.lease().close(); // before what may fail
-        holding.lease().release(holding.report());
-      } else {
-        service.release(id, holding.report());
-      }
-    } catch (LeaseRefusedException e) {
-      LOG.debug("leases to be given back were gone: {}", e.toString());
-    } catch (LeaseUnavailableException e) {
-      LOG.debug("could not give leases back yet: {}", e.toString());
-      asks.lost(id);
-    }
-  }
-
-  private void giveBackUnheard() {
-    try {
-      asks.giveBack();
-    } catch (LeaseUnavailableException e) {
-      LOG.debug("could not give back what may have been granted; it runs out: {}", e.toString());
-    }
+    return taking.join(grant, instance, duration.toMillis());
   }
 
   /** A thread that is submitting tells only afterwards: listeners may well close the session. */
   private void lost(String why) {
     losses.add(why);
     if (lock.getReadHoldCount() == 0) {
-      tellLosses();
-    }
-  }
-
-  private void tellLosses() {
-    for (String why = losses.poll(); why != null; why = losses.poll()) {
-      for (Consumer<String> listener : listeners) {
-        try {
-          listener.accept(why);
-        } catch (RuntimeException e) {
-          LOG.error("a listener failed that was told of the loss of a lease ({})", why, e);
-        }
-      }
+      losses.tell();
     }
   }
 
@@ -359,7 +211,7 @@ public final class Session implements AutoCloseable {
       return submitHeld(log, payload, offset, length, needsThread);
     } finally {
       submitting.unlock();
-      tellLosses();
+      losses.tell();
     }
   }
 
@@ -428,14 +280,7 @@ public final class Session implements AutoCloseable {
    * is not held.
    */
   public Fence fence(LeaseName name) {
-    for (Holding h : holdings) {
-      for (SignedWitness w : h.lease().witnesses()) {
-        if (w.witness().name().equals(name)) {
-          return h.fence();
-        }
-      }
-    }
-    return Fence.NONE;
+    return holdings.fence(name);
   }
 
   /**
@@ -483,8 +328,7 @@ public final class Session implements AutoCloseable {
         writer.flush();
       }
       used.clear();
-      var all = new ArrayList<>(lapsed);
-      all.addAll(holdings);
+      List<Holding> all = holdings.withLapsed();
       if (all.isEmpty()) {
         throw new IllegalStateException("no grant was joined");
       }
@@ -501,7 +345,6 @@ public final class Session implements AutoCloseable {
           highest = OptionalLong.of(Math.max(wrote.getAsLong(), highest.orElse(Long.MIN_VALUE)));
         }
       }
-      lapsed.clear();
       holdings.clear();
       return new Left(highest, last.lease().witnesses().get(0).witness().instance());
     } finally {
@@ -527,21 +370,12 @@ public final class Session implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public boolean dropLost() {
-    return holdings.removeIf(this::isLost);
-  }
-
-  private boolean isLost(Holding holding) {
-    boolean lost = holding.lease().remainingNanos() <= 0;
-    if (lost && !holding.isOwn()) {
-      // Itself and not what it wrote: another thread may be handing over a message under it.
-      lapsed.addIfAbsent(holding);
-    }
-    return lost;
+    return holdings.dropLost();
   }
 
   /** The leases held at this moment, a grant each. They are given back by this session alone. */
   public List<HeldLease> leases() {
-    return holdings.stream().map(Holding::lease).toList();
+    return holdings.now().stream().map(Holding::lease).toList();
   }
 
   private boolean releaseAll() throws LeaseUnavailableException {
@@ -583,12 +417,10 @@ public final class Session implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public boolean end() throws LeaseUnavailableException {
-    synchronized (holdings) {
-      closed = true; // who takes leases at this moment gives them back
-    }
+    holdings.close();
     try {
       boolean all = release();
-      giveBackUnheard();
+      taking.giveBackUnheard();
       return all;
     } finally {
       holdings.forEach(h -> h.lease().close());

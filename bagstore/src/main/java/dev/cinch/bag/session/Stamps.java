@@ -11,7 +11,6 @@ import dev.cinch.lease.Witness;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * What messages of a session are written under: made anew whenever one of its leases was renewed,
@@ -24,7 +23,7 @@ final class Stamps {
 
   private final StoreContext store;
   private final WitnessCheck check;
-  private final CopyOnWriteArrayList<Holding> holdings;
+  private final Holdings holdings;
   private volatile Stamped stamped = new Stamped(LeaseStamp.NONE, List.of(), List.of());
 
   /** A stamp, the holdings that it is of, and the grants that they had. */
@@ -44,7 +43,7 @@ final class Stamps {
    * @param holdings of the session, which adds and removes some at any time; iterators go through
    *     those of one moment
    */
-  Stamps(StoreContext store, WitnessCheck check, CopyOnWriteArrayList<Holding> holdings) {
+  Stamps(StoreContext store, WitnessCheck check, Holdings holdings) {
     this.store = store;
     this.check = check;
     this.holdings = holdings;
@@ -77,7 +76,7 @@ final class Stamps {
   }
 
   private synchronized Stamped makeStamp() throws MessageRefusedException {
-    List<Holding> held = List.copyOf(holdings);
+    List<Holding> held = holdings.now();
     List<Grant> grants = held.stream().map(h -> h.lease().grant()).toList();
     var witnesses = new ArrayList<SignedWitness>();
     long lower = Long.MIN_VALUE;

@@ -10,28 +10,15 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import java.util.Random;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
-/** What other threads of a session do while one looks whether its stamp still holds. */
+/** A stamp is made anew when what the session holds has changed. */
 class StampsTest extends SessionRig {
-  /** Between any two looks at it another thread gives everything back. */
-  private static final class Shrinking extends CopyOnWriteArrayList<Holding> {
-    private static final long serialVersionUID = 1;
-
-    @Override
-    public int size() {
-      int size = super.size();
-      clear();
-      return size;
-    }
-  }
-
   @Test
-  void aLeaseThatIsGivenBackMeanwhileIsNoError() throws Exception {
+  void aStampIsOfWhatIsHeldNow() throws Exception {
     Store opened = store(rig.disk.view(Rig.ALICE), rig.time, "a");
     StoreContext store = opened.context();
-    var holdings = new Shrinking();
+    var holdings = new Holdings();
     var stamps = new Stamps(store, new WitnessCheck(opened), holdings);
     Grant grant = acquire("a");
     var holding = new Holding(new Timestamps(rig.time), grant.witnesses(), true);
