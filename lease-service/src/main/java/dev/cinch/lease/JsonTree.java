@@ -6,8 +6,8 @@ import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.core.TSFBuilder;
+import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.BinaryNode;
@@ -15,7 +15,6 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Iterator;
@@ -45,8 +44,7 @@ public final class JsonTree {
    * @param indented whether to write for people
    */
   public static JsonTree of(TSFBuilder<?, ?> builder, boolean indented) {
-    return new JsonTree(
-        builder.enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build(), indented);
+    return new JsonTree(builder.build(), indented);
   }
 
   /**
@@ -101,7 +99,10 @@ public final class JsonTree {
   private static ObjectNode object(JsonParser in) throws IOException {
     ObjectNode object = NODES.objectNode();
     for (String name = in.nextFieldName(); name != null; name = in.nextFieldName()) {
-      JsonNode unused = object.replace(name, value(in, in.nextToken()));
+      JsonNode before = object.replace(name, value(in, in.nextToken()));
+      if (before != null) {
+        throw new JsonParseException(in, "Duplicate field '" + name + "'");
+      }
     }
     return object;
   }
@@ -116,7 +117,7 @@ public final class JsonTree {
 
   /** The document in UTF-8, without a newline behind it. */
   public byte[] write(JsonNode node) {
-    var out = new ByteArrayOutputStream();
+    var out = new ByteArrayBuilder(); // which does not copy what it has each time it grows
     try (JsonGenerator to = factory.createGenerator(out)) {
       if (indented) {
         to.useDefaultPrettyPrinter();

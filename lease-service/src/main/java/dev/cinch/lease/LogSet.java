@@ -38,7 +38,7 @@ public record LogSet(boolean all, SortedSet<Id> ids) {
   }
 
   public boolean isEmpty() {
-    return !all && ids.isEmpty();
+    return this == NONE || (!all && ids.isEmpty());
   }
 
   /** Every log that is in this set or in the other. */
@@ -57,7 +57,7 @@ public record LogSet(boolean all, SortedSet<Id> ids) {
   /** By hand, as that of {@link Witness}. */
   @Override
   public boolean equals(@Nullable Object o) {
-    return o instanceof LogSet set && all == set.all && ids.equals(set.ids);
+    return o == this || (o instanceof LogSet set && all == set.all && ids.equals(set.ids));
   }
 
   @Override

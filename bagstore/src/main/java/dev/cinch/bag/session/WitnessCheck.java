@@ -12,7 +12,9 @@ import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -69,20 +71,8 @@ final class WitnessCheck {
       store.fs().forceDirectory(store.layout().keys());
       durable = counting.size();
     }
-    var verifier = new WitnessVerifier(counting);
     long after = store.fsClock().now();
-    for (SignedWitness signed : grant.witnesses()) {
-      Witness w = signed.witness();
-      try {
-        if (!verifier.verify(signed.bytes()).witness().equals(w)) {
-          throw new SessionRefusedException("the witness for " + w.name() + " was altered", null);
-        }
-      } catch (WitnessException e) {
-        throw new SessionRefusedException(
-            "the lease server is not one that this store trusts: %s; serve with the store's key, or add the server's with keygen and --signed-by"
-                .formatted(e.getMessage()),
-            e);
-      }
+    for (Witness w : verified(counting, grant)) {
       long met = highestInstances.getOrDefault(w.name(), 0L);
       long lowest = least > 0 ? least : met;
       if (least == 0 && w.instance() < highestInstance && !hasShards()) {
@@ -110,12 +100,34 @@ final class WitnessCheck {
     return StoreShards.look(store).map().count() > 1;
   }
 
-  private static boolean verifies(TrustedKeys keys, Grant grant) {
-    var verifier = new WitnessVerifier(keys);
+  private static List<Witness> verified(TrustedKeys keys, Grant grant)
+      throws SessionRefusedException {
+    var witnesses = new ArrayList<Witness>();
     try {
-      for (SignedWitness signed : grant.witnesses()) {
-        Object unused = verifier.verify(signed.bytes());
+      for (SignedWitness verified : verify(keys, grant)) {
+        Witness w = grant.witnesses().get(witnesses.size()).witness();
+        if (!verified.witness().equals(w)) {
+          throw new SessionRefusedException("the witness for " + w.name() + " was altered", null);
+        }
+        witnesses.add(w);
       }
+    } catch (WitnessException e) {
+      throw new SessionRefusedException(
+          "the lease server is not one that this store trusts: %s; serve with the store's key, or add the server's with keygen and --signed-by"
+              .formatted(e.getMessage()),
+          e);
+    }
+    return witnesses;
+  }
+
+  private static List<SignedWitness> verify(TrustedKeys keys, Grant grant) throws WitnessException {
+    return new WitnessVerifier(keys)
+        .verifyAll(grant.witnesses().stream().map(SignedWitness::bytes).toList());
+  }
+
+  private static boolean verifies(TrustedKeys keys, Grant grant) {
+    try {
+      List<SignedWitness> unused = verify(keys, grant);
       return true;
     } catch (WitnessException e) {
       return false;

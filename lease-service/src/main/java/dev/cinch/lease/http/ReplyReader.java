@@ -6,6 +6,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Locale;
 
 /**
@@ -15,6 +16,12 @@ import java.util.Locale;
 final class ReplyReader {
   /** All lines of an answer together: of its heads, chunks and trailers; bytes. */
   private static final int MAX_LINES = 1 << 20;
+
+  /** So much is made room for before it came; bytes. */
+  private static final int TRUSTED = 1 << 20;
+
+  /** So much is read at once: a channel keeps as much outside the heap; bytes. */
+  private static final int MOST_AT_ONCE = 64 << 10;
 
   /** Where bytes come from. */
   @FunctionalInterface
@@ -136,7 +143,7 @@ final class ReplyReader {
         // Trailers say nothing to us.
       }
     } else if (head.length >= 0) {
-      take(body, head.length);
+      return whole(head.length);
     } else {
       head.keep = false;
       while (buffer.hasRemaining() || fill()) {
@@ -144,6 +151,27 @@ final class ReplyReader {
       }
     }
     return body.toByteArray();
+  }
+
+  /** A body whose length is known: into its place at once. */
+  private byte[] whole(long length) throws IOException, InterruptedException {
+    if (length > most) {
+      throw tooLong();
+    }
+    var body = new byte[(int) Math.min(length, TRUSTED)];
+    int got = Math.min(body.length, buffer.remaining());
+    buffer.get(body, 0, got);
+    while (got < length) {
+      if (got == body.length) {
+        body = Arrays.copyOf(body, (int) Math.min(length, 2L * got));
+      }
+      ByteBuffer into = ByteBuffer.wrap(body, got, Math.min(body.length - got, MOST_AT_ONCE));
+      if (source.read(into) < 0) {
+        throw brokeOff();
+      }
+      got = into.position();
+    }
+    return body;
   }
 
   private long chunk() throws IOException, InterruptedException {
@@ -155,7 +183,7 @@ final class ReplyReader {
   private void take(ByteArrayOutputStream body, long count)
       throws IOException, InterruptedException {
     if (count > most - body.size()) {
-      throw new IOException("the answer has more than " + most + " bytes");
+      throw tooLong();
     }
     for (long left = count; left > 0; ) {
       need();
@@ -164,6 +192,14 @@ final class ReplyReader {
       buffer.position(buffer.position() + part);
       left -= part;
     }
+  }
+
+  private IOException tooLong() {
+    return new IOException("the answer has more than " + most + " bytes");
+  }
+
+  private static EOFException brokeOff() {
+    return new EOFException("the answer broke off");
   }
 
   /** A line without its end. */
@@ -185,7 +221,7 @@ final class ReplyReader {
 
   private void need() throws IOException, InterruptedException {
     if (!buffer.hasRemaining() && !fill()) {
-      throw new EOFException("the answer broke off");
+      throw brokeOff();
     }
   }
 

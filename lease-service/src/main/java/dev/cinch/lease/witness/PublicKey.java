@@ -84,6 +84,10 @@ public final class PublicKey {
     return found;
   }
 
+  void putId(byte[] signedForm, int offset) {
+    System.arraycopy(id, 0, signedForm, offset, ID_BYTES);
+  }
+
   boolean hasIdAt(byte[] signedForm, int offset) {
     return Arrays.equals(id, 0, ID_BYTES, signedForm, offset, offset + ID_BYTES);
   }

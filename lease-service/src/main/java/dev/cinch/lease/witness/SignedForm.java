@@ -54,19 +54,22 @@ final class SignedForm {
 
   /** A payload with a signature of its own. */
   static byte[] alone(byte[] payload, PublicKey key, byte[] signature) {
-    byte[] signed = Arrays.copyOf(payload, payload.length + ALONE);
-    System.arraycopy(key.id(), 0, signed, payload.length, PublicKey.ID_BYTES);
-    System.arraycopy(signature, 0, signed, payload.length + PublicKey.ID_BYTES, Signatures.BYTES);
-    return signed;
+    return signed(payload, key, signature, ALONE);
   }
 
   /** A payload with the signature of a tree's root, and the way there. */
   static byte[] leaf(byte[] payload, PublicKey key, byte[] signature, HashTree tree, int leaf) {
-    byte[] alone = alone(payload, key, signature);
-    byte[] signed =
-        Arrays.copyOf(alone, payload.length + TREE + tree.depth() * HashTree.HASH_BYTES);
-    little(signed).putInt(alone.length, leaf);
+    byte[] signed = signed(payload, key, signature, TREE + tree.depth() * HashTree.HASH_BYTES);
+    little(signed).putInt(payload.length + ALONE, leaf);
     tree.path(leaf, signed, payload.length + TREE);
+    return signed;
+  }
+
+  /** A payload, who signed and the signature, with room for so many bytes behind the payload. */
+  private static byte[] signed(byte[] payload, PublicKey key, byte[] signature, int rest) {
+    byte[] signed = Arrays.copyOf(payload, payload.length + rest);
+    key.putId(signed, payload.length);
+    System.arraycopy(signature, 0, signed, payload.length + PublicKey.ID_BYTES, Signatures.BYTES);
     return signed;
   }
 
@@ -110,10 +113,6 @@ final class SignedForm {
   /** Length of the payload. */
   int payload() {
     return payload;
-  }
-
-  byte[] payloadBytes() {
-    return Arrays.copyOf(bytes, payload);
   }
 
   byte[] signature() {

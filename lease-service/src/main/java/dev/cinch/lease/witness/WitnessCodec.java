@@ -114,9 +114,8 @@ public final class WitnessCodec {
    * @throws IllegalArgumentException for more than 255 bytes, or what is not Unicode
    */
   public static byte[] holderBytes(String holder) {
-    byte[] ascii = holder.getBytes(US_ASCII);
-    if (ascii.length <= MAX_HOLDER_BYTES && holder.equals(new String(ascii, US_ASCII))) {
-      return ascii; // as nearly all are, which then need no encoder
+    if (holder.length() <= MAX_HOLDER_BYTES && isAscii(holder)) {
+      return holder.getBytes(US_ASCII); // as nearly all are, which then need no encoder
     }
     ByteBuffer encoded;
     try {
@@ -143,7 +142,12 @@ public final class WitnessCodec {
     if (length != payload.length) {
       throw malformed("says " + length + " bytes, has " + payload.length);
     }
-    ByteBuffer in = ByteBuffer.wrap(payload).order(ByteOrder.LITTLE_ENDIAN);
+    return decode(payload, length);
+  }
+
+  /** Reads the payload that starts the array, of so many bytes as it says itself. */
+  static Witness decode(byte[] bytes, int length) throws WitnessException {
+    ByteBuffer in = ByteBuffer.wrap(bytes, 0, length).order(ByteOrder.LITTLE_ENDIAN);
     int version = in.getInt(4) >>> VERSION_SHIFT;
     boolean timed = version >= TIMED;
     in.position(8);
@@ -315,6 +319,14 @@ public final class WitnessCodec {
     } catch (CharacterCodingException e) {
       throw malformed("the " + what + " is not UTF-8");
     }
+  }
+
+  private static boolean isAscii(String text) {
+    int all = 0;
+    for (int i = 0; i < text.length(); i++) {
+      all |= text.charAt(i);
+    }
+    return all < 0x80;
   }
 
   /** As nearly all text is, which then needs no decoder. */

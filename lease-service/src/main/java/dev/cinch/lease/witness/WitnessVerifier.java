@@ -37,7 +37,7 @@ public final class WitnessVerifier {
   }
 
   private static SignedWitness decode(SignedForm form) throws WitnessException {
-    return new SignedWitness(WitnessCodec.decode(form.payloadBytes()), form.bytes());
+    return new SignedWitness(WitnessCodec.decode(form.bytes(), form.payload()), form.bytes());
   }
 
   /**

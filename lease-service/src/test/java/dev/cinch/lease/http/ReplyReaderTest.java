@@ -17,6 +17,10 @@ final class ReplyReaderTest {
 
   /** In pieces of so many bytes. */
   private static ReplyReader of(String answer, int piece) {
+    return of(answer, piece, MOST);
+  }
+
+  private static ReplyReader of(String answer, int piece, int most) {
     byte[] bytes = answer.getBytes(ISO_8859_1);
     int[] at = {0};
     return new ReplyReader(
@@ -26,7 +30,7 @@ final class ReplyReaderTest {
           at[0] += count;
           return count == 0 ? -1 : count;
         },
-        MOST);
+        most);
   }
 
   /** An answer, its body, and whether the connection may be used again; "|" stands for CR LF. */
@@ -53,6 +57,21 @@ final class ReplyReaderTest {
       assertEquals("{}", new String(reply.body(), ISO_8859_1));
       // What follows may not have been read yet; then the next use of the connection meets it.
       assertTrue(keep == reader.keep() || (!keep && sent.endsWith("x")), sent);
+    }
+  }
+
+  /** Longer than what room is made for at first. */
+  @Test
+  void longBodiesAreReadHoweverTheyArrive() throws Exception {
+    String body = "0123456789".repeat(300_000);
+    String sent = "HTTP/1.1 200 OK\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
+    for (int piece : new int[] {997, 10_000_000}) {
+      ReplyReader reader = of(sent, piece, body.length());
+      assertEquals(body, new String(reader.read().body(), ISO_8859_1));
+      assertTrue(reader.keep());
+      assertThrows(IOException.class, of(sent, piece, body.length() - 1)::read);
+      assertThrows(
+          IOException.class, of(sent.substring(0, sent.length() - 1), piece, body.length())::read);
     }
   }
 
