@@ -240,7 +240,7 @@ final class AppendCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     GrantDirectory.Use use = grant.use();
     HttpLeaseClient client = HttpLeaseClient.builder(grant.server()).build();
-    Duration lasting = joinedFor(grant);
+    Duration lasting = joinedFor(grant, opened);
     // A lease service that was started anew knows them once their keeper has resumed them.
     Duration patience = wait.compareTo(lasting) > 0 ? wait : lasting;
     try (Session session = Session.open(opened, client, "", durability)) {
@@ -267,11 +267,14 @@ final class AppendCommand implements Callable<Integer> {
     }
   }
 
-  /** As long as those who gave the grant hold it, so that what is slow enough for them is here. */
-  private Duration joinedFor(GrantDirectory grant) {
-    return isGiven("--lease-for") || leaseFor.compareTo(grant.lasting()) > 0
-        ? leaseFor
-        : grant.lasting();
+  /**
+   * As long as those who gave the grant hold it: what is slow enough for them is here, and if this
+   * is killed the next holder waits no longer than they chose. Longer only where the store fences
+   * nothing in so short a time.
+   */
+  private Duration joinedFor(GrantDirectory grant, Store opened) {
+    boolean tooShort = grant.lasting().toMillis() <= opened.settings().leaseAboveMs();
+    return isGiven("--lease-for") || tooShort ? leaseFor : grant.lasting();
   }
 
   private Grant joined(

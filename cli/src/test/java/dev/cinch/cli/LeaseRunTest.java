@@ -152,7 +152,12 @@ class LeaseRunTest {
           err);
       running.ended(0);
     }
-    assertFalse(shown("jobs/1").get("state").textValue().equals("RELEASED"));
+    JsonNode left = shown("jobs/1");
+    assertFalse(left.get("state").textValue().equals("RELEASED"));
+    long signedFor =
+        left.get("witness").get("expiryNanos").asLong()
+            - left.get("witness").get("issuedAtNanos").asLong();
+    assertTrue(signedFor <= 3_000_000_000L, "the next holder waits longer than --for: " + left);
     // Nobody closes: what it reads was settled by the fence, before it began.
     String[] fencing = {"--wait=60s", "--store=" + served.store};
     try (Forked next = run("cinch cat --log jobs", fencing)) {

@@ -3,7 +3,6 @@ package dev.cinch.bag.session;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -139,8 +138,7 @@ final class Taking {
   }
 
   private void checkDuration(long durationMs) {
-    StoreSettings s = store.settings();
-    long least = s.bucketWidthMs() + s.graceMs() + s.leaseMarginMs() + s.clockAheadMs();
+    long least = store.settings().leaseAboveMs();
     if (durationMs <= least) {
       throw new IllegalArgumentException(
           "a lease of %d ms is too short: it must be above bucket width + grace + margins, %d ms"

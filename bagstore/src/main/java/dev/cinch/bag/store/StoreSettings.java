@@ -100,7 +100,7 @@ public record StoreSettings(
           "grace is %d ms; it must be above clock bound + timestamp distance + slow append, %d ms"
               .formatted(graceMs, needed));
     }
-    long lease = bucketWidthMs + graceMs + leaseMarginMs + clockAheadMs;
+    long lease = leaseAboveMs();
     if (longestLeaseMs <= lease) {
       problems.add(
           "longest lease is %d ms; it must be above bucket width + grace + margins, %d ms, or no fence ends in time"
@@ -141,6 +141,11 @@ public record StoreSettings(
    */
   public long watermarkAheadNanos() {
     return (clockAheadMs + clockBehindMs + timestampDistanceMs + WATERMARK_SLACK_MS) * 1_000_000;
+  }
+
+  /** What a lease must last longer than, or no fence ends in time (section 7); milliseconds. */
+  public long leaseAboveMs() {
+    return bucketWidthMs + graceMs + leaseMarginMs + clockAheadMs;
   }
 
   public long leaseMarginNanos() {
