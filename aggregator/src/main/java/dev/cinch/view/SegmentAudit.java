@@ -12,27 +12,36 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.read.SegmentFeed;
+import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Checks a whole segment against the records and locks that it covers, before they are retired:
- * from then on the segment is all there is (rule R1). Thread-safe.
+ * Checks whole segments against the records and locks that they cover, before these are retired:
+ * from then on the segments are all there is (rule R1). Of segments that were published before this
+ * was made: listings are made once for all of them. Not thread-safe.
  */
 @CheckReturnValue
 final class SegmentAudit {
   private final LogContext log;
   private final HorizonChain chain;
   private final SegmentFeed feed;
+  private final SegmentMarks marks;
+
+  /** The end of the records, where a segment was checked against them; it ends behind all. */
+  private @Nullable Link tip;
 
   SegmentAudit(LogContext log) {
     this.log = log;
     this.chain = new HorizonChain(log);
     this.feed = new SegmentFeed(log);
+    this.marks = new SegmentMarks(log, Optional.empty());
   }
 
   private record Listed(ClosedBucket bucket, HorizonRecord record) {}
@@ -43,9 +52,8 @@ final class SegmentAudit {
    *     or has anything else
    */
   SegmentDigests check(long number) throws IOException {
-    try (SegmentReader segment = SegmentReader.open(log, number)) {
-      Link tip = chain.freshTip().orElseThrow(() -> noRecords(segment));
-      var expected = new Expected(segment, tip);
+    try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
+      var expected = new Expected(segment, tip(segment));
       SegmentDigests digests = new SegmentVerifier(segment).verify(expected::compare);
       expected.end();
       return digests;
@@ -58,9 +66,18 @@ final class SegmentAudit {
    * @throws DamagedException if it contradicts itself
    */
   SegmentDigests digests(long number) throws IOException {
-    try (SegmentReader segment = SegmentReader.open(log, number)) {
+    try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
       return new SegmentVerifier(segment).verify(bucket -> {});
     }
+  }
+
+  private Link tip(SegmentReader segment) throws IOException {
+    Link known = tip;
+    if (known == null) {
+      known = chain.freshTip().orElseThrow(() -> noRecords(segment));
+      tip = known;
+    }
+    return known;
   }
 
   private static DamagedException noRecords(SegmentReader segment) {

@@ -40,7 +40,7 @@ final class RecordListing {
     // The last group may still be empty: its directory is made before its first record is linked.
     for (int i = groups.size() - 1; i >= 0 && listing.last == 0; i--) {
       try {
-        lister.list(log.recordGroup(groups.get(i))).forEach(listing::add);
+        listing.add(lister.list(log.recordGroup(groups.get(i))));
       } catch (NoSuchFileException e) {
         // Retired since, with all that stood in it.
       }
@@ -48,15 +48,25 @@ final class RecordListing {
     return listing;
   }
 
-  private void add(String name) {
-    OptionalLong number = Numbered.parse(name);
-    if (number.isPresent()) {
-      last = Math.max(last, number.getAsLong());
-      return;
+  /**
+   * Names are in the order of their numbers, so those of seals that count come after that of the
+   * last record. Others are not looked at: a directory has a thousand of them.
+   */
+  private void add(List<String> names) {
+    String before = "";
+    for (String name : names) {
+      OptionalLong number = Numbered.parse(name);
+      if (number.orElse(0) > last) {
+        last = number.getAsLong();
+        before = name;
+      }
     }
-    Optional<SealName> seal = SealName.parse(name);
-    if (seal.isPresent()) {
-      seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
+    for (String name : names) {
+      Optional<SealName> seal =
+          name.compareTo(before) > 0 ? SealName.parse(name) : Optional.empty();
+      if (seal.isPresent()) {
+        seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
+      }
     }
   }
 
@@ -65,7 +75,10 @@ final class RecordListing {
     return Math.max(last, seals.isEmpty() ? 0 : seals.lastKey());
   }
 
-  /** The digests that seals of a record name: one, or none where its closer left none. */
+  /**
+   * The digests that seals of the last record, or of one above, name: one, or none where its closer
+   * left none.
+   */
   SortedSet<String> seals(long number) {
     return seals.getOrDefault(number, new TreeSet<>());
   }

@@ -7,10 +7,10 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentBucket;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -18,8 +18,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
-import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
@@ -69,11 +67,15 @@ public final class Segments {
   private OptionalLong number(List<String> names) throws IOException {
     OptionalLong last =
         names.stream().map(Numbered::parse).flatMapToLong(OptionalLong::stream).max();
-    SortedMap<Long, Set<SegmentDigests>> seals = SegmentMarks.seals(names);
-    if (seals.isEmpty() || seals.lastKey() <= last.orElse(0)) {
-      return last;
-    }
-    return OptionalLong.of(header(seals.lastKey()).number());
+    String name = last.isPresent() ? Numbered.name(last.getAsLong()) : "";
+    OptionalLong sealed = // in the order of names, so that few are parsed
+        names.stream()
+            .filter(other -> other.compareTo(name) > 0)
+            .map(SegmentSeal::parse)
+            .flatMapToLong(seal -> seal.stream().mapToLong(SegmentSeal::number))
+            .filter(number -> number > last.orElse(0))
+            .max();
+    return sealed.isPresent() ? OptionalLong.of(header(sealed.getAsLong()).number()) : last;
   }
 
   /**
