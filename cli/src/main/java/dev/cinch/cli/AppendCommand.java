@@ -210,7 +210,7 @@ final class AppendCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
     try (Session session = Session.open(opened, server.client(), holder, durability)) {
-      LeaseWait.Attempt<Grant> attempt = () -> session.acquire(leases, leaseFor);
+      LeaseWait.Attempt<Grant> attempt = asking -> session.acquire(leases, leaseFor, asking);
       if (!taken(attempt, opened, wait, time)) {
         return io.stop().exitCode();
       }
@@ -244,7 +244,7 @@ final class AppendCommand implements Callable<Integer> {
     // A lease service that was started anew knows them once their keeper has resumed them.
     Duration patience = wait.compareTo(lasting) > 0 ? wait : lasting;
     try (Session session = Session.open(opened, client, "", durability)) {
-      LeaseWait.Attempt<Grant> attempt = () -> joined(session, client, grant, lasting);
+      LeaseWait.Attempt<Grant> attempt = asking -> joined(session, client, grant, lasting);
       boolean taken = false;
       try {
         taken = taken(attempt, opened, patience, time);
@@ -312,7 +312,7 @@ final class AppendCommand implements Callable<Integer> {
   }
 
   private LeaseWait waiting(Store opened, Duration wait, StoppableTime time) {
-    return new LeaseWait(wait, time, opened.context().random(), this::say);
+    return new LeaseWait(wait, time, time::queued, opened.context().random(), this::say);
   }
 
   private void say(String line) {

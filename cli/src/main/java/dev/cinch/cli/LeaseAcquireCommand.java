@@ -96,8 +96,8 @@ final class LeaseAcquireCommand extends LeaseRequest {
     var random = new SecureRandom();
     var asks = new LostAnswers(client);
     Grant grant =
-        new LeaseWait(wait, SystemTime.INSTANCE, random, this::say)
-            .take(() -> asks.acquire(request(Id.random(random), permitted)));
+        new LeaseWait(wait, SystemTime.INSTANCE, LostAnswers.Asking::queued, random, this::say)
+            .take(asking -> asks.acquire(request(Id.random(random), permitted), asking));
     if (export) {
       GrantDirectory made = directory(client, grant);
       printer.line(

@@ -133,11 +133,12 @@ final class LeaseRunCommand implements Callable<Integer> {
       HeldLease held;
       try {
         var taking =
-            new LeaseWait(wait, time, new SecureRandom(), line -> Commands.say(io, NAME, line));
+            new LeaseWait(
+                wait, time, time::queued, new SecureRandom(), line -> Commands.say(io, NAME, line));
         held =
             opened == null
                 ? bare(client, keeper, taking)
-                : taking.take(() -> fenced(opened, client).leases().get(0));
+                : taking.take(asking -> fenced(opened, client, asking).leases().get(0));
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       } catch (InterruptedException e) {
@@ -159,36 +160,54 @@ final class LeaseRunCommand implements Callable<Integer> {
   /** Without a store nothing is fenced here. */
   private HeldLease bare(HttpLeaseClient client, LeaseKeeper keeper, LeaseWait taking)
       throws Exception {
-    var random = new SecureRandom();
     var asks = new LostAnswers(client);
-    HeldLease held =
-        taking.take(
-            () -> {
-              var request =
-                  new AcquireRequest(
-                      Id.random(random), names, holder(), length.toMillis(), LogSet.ALL, false);
-              long askedAt = SystemTime.INSTANCE.monotonicNanos();
-              return new HeldLease(
-                  client,
-                  SystemTime.INSTANCE,
-                  HoldSettings.of(length.toMillis()),
-                  asks.acquire(request),
-                  askedAt,
-                  () -> LeaseReport.NOTHING,
-                  (lease, why) -> {},
-                  random);
-            });
-    keeper.keep(held);
+    try {
+      HeldLease held = taking.take(asking -> asked(client, asks, asking));
+      keeper.keep(held);
+      return held;
+    } catch (InterruptedException e) {
+      try {
+        asks.giveBack(); // the grant may have been on its way
+      } catch (LeaseUnavailableException unheard) {
+        e.addSuppressed(unheard); // it runs out
+      }
+      throw e;
+    }
+  }
+
+  private HeldLease asked(HttpLeaseClient client, LostAnswers asks, LostAnswers.Asking asking)
+      throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
+    var random = new SecureRandom();
+    var request =
+        new AcquireRequest(
+            Id.random(random), names, holder(), length.toMillis(), LogSet.ALL, false);
+    long askedAt = SystemTime.INSTANCE.monotonicNanos();
+    var held =
+        new HeldLease(
+            client,
+            SystemTime.INSTANCE,
+            HoldSettings.of(length.toMillis()),
+            asks.acquire(request, asking),
+            askedAt,
+            () -> LeaseReport.NOTHING,
+            (lease, why) -> {},
+            random);
+    try {
+      held.renewIfDue();
+    } catch (LeaseUnavailableException e) {
+      asks.lost(request.id());
+      throw e;
+    }
     return held;
   }
 
   /** A session that is never closed: whether the leases are given back is decided here. */
-  private Session fenced(Store opened, HttpLeaseClient client)
+  private Session fenced(Store opened, HttpLeaseClient client, LostAnswers.Asking asking)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     Session session = Session.open(opened, client, holder());
     boolean taken = false;
     try {
-      session.acquire(names, length);
+      session.acquire(names, length, asking);
       taken = true;
       return session;
     } finally {

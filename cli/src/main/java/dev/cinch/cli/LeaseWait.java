@@ -2,16 +2,23 @@ package dev.cinch.cli;
 
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.LongFunction;
 import java.util.random.RandomGenerator;
 
-/** Tries again to take leases that others hold, or of a service that is away, for a time. */
+/**
+ * Takes leases that others hold, or of a service that is away, for a time. Holders are waited for
+ * in the service's queue, first come, first served; it keeps nobody there for longer than {@link
+ * LeaseService#MAX_WAIT_MS}, so who waits for longer joins anew at its end.
+ */
 final class LeaseWait {
   /** A holder may release long before its time is over, so nobody waits longer than this. */
   private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
@@ -31,6 +38,7 @@ final class LeaseWait {
 
   private final Duration wait;
   private final TimeSource time;
+  private final LongFunction<LostAnswers.Asking> queue;
   private final RandomGenerator random;
   private final Consumer<String> notice;
   private boolean noticed;
@@ -38,13 +46,20 @@ final class LeaseWait {
   /**
    * @param wait how long to try again while one is held, was lost before it could be used, or the
    *     service does not grant yet, does not answer or was superseded; 0: not at all
+   * @param queue asks for leases, and may be kept waiting for so many milliseconds
    * @param random spreads out those who wait for the same
    * @param notice told once, in one line, when the service does not answer or was superseded, or a
    *     lease was lost, and it is tried again
    */
-  LeaseWait(Duration wait, TimeSource time, RandomGenerator random, Consumer<String> notice) {
+  LeaseWait(
+      Duration wait,
+      TimeSource time,
+      LongFunction<LostAnswers.Asking> queue,
+      RandomGenerator random,
+      Consumer<String> notice) {
     this.wait = wait;
     this.time = time;
+    this.queue = queue;
     this.random = random;
     this.notice = notice;
   }
@@ -52,7 +67,10 @@ final class LeaseWait {
   /** Asks for leases once. */
   @FunctionalInterface
   interface Attempt<T> {
-    T take()
+    /**
+     * @param asking asks the service, which may have the request wait for other holders
+     */
+    T take(LostAnswers.Asking asking)
         throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException;
   }
 
@@ -61,14 +79,17 @@ final class LeaseWait {
    *
    * @throws LeaseRefusedException the last refusal, which names the holder
    * @throws LeaseUnavailableException if the last attempt was not answered
+   * @throws InterruptedException if the clock, or an attempt, no longer waits
    */
   <T> T take(Attempt<T> attempt)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     long start = time.monotonicNanos();
     while (true) {
+      long asked = time.monotonicNanos();
+      long waitMs = Math.max(0, Math.min(left(start) / NANOS_PER_MS, LeaseService.MAX_WAIT_MS));
       long retryAfterMs;
       try {
-        return attempt.take();
+        return attempt.take(queue.apply(waitMs));
       } catch (LeaseRefusedException e) {
         if (!PASSING.contains(e.reason()) || wait.isZero()) {
           throw e;
@@ -78,6 +99,9 @@ final class LeaseWait {
         }
         if (TOLD.contains(e.reason())) {
           tellOnce(e);
+        }
+        if (e.reason() == Reason.HELD && waited(asked, waitMs)) {
+          continue; // it queued, and the sooner it does again the better its place
         }
         retryAfterMs = e.retryAfterMs();
       } catch (LeaseUnavailableException e) {
@@ -92,6 +116,11 @@ final class LeaseWait {
       }
       time.sleepNanos(Math.min(left(start), pause(retryAfterMs)));
     }
+  }
+
+  /** Whether the service had it wait for as long as it may; one that does not wait says no. */
+  private boolean waited(long asked, long waitMs) {
+    return waitMs > 0 && time.monotonicNanos() - asked >= waitMs * NANOS_PER_MS;
   }
 
   private void tellOnce(Exception e) {

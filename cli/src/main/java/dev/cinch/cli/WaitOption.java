@@ -17,8 +17,9 @@ final class WaitOption {
       paramLabel = "DURATION",
       defaultValue = "0s",
       description = {
-        "How long to try again while a lease is held, or the service does not grant yet or does",
-        "not answer; after that exit code 3, or 4 if it did not answer."
+        "How long to wait in the service's queue while a lease is held, and to try again while the",
+        "service does not grant yet or does not answer; after that exit code 3, or 4 if it did not",
+        "answer."
       })
   Duration wait;
 

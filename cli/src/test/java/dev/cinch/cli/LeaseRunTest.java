@@ -105,6 +105,31 @@ class LeaseRunTest {
     assertFalse(Files.exists(file));
   }
 
+  /** The first of a queue is tried once more when it joins. */
+  @Test
+  void thoseWhoWaitHaveTheLeaseInTheOrderInWhichTheyCame() throws Exception {
+    String said = cinch.run("lease", "acquire", "--for=60s", "--export", "jobs/1").ended(0).out();
+    served.awaitAcquires(1);
+    Path order = temp.resolve("order");
+    var waiting = new ArrayList<Forked>();
+    try {
+      for (int i = 0; i < 4; i++) {
+        waiting.add(run("echo " + i + " >> " + order, "--wait=1h"));
+        served.awaitAcquires(i == 0 ? 2 : 1);
+      }
+      waiting.remove(1).close(); // gives up its place
+      cinch.with("CINCH_GRANT", said.split("'", -1)[1]).run("lease", "release").ended(0);
+      for (Forked each : waiting) {
+        assertEquals(0, each.await(), each.err());
+      }
+    } finally {
+      for (Forked each : waiting) {
+        each.close();
+      }
+    }
+    assertEquals("0\n2\n3\n", Files.readString(order));
+  }
+
   /** Rule L2: the next holder's messages are above all of theirs. */
   @Test
   void l2_appendsWithinWriteUnderTheLeasesAndTheReleaseSaysHowFarTheyCame() throws Exception {

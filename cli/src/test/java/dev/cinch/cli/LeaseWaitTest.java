@@ -7,9 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
@@ -23,6 +25,7 @@ class LeaseWaitTest {
 
   private final List<Long> sleeps = new ArrayList<>();
   private final List<String> notices = new ArrayList<>();
+  private final List<Long> queued = new ArrayList<>();
   private long clock;
   private int attempts;
 
@@ -45,10 +48,15 @@ class LeaseWaitTest {
         }
       };
 
+  private LostAnswers.Asking queue(long waitMs) {
+    queued.add(waitMs);
+    return LostAnswers.Asking.queued(waitMs);
+  }
+
   private int take(Duration wait, Reason reason, long retryAfterMs, long until) throws Exception {
     return waiting(wait)
         .take(
-            () -> {
+            asking -> {
               attempts++;
               if (clock < until) {
                 throw new LeaseRefusedException(reason, "x is held by \"me\"", retryAfterMs);
@@ -58,14 +66,14 @@ class LeaseWaitTest {
   }
 
   private LeaseWait waiting(Duration wait) {
-    return new LeaseWait(wait, time, new Random(7), notices::add);
+    return new LeaseWait(wait, time, this::queue, new Random(7), notices::add);
   }
 
   /** Asks a service that needs five seconds to find out that it is not there. */
   private int takeOfNobody(Duration wait, long until) throws Exception {
     return waiting(wait)
         .take(
-            () -> {
+            asking -> {
               attempts++;
               if (clock < until) {
                 clock += 5 * SECOND;
@@ -93,6 +101,30 @@ class LeaseWaitTest {
   void theEndOfTheLeaseIsWaitedForWhereItIsNear() throws Exception {
     assertEquals(2, take(Duration.ofHours(1), Reason.HELD, 100, 50_000_000));
     assertTrue(clock <= 100_000_000, "at " + clock);
+  }
+
+  /** The service has it wait for as long as it may, and then says that the lease is held. */
+  @Test
+  void whoQueuedAsksAgainAtOnceForTheRestOfTheTime() {
+    assertThrows(
+        LeaseRefusedException.class,
+        () ->
+            waiting(Duration.ofSeconds(150))
+                .take(
+                    asking -> {
+                      clock += queued.get(queued.size() - 1) * 1_000_000;
+                      throw new LeaseRefusedException(Reason.HELD, "x is held by \"me\"", 3_000);
+                    }));
+    assertEquals(List.of(60_000L, 60_000L, 30_000L), queued);
+    assertEquals(List.of(), sleeps);
+  }
+
+  /** A service that is full, or that ends, has nobody wait. */
+  @Test
+  void whoDidNotQueuePausesBeforeAskingAgain() throws Exception {
+    int unused = take(Duration.ofHours(1), Reason.HELD, 1_000, 10 * SECOND);
+    assertEquals(Collections.nCopies(attempts, 60_000L), queued);
+    assertEquals(attempts - 1, sleeps.size());
   }
 
   @Test

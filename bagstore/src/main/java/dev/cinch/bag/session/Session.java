@@ -23,6 +23,7 @@ import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
@@ -144,7 +145,18 @@ public final class Session implements AutoCloseable {
   @CanIgnoreReturnValue
   public Grant acquire(List<LeaseName> names, Duration duration)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
-    return taking.acquire(names, duration.toMillis());
+    return acquire(names, duration, LeaseService::acquire);
+  }
+
+  /**
+   * As {@link #acquire(List, Duration)}, and may wait while another holder has one of them.
+   *
+   * @param asking how, such as {@link LostAnswers.Asking#queued}
+   */
+  @CanIgnoreReturnValue
+  public Grant acquire(List<LeaseName> names, Duration duration, LostAnswers.Asking asking)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    return taking.acquire(names, duration.toMillis(), asking);
   }
 
   /**

@@ -68,7 +68,7 @@ final class Taking {
   }
 
   /** {@link Session#acquire}. */
-  Grant acquire(List<LeaseName> names, long durationMs)
+  Grant acquire(List<LeaseName> names, long durationMs, LostAnswers.Asking asking)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     checkDuration(durationMs);
     List<Log> logs = logs();
@@ -84,7 +84,7 @@ final class Taking {
                 : LogSet.ALL,
             false);
     long askedAt = time.monotonicNanos();
-    return use(asks.acquire(request), askedAt, durationMs, before, true);
+    return use(asks.acquire(request, asking), askedAt, durationMs, before, true);
   }
 
   /** {@link Session#join}. */
@@ -117,6 +117,7 @@ final class Taking {
               (lease, why) -> lost.accept(why),
               store.context().random());
       holding.holds(held);
+      held.renewIfDue(); // the request may have waited
       keeper.keep(held); // renewing while the fence takes its time
       fencing.fence(holding, store);
       if (!holding.fence().isNone()) {

@@ -190,6 +190,13 @@ public final class HeldLease {
     }
   }
 
+  /** Renews if that is due, also after the deadline, which counts from before a grant's waiting. */
+  public void renewIfDue() throws LeaseRefusedException, LeaseUnavailableException {
+    if (time.monotonicNanos() - renewAt >= 0) {
+      renew(LogSet.NONE);
+    }
+  }
+
   private Grant askToRenew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
     synchronized (network) {
       try {

@@ -31,10 +31,35 @@ public final class LostAnswers {
    */
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
+    try {
+      return acquire(request, LeaseService::acquire);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException("asking does not wait", e);
+    }
+  }
+
+  /** How a service is asked for leases: at once, or after waiting in its queue. */
+  @FunctionalInterface
+  public interface Asking {
+    /**
+     * @throws InterruptedException if the caller gave up; the leases may have been granted
+     */
+    Grant ask(LeaseService service, AcquireRequest request)
+        throws LeaseRefusedException, LeaseUnavailableException, InterruptedException;
+
+    /** In the queue: {@link LeaseService#acquire(AcquireRequest, long)}. */
+    static Asking queued(long waitMs) {
+      return (service, request) -> service.acquire(request, waitMs);
+    }
+  }
+
+  /** As {@link #acquire(AcquireRequest)}, asking in another way. */
+  public Grant acquire(AcquireRequest request, Asking asking)
+      throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
     giveBack();
     boolean answered = false;
     try {
-      Grant grant = service.acquire(request);
+      Grant grant = asking.ask(service, request);
       answered = true;
       return grant;
     } catch (LeaseRefusedException e) {
