@@ -9,6 +9,7 @@ import dev.cinch.sim.fs.FaultKind;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -20,6 +21,7 @@ class SimulationTest {
   private static final long FROM = Long.getLong("cinch.sim.from", 1);
 
   @Test
+  @Tag("share")
   void noMessageIsLostDoubledOrReordered() throws Exception {
     var campaign =
         new Campaign(FROM, RUNS, Long.MAX_VALUE / 4, Runtime.getRuntime().availableProcessors());
@@ -51,6 +53,7 @@ class SimulationTest {
   }
 
   @Test
+  @Tag("share")
   void oneSeedIsOneRun() {
     for (long seed = 1; seed <= Share.of(60, 10); seed++) {
       assertEquals(Simulation.run(seed).hash(), Simulation.run(seed).hash(), "seed " + seed);

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Messages that expire while somebody works on the log: nobody calls it damage (rule R4). */
@@ -94,6 +95,7 @@ class ExpiredUnderwayTest {
   }
 
   @Test
+  @Tag("share")
   void verifyFindsNoDamage() throws Exception {
     for (boolean retireToo : new boolean[] {false, true}) {
       beside(retireToo, (rig, fs) -> assertEquals(List.of(), damage(rig, fs)));
@@ -101,6 +103,7 @@ class ExpiredUnderwayTest {
   }
 
   @Test
+  @Tag("share")
   void auditFindsNoViolation() throws Exception {
     for (boolean retireToo : new boolean[] {false, true}) {
       beside(
@@ -114,6 +117,7 @@ class ExpiredUnderwayTest {
 
   /** What a reader was given is a part of the log from somewhere on, and what is kept is in it. */
   @Test
+  @Tag("share")
   void readersGiveWhatIsKept() throws Exception {
     for (boolean retireToo : new boolean[] {false, true}) {
       beside(
@@ -134,6 +138,7 @@ class ExpiredUnderwayTest {
   }
 
   @Test
+  @Tag("share")
   void segmentsAreBuiltAndBucketsRetired() throws Exception {
     for (boolean retireToo : new boolean[] {false, true}) {
       beside(

@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -34,6 +35,7 @@ class PowerCutWorldsTest {
   private static final int FROM = Integer.getInteger("cinch.power.from", 1);
 
   @ParameterizedTest
+  @Tag("share")
   @ValueSource(ints = {0, 30, 50, 70, 90})
   void whatWasSettledOrToldStays(int percent) throws Exception {
     for (int seed = FROM; seed < FROM + RUNS; seed++) {

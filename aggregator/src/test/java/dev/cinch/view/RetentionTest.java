@@ -38,6 +38,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -275,6 +276,7 @@ class RetentionTest {
   }
 
   @ParameterizedTest
+  @Tag("share")
   @EnumSource(Fault.class)
   void r3_afterAFaultAtAnyOperationReadersSeeTheSameAndTheNextRunFinishes(Fault fault)
       throws Exception {

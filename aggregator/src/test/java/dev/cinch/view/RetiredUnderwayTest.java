@@ -33,6 +33,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -211,6 +212,7 @@ class RetiredUnderwayTest {
    * has its file open keeps them. They look like buckets without a message.
    */
   @Test
+  @Tag("share")
   void h4_aLiveReadMissesNothingInBucketsThatWereEmptied() throws Exception {
     liveReads(
         (rig, directories) -> {
@@ -221,6 +223,7 @@ class RetiredUnderwayTest {
   }
 
   @Test
+  @Tag("share")
   void h4_aLiveReadGoesOnWhereItsDirectoriesAreRemoved() throws Exception {
     int[] removed = {0};
     liveReads(

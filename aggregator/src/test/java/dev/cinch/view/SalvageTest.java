@@ -38,6 +38,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -174,6 +175,7 @@ class SalvageTest {
   }
 
   @Test
+  @Tag("share")
   void everyFlippedByteCostsItsBatchAndNothingElse() throws Exception {
     for (Path file : files()) {
       byte[] good = Files.readAllBytes(file);
@@ -255,6 +257,7 @@ class SalvageTest {
   }
 
   @Test
+  @Tag("share")
   void aFileCutAnywhereGivesWhatIsBeforeTheCut() throws Exception {
     for (Path file : files()) {
       byte[] good = Files.readAllBytes(file);

@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -110,6 +111,7 @@ class FaultLoopTest {
   }
 
   @ParameterizedTest
+  @Tag("share")
   @EnumSource(Fault.class)
   void appendWithAFaultAtEveryOperation(Fault fault) throws Exception {
     for (Kind kind : Kind.values()) {
@@ -124,6 +126,7 @@ class FaultLoopTest {
   }
 
   @Test
+  @Tag("share")
   void appendOnARealFilesystemWithAFaultAtEveryOperation(@TempDir Path temp) throws Exception {
     for (Fault fault : List.of(Fault.ERROR_AFTER, Fault.CRASH_AFTER, Fault.CRASH_PARTIAL)) {
       for (Kind kind : List.of(Kind.FIRST, Kind.LARGE)) {
@@ -176,6 +179,7 @@ class FaultLoopTest {
   }
 
   @ParameterizedTest
+  @Tag("share")
   @EnumSource(Fault.class)
   void advanceWithAFaultAtEveryOperation(Fault fault) throws Exception {
     int k = 1;
@@ -186,6 +190,7 @@ class FaultLoopTest {
   }
 
   @Test
+  @Tag("share")
   void advanceOnARealFilesystemWithACrashAtEveryOperation(@TempDir Path temp) throws Exception {
     int k = 1;
     while (advanceWithFault(posix(temp.resolve("s" + k), k), Fault.CRASH_AFTER, k)) {

@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -27,6 +28,7 @@ class InterleavingTest {
   private int rejected;
 
   @Test
+  @Tag("share")
   void everyReceiptHoldsWhateverTheOrderOfOperations() throws Exception {
     Long only = Long.getLong("cinch.seed");
     if (only != null) {

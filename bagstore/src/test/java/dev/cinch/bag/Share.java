@@ -2,7 +2,8 @@ package dev.cinch.bag;
 
 /**
  * Which cases of a long test run: in every build a fixed share, the same ones each time; all of
- * them with {@code -Dcinch.all=true}, as continuous integration does.
+ * them with {@code -Dcinch.all=true}, as continuous integration does. A test that uses it has
+ * {@code @Tag("share")}: {@code .ci/thorough} runs those.
  */
 public final class Share {
   private static final boolean ALL = Boolean.getBoolean("cinch.all");

@@ -28,6 +28,7 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
@@ -278,6 +279,7 @@ final class ForeignEntriesTest {
   }
 
   @ParameterizedTest(name = "{0} is {1}, of the same content {2}")
+  @Tag("share")
   @MethodSource("places")
   void nobodyFollowsOrHangs(String name, Planted planted, boolean same) throws Exception {
     Path work = Files.createTempDirectory(temp, "case-");

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +76,7 @@ class RestartTest {
   }
 
   @Test
+  @Tag("share")
   void noneOfTwentyAppendsEndsOrLosesALine() throws Exception {
     Path store = Cinch.quickStore(temp);
     Cinch.on(store).run("log", "create", "jobs").ended(0);

@@ -40,6 +40,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -266,6 +267,7 @@ class ConsistentEditsTest {
   }
 
   @Test
+  @Tag("share")
   void everyFieldOfEveryDocument() throws IOException {
     wrong.clear();
     edits = 0;
@@ -281,6 +283,7 @@ class ConsistentEditsTest {
   }
 
   @Test
+  @Tag("share")
   void everyFieldOfEverySegmentsIndex() throws IOException {
     wrong.clear();
     edits = 0;

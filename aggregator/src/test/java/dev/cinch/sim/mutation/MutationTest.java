@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
@@ -38,6 +39,7 @@ class MutationTest {
   }
 
   @TestFactory
+  @Tag("share")
   Stream<DynamicTest> mutationsCompile() throws IOException {
     List<Mutation> all = all();
     return IntStream.range(0, all.size())

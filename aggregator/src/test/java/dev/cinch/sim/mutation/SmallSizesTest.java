@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.cinch.bag.Share;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Some worlds with small sizes; {@code -Dcinch.sim.small=N} makes it more. */
@@ -11,6 +12,7 @@ class SmallSizesTest {
   private static final long RUNS = Long.getLong("cinch.sim.small", Share.of(1_000, 50));
 
   @Test
+  @Tag("share")
   void nothingBreaksWhereEverySizeIsCrossed() throws Exception {
     long failed =
         (long)

@@ -35,6 +35,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -96,6 +97,7 @@ class StoreVerifierTest {
   }
 
   @Test
+  @Tag("share")
   void findsEveryFlippedByte() throws Exception {
     fill();
     for (Path file : files()) {
@@ -118,6 +120,7 @@ class StoreVerifierTest {
   }
 
   @Test
+  @Tag("share")
   void findsEveryFileCutAtEveryLength() throws Exception {
     fill();
     for (Path file : files()) {

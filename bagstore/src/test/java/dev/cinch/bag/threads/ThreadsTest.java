@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Share;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -23,11 +24,13 @@ class ThreadsTest {
   }
 
   @Test
+  @Tag("share")
   void threadsOfOneWriterDoEachOtherNoHarm() throws Exception {
     run(WriterWorld::new);
   }
 
   @Test
+  @Tag("share")
   void threadsOfOneSessionDoEachOtherNoHarm() throws Exception {
     run(SessionWorld::new);
   }

@@ -29,6 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -45,6 +46,7 @@ final class HistoryTest {
   private static final List<LeaseName> NAMES = Stream.of("a", "b").map(LeaseName::new).toList();
 
   @Test
+  @Tag("share")
   void whatClientsAreToldOfANameCanBeExplained() throws Exception {
     int granted = 0;
     for (long seed = 1; seed <= HISTORIES; seed++) {

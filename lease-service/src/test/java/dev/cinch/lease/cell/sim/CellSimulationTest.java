@@ -2,6 +2,7 @@ package dev.cinch.lease.cell.sim;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -14,6 +15,7 @@ final class CellSimulationTest {
   private static final long FROM = Long.getLong("cinch.cell.from", 1);
 
   @Test
+  @Tag("share")
   void paxosLeaseHasOneOwner() {
     run(Algorithm.PAXOS_LEASE);
   }
