@@ -30,7 +30,10 @@ import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Altered;
+import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.Tampering;
+import dev.cinch.lease.witness.Tampering.Edit;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Expiry;
 import dev.cinch.view.Retention;
@@ -168,6 +171,28 @@ class PythonReaderTest {
     Run run = python();
     assertEquals(expected(), run.out());
     assertEquals(1, run.err().lines().count());
+  }
+
+  /** Of what a single edit makes of a witness, alone or of a tree, it takes none. */
+  @Test
+  void takesNoTamperedWitness() throws Exception {
+    LogWriter writer = s.writer(log);
+    long expiry = s.clock.wallNanos() + 60 * SECOND;
+    SignedWitness alone = s.sign(s.first("unit/0", expiry));
+    List<SignedWitness> tree =
+        s.sign(List.of(s.first("unit/1", expiry), s.first("unit/2", expiry)));
+    int edits = 0;
+    for (SignedWitness good : List.of(alone, tree.get(1))) {
+      for (Edit edit : Tampering.of(good, good.equals(alone) ? tree.get(0) : alone)) {
+        AuditStore.append(writer, AuditStore.reckless(edit.witness()), edit.what());
+        edits++;
+      }
+      s.settle(log, AuditStore.append(writer, AuditStore.reckless(good), "good"));
+    }
+    assertEquals(2, expected().size());
+    Run run = python();
+    assertEquals(expected(), run.out());
+    assertEquals(edits, run.err().lines().count());
   }
 
   @Test

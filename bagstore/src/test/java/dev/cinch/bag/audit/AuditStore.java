@@ -106,6 +106,11 @@ public final class AuditStore {
     return signer.sign(w);
   }
 
+  /** Signs them together. */
+  public List<SignedWitness> sign(List<Witness> witnesses) {
+    return signer.sign(witnesses);
+  }
+
   /** A stamp with the bounds that its witnesses set. */
   public static LeaseStamp stamp(SignedWitness... witnesses) {
     long lower = Long.MIN_VALUE;

@@ -15,6 +15,8 @@ import dev.cinch.bag.audit.Violation.Rule;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.read.LogReader.Objection;
+import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -27,6 +29,8 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.Tampering;
+import dev.cinch.lease.witness.Tampering.Edit;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -158,6 +162,52 @@ public class LeaseAuditorTest {
     bytes[bytes.length - 1] ^= 1;
     append(writer, stamp(new SignedWitness(good.witness(), bytes)), "altered");
     assertTrue(only(Rule.WITNESS).problem().contains("bad signature"));
+  }
+
+  /** A good message under a lease alone and two of a tree, and one under each edit of these. */
+  private int appendEdits() throws Exception {
+    long expiry = s.clock.wallNanos() + 60 * SECOND;
+    SignedWitness alone = s.sign(s.first("alone", expiry));
+    List<SignedWitness> tree =
+        s.sign(List.of(s.first("a", expiry), s.first("b", expiry), s.first("c", expiry)));
+    int edits = 0;
+    for (SignedWitness good : List.of(alone, tree.get(0), tree.get(2))) {
+      append(writer, reckless(good), "good");
+      for (Edit edit : Tampering.of(good, good.equals(alone) ? tree.get(1) : alone)) {
+        append(writer, reckless(edit.witness()), edit.what());
+        edits++;
+      }
+    }
+    return edits;
+  }
+
+  @Test
+  void catchesEveryEditOfAWitness() throws Exception {
+    int edits = appendEdits();
+    AuditReport report = audit();
+    assertEquals(edits, report.violationCount(), report::toString);
+    assertEquals(3, report.leases());
+    for (Violation v : report.violations()) {
+      assertEquals(Rule.WITNESS, v.rule(), v::toString);
+    }
+  }
+
+  @Test
+  void f3_readersTakeNoEditOfAWitness() throws Exception {
+    open(Leases.REQUIRED);
+    int edits = appendEdits();
+    var read = new ArrayList<String>();
+    MessageSink sink = m -> read.add(new String(m.payload(), StandardCharsets.UTF_8));
+    var refused = new ArrayList<String>();
+    Objection objection = (m, file, why) -> refused.add(why);
+    long unused = log.reader().live(Long.MIN_VALUE, Long.MAX_VALUE, sink, objection);
+    assertEquals(List.of("good", "good", "good"), read);
+    assertEquals(edits, refused.size());
+    read.clear();
+    assertEquals(edits, audit().violationCount()); // and elsewhere retired
+    unused = log.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, true, sink, objection);
+    assertEquals(List.of("good", "good", "good"), read);
+    assertEquals(2 * edits, refused.size());
   }
 
   @Test

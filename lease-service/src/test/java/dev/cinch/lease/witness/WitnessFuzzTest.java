@@ -7,8 +7,10 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.SignedWitness;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
 
 /** Signed witnesses from anywhere. */
@@ -22,6 +24,10 @@ final class WitnessFuzzTest {
           .sign(Collections.nCopies(3, WitnessCodecTest.example()))
           .get(1)
           .bytes();
+
+  private static final List<byte[]> TOGETHER =
+      new WitnessSigner(KEY)
+          .sign(SharedSignatureTest.witnesses(5)).stream().map(SignedWitness::bytes).toList();
 
   private static final byte[] TIMED = new WitnessSigner(KEY).sign(WitnessCodecTest.timed()).bytes();
 
@@ -42,6 +48,22 @@ final class WitnessFuzzTest {
     alter(SIGNED, data);
     alter(SHARED, data);
     alter(TIMED, data);
+  }
+
+  /** Nor where others of the same tree, which are good, were verified before it. */
+  @FuzzTest
+  void verifyTogether(byte[] data) {
+    var edits = new Edits(data);
+    int leaf = edits.choice(TOGETHER.size());
+    byte[] signed = TOGETHER.get(leaf);
+    byte[] altered = edits.of(signed);
+    var all = new ArrayList<>(TOGETHER);
+    all.set(leaf, altered);
+    var verifier = new WitnessVerifier(TrustedKeys.of(KEY.publicKey()));
+    boolean believed =
+        Hostile.parse(altered.length, () -> verifier.verifyAll(all), WitnessException.class)
+            .isPresent();
+    assertEquals(TOGETHER.stream().anyMatch(one -> Arrays.equals(one, altered)), believed);
   }
 
   private static void alter(byte[] signed, byte[] data) {
