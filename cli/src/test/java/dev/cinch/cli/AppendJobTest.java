@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What becomes of messages that are rejected, and of receipts while the input goes on. */
-@Timeout(60)
+@Timeout(600)
 class AppendJobTest {
   private static final DataFileName FILE = new DataFileName(new MachineName("m"), new Id(1, 2));
 
@@ -157,7 +157,7 @@ class AppendJobTest {
               return 2;
             }
             try {
-              assertTrue(told.await(30, TimeUnit.SECONDS), "the receipt of the first line");
+              assertTrue(told.await(10, TimeUnit.MINUTES), "the receipt of the first line");
             } catch (InterruptedException e) {
               throw new IOException(e);
             }

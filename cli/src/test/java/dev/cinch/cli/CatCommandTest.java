@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What {@code cat} shows of a log's end, and says where it shows nothing. */
-@Timeout(120) // who follows a log ends only when it is told to
+@Timeout(600) // who follows a log ends only when it is told to
 final class CatCommandTest {
   @TempDir private Path temp;
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What doctor says of whole stores. */
 @SuppressWarnings("NullAway.Init")
-@Timeout(60)
+@Timeout(600)
 class DoctorCommandTest {
   @TempDir Path temp;
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
  * What one user can't do in a store though it may enter all of it. A superuser may do everything,
  * so when run as root the checks run in a JVM of another user.
  */
-@Timeout(300)
+@Timeout(600)
 class DoctorOfAnotherUserTest {
   private static final String ALL = "rwxrwxrwx";
   private static final String READ_ONLY = "r-xr-xr-x";

@@ -45,7 +45,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @SuppressWarnings("NullAway.Init")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class ForeignEntriesTest {
-  private static final Duration LIMIT = Duration.ofSeconds(40);
+  private static final Duration LIMIT = Duration.ofMinutes(10);
 
   /** Those that change nothing, and whose answer does not depend on when they are asked. */
   private static final List<String> READERS =

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Closed directories are their owner's: {@code gc} by somebody else names whom to ask. */
-@Timeout(300)
+@Timeout(600)
 class GcOfAnotherUserTest {
   @Test
   void retiresWhatItMayAndNamesTheOwnerOfTheRest(@TempDir Path temp) throws Exception {

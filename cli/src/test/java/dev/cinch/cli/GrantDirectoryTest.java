@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Rule L14: the account of a grant that several processes hold. */
-@Timeout(60)
+@Timeout(600)
 @SuppressWarnings("NullAway.Init")
 class GrantDirectoryTest {
   @TempDir Path temp;

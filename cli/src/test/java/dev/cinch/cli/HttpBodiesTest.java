@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What strangers may send to a running {@code serve}. */
-@Timeout(120)
+@Timeout(600)
 class HttpBodiesTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String ID = "0123456789abcdef0123456789abcdef";

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A log to which nobody appends gets a record now and then, and not each round (rule H9). */
-@Timeout(60)
+@Timeout(600)
 class IdleCloseTest {
   @TempDir Path temp;
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Messages and places that are unusual, and lose nothing. */
-@Timeout(120)
+@Timeout(600)
 class InputsTest {
   @TempDir Path temp;
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The examples of docs/lease-api.md, pasted into a shell one after the other beside a real server:
  * each does what the page says that it does.
  */
-@Timeout(120)
+@Timeout(600)
 class LeaseApiPageTest {
   private static final Path PAGE = Path.of("..", "docs", "lease-api.md");
   private static final ObjectMapper JSON = new ObjectMapper();

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** An append whose leases are lost, because the lease service is away for longer than they last. */
-@Timeout(120)
+@Timeout(600)
 class LostLeaseTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A log that is damaged or lost its identity stops nobody who works on the others. */
 @SuppressWarnings("NullAway.Init")
-@Timeout(60)
+@Timeout(600)
 class OneBadLogTest {
   @TempDir Path temp;
 

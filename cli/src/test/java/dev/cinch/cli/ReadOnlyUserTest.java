@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A user who may read a store and create nothing in it. A superuser may do everything, so when run
  * as root the checks run in a JVM of another user.
  */
-@Timeout(300)
+@Timeout(600)
 class ReadOnlyUserTest {
   @Test
   void readsEverythingAndIsToldWhatItMayNot(@TempDir Path temp) throws Exception {

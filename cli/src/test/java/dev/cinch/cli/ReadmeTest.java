@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The commands under "For real" in README.md, pasted into a shell. Only names that stand for the
  * reader's own are replaced: directory, group, host, program and file.
  */
-@Timeout(300)
+@Timeout(600)
 class ReadmeTest {
   @TempDir Path temp;
 

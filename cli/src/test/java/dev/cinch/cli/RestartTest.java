@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A lease server that is killed and started anew while others append under its leases. */
-@Timeout(300)
+@Timeout(600)
 class RestartTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int APPENDS = Share.of(20, 6);

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A second server of a store, started by mistake or to take over. */
-@Timeout(120)
+@Timeout(600)
 class SecondServerTest {
   @TempDir Path temp;
 

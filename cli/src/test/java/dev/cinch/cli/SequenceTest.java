@@ -117,7 +117,7 @@ final class SequenceTest {
 
   /** What is settled while it is followed, before and after what was asked for. */
   @Test
-  @Timeout(120)
+  @Timeout(600)
   void whatIsFollowed() throws Exception {
     Cinch cinch = filled(temp);
     String store = "--store=" + temp.resolve("store");

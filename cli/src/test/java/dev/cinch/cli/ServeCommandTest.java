@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A lease server that can't start leaves the one that runs alone. */
-@Timeout(60) // one that starts all the same does not end
+@Timeout(600) // one that starts all the same does not end
 class ServeCommandTest {
   @TempDir Path temp;
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A lease server that is killed while somebody appends under its leases. */
-@Timeout(120)
+@Timeout(600)
 class ServerDeathTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 

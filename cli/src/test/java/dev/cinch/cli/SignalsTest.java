@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Real processes that are told to end, in the middle of their work. */
-@Timeout(120)
+@Timeout(600)
 class SignalsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String LEASE = "--lease=jobs/1";

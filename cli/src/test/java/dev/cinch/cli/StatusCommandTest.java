@@ -137,7 +137,7 @@ final class StatusCommandTest {
   }
 
   @Test
-  @Timeout(60) // one that looks again for as long as it is damaged does not end
+  @Timeout(600) // one that looks again for as long as it is damaged does not end
   void aDamagedSegmentIsTold() throws Exception {
     Path store = Cinch.quickStore(temp);
     Cinch cinch = Cinch.on(store);
@@ -192,7 +192,7 @@ final class StatusCommandTest {
   }
 
   @Test
-  @Timeout(60)
+  @Timeout(600)
   void watchingSeesWhatIsNew() throws Exception {
     Path store = Cinch.quickStore(temp);
     Cinch cinch = Cinch.on(store);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Waits in a service's queue, and signals. */
-@Timeout(60)
+@Timeout(600)
 class StoppableTimeTest {
   private static final int TERM = 15;
   private static final AcquireRequest REQUEST =

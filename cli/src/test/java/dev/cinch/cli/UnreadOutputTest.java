@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Standard output that nobody reads, or that can't be written: what commands end with. */
 @SuppressWarnings("NullAway.Init")
-@Timeout(60)
+@Timeout(600)
 class UnreadOutputTest {
   private static final String LEFT = "standard output: Broken pipe";
 

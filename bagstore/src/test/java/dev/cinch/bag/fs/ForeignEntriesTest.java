@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Rule N7, operation by operation: below the root nothing is followed, and no pipe is opened. */
 @SuppressWarnings("NullAway.Init")
-@Timeout(60)
+@Timeout(600)
 final class ForeignEntriesTest {
   @TempDir Path temp;
   private Path root;

@@ -92,7 +92,7 @@ public enum Planted {
     try {
       Process p = new ProcessBuilder(command).redirectErrorStream(true).start();
       String said = new String(p.getInputStream().readAllBytes());
-      if (!p.waitFor(10, TimeUnit.SECONDS) || p.exitValue() != 0) {
+      if (!p.waitFor(10, TimeUnit.MINUTES) || p.exitValue() != 0) {
         throw new UnsupportedOperationException(said);
       }
     } catch (InterruptedException e) {

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Sessions whose threads, stores and writers get into each other's way. */
-@Timeout(120)
+@Timeout(600)
 class SessionThreadsTest extends SessionRig {
   private static final LeaseName SECOND = new LeaseName("second");
 

@@ -53,7 +53,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What callers of one writer do to each other: sizes, errors, many threads. */
-@Timeout(120)
+@Timeout(600)
 class LogWriterTest {
   private final Ledger ledger = new Ledger();
   private Rig rig;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The thread that plans renewals. */
-@Timeout(60)
+@Timeout(600)
 final class LeaseKeeperTest {
   private static final HoldSettings SETTINGS = new HoldSettings(Rig.LEASE_MS, 10, 200, 500);
 

@@ -39,7 +39,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several operations in one request, and bodies in CBOR. */
-@Timeout(120)
+@Timeout(600)
 final class BatchApiTest {
   private static final Rig RIG = new Rig();
   private static final HttpClient HTTP = HttpClient.newHttpClient();

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Threads that are all started at the beginning, and end when they are not needed any more. */
-@Timeout(60)
+@Timeout(600)
 final class ClientThreadsTest {
   private static final long OFTEN_MS = 1;
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A server that is told to end while requests are under way. */
-@Timeout(60)
+@Timeout(600)
 final class DrainTest {
   private static final String RELEASE = "{\"id\":\"000102030405060708090a0b0c0d0e0f\"}";
   private static final String HEAD =

@@ -23,7 +23,7 @@ import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(120)
+@Timeout(600)
 final class GathererTest {
   /** One request, which its test answers. */
   private record Sent(List<Long> ids, Semaphore answer) {}

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What probes are answered. */
-@Timeout(60)
+@Timeout(600)
 final class HealthTest {
   private static final HttpClient HTTP = HttpClient.newHttpClient();
   private static final Rig RIG = new Rig();

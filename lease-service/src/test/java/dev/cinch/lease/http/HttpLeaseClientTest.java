@@ -189,7 +189,7 @@ final class HttpLeaseClientTest {
         "HTTP/1.1 503 Busy\r\nContent-Length: 20\r\n\r\n{",
         "HTTP/1.1 20"
       })
-  @Timeout(60)
+  @Timeout(600)
   void aServerThatDiesInTheMiddleOfAnAnswerIsGivenUp(String part) throws Exception {
     try (var dying = new Dying(part)) {
       unavailable(dying.client(Duration.ofMillis(100)), "timed out");
@@ -211,7 +211,7 @@ final class HttpLeaseClientTest {
         "HTTP/1.1 200 OK\r\n\r\n|[",
         "HTTP/1.1 100 Continue\r\n\r\n|HTTP/1.1 100 Continue\r\n\r\n"
       })
-  @Timeout(120)
+  @Timeout(600)
   void aServerThatNeverEndsIsGivenUp(String answer) throws Exception {
     int bar = answer.indexOf('|');
     try (var endless = new Dying(answer.substring(0, bar), answer.substring(bar + 1))) {
@@ -235,7 +235,7 @@ final class HttpLeaseClientTest {
   }
 
   @Test
-  @Timeout(60)
+  @Timeout(600)
   void anAnswerThatIsTooLongIsGivenUpHoweverPatientTheClient() throws Exception {
     try (var endless = new Dying("HTTP/1.1 200 OK\r\n\r\n", "[")) {
       String said = "the answer has more than " + HttpLeaseClient.MAX_ANSWER_BYTES + " bytes";
@@ -287,7 +287,7 @@ final class HttpLeaseClientTest {
   }
 
   @Test
-  @Timeout(60)
+  @Timeout(600)
   void anInterruptEndsTheWaitForTheRestOfAnAnswer() throws Exception {
     try (var dying = new Dying("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{")) {
       HttpLeaseClient patient = dying.client(Duration.ofDays(1));

@@ -276,7 +276,7 @@ final class LeaseServerTest {
   @Test
   void oneConnectionServesManyRequests() throws Exception {
     try (var socket = new Socket("127.0.0.1", server.port())) {
-      socket.setSoTimeout(10_000);
+      socket.setSoTimeout(600_000);
       var in = socket.getInputStream();
       for (int i = 0; i < 3; i++) {
         String request = "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n";

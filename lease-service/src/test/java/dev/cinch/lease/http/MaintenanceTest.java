@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /** What a server says of its maintenance. */
-@Timeout(60)
+@Timeout(600)
 final class MaintenanceTest {
   private final Logger logger = (Logger) LoggerFactory.getLogger(LeaseServer.class);
   private final BlockingQueue<String> said = new LinkedBlockingQueue<>();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Connections of the client that has no threads. */
-@Timeout(60)
+@Timeout(600)
 final class PlainTransportTest {
   private static final Transport.Patience PATIENT =
       new Transport.Patience(Duration.ofDays(1), Duration.ofDays(1));

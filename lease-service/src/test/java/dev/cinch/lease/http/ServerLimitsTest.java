@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A server with a few connections, over loopback. */
-@Timeout(120)
+@Timeout(600)
 final class ServerLimitsTest {
   private static final ServerLimits LIMITS =
       new ServerLimits(8, 4, 10_000, 60_000, 30_000, 1 << 20);

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Acquires that wait, over connections. Timers are due when a test says so. */
-@Timeout(60)
+@Timeout(600)
 final class WaitingApiTest {
   private static final String ACQUIRE = "/v1/leases/acquire";
 

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Who is carried out when. */
-@Timeout(60)
+@Timeout(600)
 final class WorkersTest {
   private static final int THREADS = Workers.RESERVED + 1;
 

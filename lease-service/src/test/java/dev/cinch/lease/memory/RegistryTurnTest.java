@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Turns that end whatever happens: while one lasts no ceiling is published. */
-@Timeout(60)
+@Timeout(600)
 final class RegistryTurnTest {
   private final AtomicBoolean scarce = new AtomicBoolean();
 

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(600)
 final class GoodSignaturesTest {
   private final GoodSignatures good = new GoodSignatures();
   private final AtomicInteger checks = new AtomicInteger();

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Timeout;
  * With an implementation that is not ours, in both directions: pyroughtime, by an author of the
  * draft. Skipped where Python can't import one that speaks draft 14 or later.
  */
-@Timeout(120)
+@Timeout(600)
 class PyroughtimeTest {
   private static final int CLIENTS = 4;
 
