@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.session.Session;
 import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -138,7 +139,7 @@ final class LeaseRunCommand implements Callable<Integer> {
         held =
             opened == null
                 ? bare(client, keeper, taking)
-                : taking.take(asking -> fenced(opened, client, asking).leases().get(0));
+                : fenced(opened, client, taking).leases().get(0);
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       } catch (InterruptedException e) {
@@ -195,19 +196,19 @@ final class LeaseRunCommand implements Callable<Integer> {
     try {
       held.renewIfDue();
     } catch (LeaseUnavailableException e) {
-      asks.lost(request.id());
+      asks.lost(held.id());
       throw e;
     }
     return held;
   }
 
   /** A session that is never closed: whether the leases are given back is decided here. */
-  private Session fenced(Store opened, HttpLeaseClient client, LostAnswers.Asking asking)
+  private Session fenced(Store opened, HttpLeaseClient client, LeaseWait taking)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     Session session = Session.open(opened, client, holder());
     boolean taken = false;
     try {
-      session.acquire(names, length, asking);
+      Grant unused = taking.take(asking -> session.acquire(names, length, asking));
       taken = true;
       return session;
     } finally {

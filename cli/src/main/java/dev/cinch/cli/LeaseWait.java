@@ -16,8 +16,8 @@ import java.util.random.RandomGenerator;
 
 /**
  * Takes leases that others hold, or of a service that is away, for a time. Holders are waited for
- * in the service's queue, first come, first served; it keeps nobody there for longer than {@link
- * LeaseService#MAX_WAIT_MS}, so who waits for longer joins anew at its end.
+ * in the service's queue, first come, first served. It keeps nobody there for longer than {@link
+ * LeaseService#MAX_WAIT_MS}; what is asked for again at once stands where it stood.
  */
 final class LeaseWait {
   /** A holder may release long before its time is over, so nobody waits longer than this. */
@@ -101,7 +101,7 @@ final class LeaseWait {
           tellOnce(e);
         }
         if (e.reason() == Reason.HELD && waited(asked, waitMs)) {
-          continue; // it queued, and the sooner it does again the better its place
+          continue; // it queued, and its place is kept for a while
         }
         retryAfterMs = e.retryAfterMs();
       } catch (LeaseUnavailableException e) {

@@ -10,6 +10,8 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Requests that no answer came for: their leases may have been granted, and whoever asks again
@@ -19,6 +21,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 public final class LostAnswers {
   private final LeaseService service;
   private final Queue<Id> ids = new ConcurrentLinkedQueue<>();
+
+  /** The last request, if it was refused since others have a lease. */
+  private final AtomicReference<@Nullable AcquireRequest> refused = new AtomicReference<>();
 
   public LostAnswers(LeaseService service) {
     this.service = service;
@@ -53,10 +58,14 @@ public final class LostAnswers {
     }
   }
 
-  /** As {@link #acquire(AcquireRequest)}, asking in another way. */
-  public Grant acquire(AcquireRequest request, Asking asking)
+  /**
+   * As {@link #acquire(AcquireRequest)}, asking in another way. What is asked for once more goes on
+   * with the id that it had, by which the service knows its place in the queue.
+   */
+  public Grant acquire(AcquireRequest wanted, Asking asking)
       throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
     giveBack();
+    AcquireRequest request = again(wanted);
     boolean answered = false;
     try {
       Grant grant = asking.ask(service, request);
@@ -64,12 +73,31 @@ public final class LostAnswers {
       return grant;
     } catch (LeaseRefusedException e) {
       answered = true;
+      if (e.reason() == LeaseRefusedException.Reason.HELD) {
+        refused.set(request);
+      }
       throw e;
     } finally {
       if (!answered) { // also where there was no memory for the answer
         lost(request.id());
       }
     }
+  }
+
+  private AcquireRequest again(AcquireRequest wanted) {
+    AcquireRequest before = refused.getAndSet(null);
+    if (before == null) {
+      return wanted;
+    }
+    var again =
+        new AcquireRequest(
+            before.id(),
+            wanted.names(),
+            wanted.holder(),
+            wanted.durationMs(),
+            wanted.logs(),
+            wanted.tentative());
+    return again.equals(before) ? again : wanted;
   }
 
   /**

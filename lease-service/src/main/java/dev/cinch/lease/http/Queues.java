@@ -2,18 +2,22 @@ package dev.cinch.lease.http;
 
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Who waits for which name, first come, first served. Knows no clock and no thread: it is told what
  * happens, and says which requests are to be tried now. Not thread-safe.
+ *
+ * <p>A request takes a number when it first has to wait, and stands by it in every queue. One that
+ * is asked again after its time was over goes on with the number that it had.
  *
  * <p>A request waits for one name at a time, the one that it was refused for. Only the first of a
  * name's queue is ever tried, so a lease that becomes free wakes one request. Of each queue that is
@@ -23,10 +27,14 @@ import org.jspecify.annotations.Nullable;
  * @param <W> a request with all that belongs to it
  */
 final class Queues<W extends Queues.Waiter> {
+  /** So many are remembered that may come back. */
+  static final int LEFT = 4_096;
+
   /** One request that waits, or is about to. */
   static class Waiter {
     private final Id id;
     private @Nullable LeaseName at;
+    private long number;
 
     /**
      * @param id of the request
@@ -46,11 +54,12 @@ final class Queues<W extends Queues.Waiter> {
   }
 
   /** Those who wait for one name. */
-  private static final class Queue<W> {
-    private final ArrayDeque<W> waiters = new ArrayDeque<>();
+  private static final class Queue<W extends Waiter> {
+    /** By their numbers. */
+    private final TreeMap<Long, W> waiters = new TreeMap<>();
 
-    /** Whether the first is being tried. */
-    private boolean trying;
+    /** Who is being tried, which was the first when that began. */
+    private @Nullable W tried;
 
     /** Whether the name was freed meanwhile. */
     private boolean again;
@@ -58,6 +67,19 @@ final class Queues<W extends Queues.Waiter> {
 
   private final Map<LeaseName, Queue<W>> queues = new HashMap<>();
   private final Map<Id, W> waiters = new HashMap<>();
+
+  /** Numbers of those that ceased to wait and may come back, the oldest first. */
+  private final Map<Id, Long> left =
+      new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Id, Long> eldest) {
+          return size() > LEFT;
+        }
+      };
+
+  private long numbers;
 
   /** How many wait. */
   int size() {
@@ -84,17 +106,17 @@ final class Queues<W extends Queues.Waiter> {
         .filter(
             name -> {
               Queue<W> queue = queues.get(name);
-              return queue != null && queue.trying;
+              return queue != null && queue.tried != null;
             })
         .findFirst();
   }
 
-  /** Joins a queue at its end; who is to be tried now. */
+  /** Joins a queue, at its end if it is new; who is to be tried now. */
   List<W> join(W waiter, LeaseName name) {
     Queue<W> queue = queues.computeIfAbsent(name, n -> new Queue<>());
     at(waiter, name);
     waiters.put(waiter.id(), waiter);
-    queue.waiters.add(waiter);
+    queue.waiters.put(number(waiter), waiter);
     // The name may have been freed since it was refused, before anybody waited for it.
     return queue.waiters.size() == 1 ? next(queue) : List.of();
   }
@@ -105,7 +127,7 @@ final class Queues<W extends Queues.Waiter> {
     if (queue == null) {
       return List.of();
     }
-    if (queue.trying) {
+    if (queue.tried != null) {
       queue.again = true;
       return List.of();
     }
@@ -124,7 +146,7 @@ final class Queues<W extends Queues.Waiter> {
       return next;
     }
     Queue<W> queue = queue(at);
-    queue.trying = false;
+    queue.tried = null;
     return queue.again ? next(queue) : List.of();
   }
 
@@ -134,16 +156,44 @@ final class Queues<W extends Queues.Waiter> {
     if (at == null) {
       return List.of();
     }
-    Queue<W> queue = queue(at);
-    boolean tried = queue.trying && queue.waiters.peek() == waiter;
-    queue.waiters.remove(waiter);
     waiters.remove(waiter.id(), waiter);
     at(waiter, null);
+    Queue<W> queue = queues.get(at);
+    if (queue == null) {
+      return List.of(); // a copy took its place, and left before it
+    }
+    boolean tried = queue.tried == waiter;
+    boolean unused = queue.waiters.remove(number(waiter), waiter);
     if (queue.waiters.isEmpty()) {
       queues.remove(at);
       return List.of();
     }
     return tried ? next(queue) : List.of();
+  }
+
+  /**
+   * One that ceases to wait and was not granted keeps its number for the case that it comes back.
+   */
+  void mayComeBack(W waiter) {
+    if (numberOf(waiter) > 0) {
+      left.put(waiter.id(), numberOf(waiter));
+    }
+  }
+
+  private long number(W waiter) {
+    if (numberOf(waiter) == 0) {
+      Long before = left.remove(waiter.id());
+      number(waiter, before == null ? ++numbers : before);
+    }
+    return numberOf(waiter);
+  }
+
+  private static long numberOf(Waiter waiter) {
+    return waiter.number;
+  }
+
+  private static void number(Waiter waiter, long number) {
+    waiter.number = number;
   }
 
   /** Whether anybody waits for a name. */
@@ -152,9 +202,10 @@ final class Queues<W extends Queues.Waiter> {
   }
 
   private List<W> next(Queue<W> queue) {
-    queue.trying = true;
+    W first = queue.waiters.firstEntry().getValue();
+    queue.tried = first;
     queue.again = false;
-    return List.of(queue.waiters.element());
+    return List.of(first);
   }
 
   private static void at(Waiter waiter, @Nullable LeaseName name) {

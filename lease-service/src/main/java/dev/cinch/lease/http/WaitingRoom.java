@@ -138,6 +138,7 @@ final class WaitingRoom implements LeaseListener {
 
   private void replace(Request older) {
     older.over = true;
+    queues.mayComeBack(older); // the copy stands in its place
     if (!older.trying) {
       due.add(older); // a last try, for an answer
     }
@@ -153,6 +154,7 @@ final class WaitingRoom implements LeaseListener {
   /** Its sender has gone. */
   void cancel(Request request) {
     request.gone = true;
+    queues.mayComeBack(request);
     leave(request);
     run();
   }
@@ -248,6 +250,9 @@ final class WaitingRoom implements LeaseListener {
         join(request, held.name());
         return;
       }
+    }
+    if (request.over && !(outcome instanceof Outcome.Granted)) {
+      queues.mayComeBack(request);
     }
     end(request);
     request.sender.outcome(outcome);

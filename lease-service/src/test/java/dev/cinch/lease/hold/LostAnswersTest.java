@@ -102,4 +102,20 @@ final class LostAnswersTest {
     Grant grant = asks.acquire(rig.request("a"));
     assertEquals(Ending.NONE, grant.witnesses().get(0).witness().previousEnding());
   }
+
+  /** By its id the service knows the place of one that waited. */
+  @Test
+  void whatIsAskedForAgainSinceItWasHeldIsTheSameRequest() throws Exception {
+    Grant held = rig.acquire("a");
+    AcquireRequest first = rig.request("a");
+    assertThrows(LeaseRefusedException.class, () -> asks.acquire(first));
+    rig.service.release(held.id(), LeaseReport.NOTHING);
+    Grant granted = asks.acquire(rig.request("a"));
+    assertEquals(first.id(), granted.id());
+    assertThrows(LeaseRefusedException.class, () -> asks.acquire(rig.request("a")));
+    AcquireRequest other = rig.request("b");
+    assertEquals(other.id(), asks.acquire(other).id()); // another request
+    AcquireRequest after = rig.request("c");
+    assertEquals(after.id(), asks.acquire(after).id());
+  }
 }

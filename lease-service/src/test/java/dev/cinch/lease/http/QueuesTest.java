@@ -28,7 +28,11 @@ final class QueuesTest {
     boolean gone;
 
     Want(int number, List<LeaseName> names) {
-      super(new Id(1, number));
+      this(number, new Id(1, number), names);
+    }
+
+    Want(int number, Id id, List<LeaseName> names) {
+      super(id);
       this.number = number;
       this.names = names;
     }
@@ -59,7 +63,24 @@ final class QueuesTest {
     final List<Want> known = new ArrayList<>();
 
     void come(List<LeaseName> names) {
-      var want = new Want(known.size(), names);
+      come(new Want(known.size(), names));
+    }
+
+    /** One that was there before, as another request with its id. */
+    void comeBack(Want before) {
+      if (before.at().isEmpty() && !holders.containsValue(before) && !isThere(before.id())) {
+        come(new Want(before.number, before.id(), before.names));
+      }
+    }
+
+    private boolean isThere(Id id) {
+      return tries.stream().anyMatch(w -> w.id().equals(id))
+          || outcomes.stream().anyMatch(o -> o.want().id().equals(id))
+          || queues.copy(id).isPresent();
+    }
+
+    private void come(Want want) {
+      List<LeaseName> names = want.names;
       known.add(want);
       Optional<LeaseName> taken = queues.taken(names);
       if (taken.isPresent()) {
@@ -113,6 +134,7 @@ final class QueuesTest {
     void goAway(Want want) {
       if (want.at().isPresent()) {
         want.gone = true;
+        queues.mayComeBack(want);
         tries.remove(want);
         tries.addAll(queues.leave(want));
       }
@@ -139,7 +161,7 @@ final class QueuesTest {
     }
   }
 
-  /** What a world may do next, by a number below 6. */
+  /** What a world may do next, by a number below 7. */
   private static void step(World world, int what, int which, List<LeaseName> names) {
     switch (what) {
       case 0 -> world.come(names);
@@ -155,6 +177,11 @@ final class QueuesTest {
       }
       case 3 -> world.free(names.get(0));
       case 4 -> world.tell();
+      case 5 -> {
+        if (!world.known.isEmpty()) {
+          world.comeBack(world.known.get(which % world.known.size()));
+        }
+      }
       default -> {
         if (!world.known.isEmpty()) {
           world.goAway(world.known.get(which % world.known.size()));
@@ -166,13 +193,13 @@ final class QueuesTest {
   @Test
   void everyShortOrderOfEventsLosesNoWakeUp() {
     List<LeaseName> one = List.of(NAMES.get(0));
-    int steps = 8;
-    int orders = (int) Math.pow(6, steps);
+    int steps = 7;
+    int orders = (int) Math.pow(7, steps);
     for (int order = 0; order < orders; order++) {
       var world = new World();
       int left = order;
-      for (int i = 0; i < steps; i++, left /= 6) {
-        step(world, left % 6, 0, one);
+      for (int i = 0; i < steps; i++, left /= 7) {
+        step(world, left % 7, 0, one);
       }
       world.settle();
     }
@@ -188,7 +215,7 @@ final class QueuesTest {
         Collections.shuffle(names, random);
         step(
             world,
-            random.nextInt(6),
+            random.nextInt(7),
             random.nextInt(1_000),
             names.subList(0, 1 + random.nextInt(3)));
       }
@@ -221,6 +248,46 @@ final class QueuesTest {
       assertEquals(i + 2, world.granted.size());
     }
     assertEquals(world.granted.stream().sorted().toList(), world.granted);
+  }
+
+  /** A wait that is longer than one request may be is a chain of them. */
+  @Test
+  void whoComesBackHasThePlaceThatItHad() {
+    var world = new World();
+    List<LeaseName> a = List.of(NAMES.get(0));
+    for (int i = 0; i < 4; i++) {
+      world.come(a);
+      world.settle();
+    }
+    Want first = world.known.get(1);
+    world.goAway(first);
+    world.settle();
+    world.come(a);
+    world.settle();
+    world.comeBack(first);
+    world.settle();
+    for (int i = 0; i < 5; i++) {
+      world.free(NAMES.get(0));
+      world.settle();
+    }
+    assertEquals(List.of(0, 1, 2, 3, 4), world.granted);
+  }
+
+  /** It came before those who wait for the name that it meets next. */
+  @Test
+  void aRequestForSeveralNamesStandsByItsNumberInEachQueue() {
+    var world = new World();
+    List<LeaseName> a = List.of(NAMES.get(0));
+    List<LeaseName> b = List.of(NAMES.get(1));
+    for (List<LeaseName> names : List.of(a, b, List.of(NAMES.get(0), NAMES.get(1)), b, b)) {
+      world.come(names);
+      world.settle();
+    }
+    world.free(NAMES.get(0));
+    world.settle(); // the third finds b held
+    world.free(NAMES.get(1));
+    world.settle();
+    assertEquals(List.of(0, 1, 2), world.granted);
   }
 
   @Test

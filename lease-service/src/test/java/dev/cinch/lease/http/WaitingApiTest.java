@@ -223,29 +223,53 @@ final class WaitingApiTest {
     second.close();
   }
 
-  /** The first is answered; the copy goes to the end of the queue, and is granted in its turn. */
+  /** The first is answered; the copy is granted in its turn. */
   @Test
-  void aCopyOfARequestThatWaitsTakesItsPlaceAtTheEnd() throws Exception {
+  void aCopyOfARequestThatWaitsTakesItsPlace() throws Exception {
     Grant held = rig.acquire("a");
     AcquireRequest request = rig.request("a");
     RawClient first = waiting(request, 50_000);
     assertEquals(Rig.LEASE_MS, timers.take().ms);
     AcquireRequest another = rig.request("a");
-    RawClient between = waiting(another, 40_000);
+    RawClient behind = waiting(another, 40_000);
     RawClient copy = sent(request, 30_000);
     RawClient.Response refused = first.response();
     assertEquals(409, refused.status(), refused.body());
     timersUntil(30_000);
     rig.service.release(held.id(), LeaseReport.NOTHING);
-    assertEquals(200, between.response().status());
-    rig.service.release(another.id(), LeaseReport.NOTHING);
     RawClient.Response granted = copy.response();
     assertEquals(200, granted.status(), granted.body());
     assertEquals(request.id().toString(), granted.json().get("id").asText());
+    rig.service.release(request.id(), LeaseReport.NOTHING);
+    assertEquals(200, behind.response().status());
     assertEquals(0, server.waiting());
     first.close();
-    between.close();
+    behind.close();
     copy.close();
+  }
+
+  /** A long wait is a chain of requests, and others come meanwhile. */
+  @Test
+  void oneThatAsksAgainWhenItsTimeIsOverKeepsItsPlace() throws Exception {
+    Grant held = rig.acquire("a");
+    AcquireRequest request = rig.request("a");
+    RawClient first = sent(request, 50_000);
+    Timer deadline = timers.take();
+    assertEquals(Rig.LEASE_MS, timers.take().ms);
+    RawClient behind = waiting(rig.request("a"), 40_000);
+    deadline.fire();
+    assertEquals(409, first.response().status());
+    byte[] body = body(request, 30_000);
+    first.send(
+        "POST " + ACQUIRE + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + body.length + "\r\n\r\n");
+    first.send(body);
+    timersUntil(30_000);
+    rig.service.release(held.id(), LeaseReport.NOTHING);
+    assertEquals(200, first.response().status());
+    rig.service.release(request.id(), LeaseReport.NOTHING);
+    assertEquals(200, behind.response().status());
+    first.close();
+    behind.close();
   }
 
   private void timersUntil(long ms) throws InterruptedException {
