@@ -14,4 +14,15 @@ public interface LeaseListener {
    * @param free whether others may be granted the name from now on
    */
   void changed(String name, boolean free);
+
+  /** Whether {@link #became} is to be called for changes of a name; must not wait. */
+  default boolean watches(String name) {
+    return false;
+  }
+
+  /**
+   * A lease was granted, upgraded, released, revoked, or noticed to have expired; not that it was
+   * prolonged. Called likewise.
+   */
+  default void became(LeaseInfo lease) {}
 }

@@ -35,6 +35,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -65,6 +66,9 @@ public final class HttpLeaseClient implements LeaseService {
   private final Transport transport;
   private final URI base;
 
+  /** Made once somebody watches: it has threads. */
+  private final Supplier<HttpClient> watching;
+
   /** Operations for which the store need not be asked, but in rare cases. */
   private final Gatherer<Told> holders = new Gatherer<>(this::send);
 
@@ -81,6 +85,7 @@ public final class HttpLeaseClient implements LeaseService {
         plain
             ? new PlainTransport(patience)
             : new JdkTransport(patience, change == null ? client -> client : change);
+    watching = () -> JdkTransport.client(patience, change == null ? client -> client : change);
   }
 
   /**
@@ -353,6 +358,21 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public long now() throws LeaseUnavailableException {
     return answer("/v1/time", get("/v1/time"), WireReader::now);
+  }
+
+  /**
+   * Watches leases: those of these names, and those whose names begin with one of these prefixes;
+   * all if there are neither. At most 100 of both together.
+   *
+   * @throws LeaseUnavailableException if the service does not answer, or too many watch
+   */
+  public LeaseWatch watch(List<LeaseName> names, List<String> prefixes)
+      throws LeaseUnavailableException {
+    var query = new ArrayList<String>();
+    names.forEach(name -> query.add("name=" + encoded(name.value())));
+    prefixes.forEach(prefix -> query.add("prefix=" + encoded(prefix)));
+    String path = Watching.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
+    return LeaseWatch.open(watching.get(), URI.create(base + path));
   }
 
   /** What the service says about itself. */

@@ -24,15 +24,19 @@ final class JdkTransport implements Transport {
 
   JdkTransport(Patience patience, UnaryOperator<HttpClient.Builder> change) {
     this.patience = patience;
-    http =
-        change
-            .apply(
-                HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .followRedirects(HttpClient.Redirect.NEVER)
-                    .executor(ClientThreads.start())
-                    .connectTimeout(patience.connect()))
-            .build();
+    http = client(patience, change);
+  }
+
+  /** A client as it is used here. */
+  static HttpClient client(Patience patience, UnaryOperator<HttpClient.Builder> change) {
+    return change
+        .apply(
+            HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .executor(ClientThreads.start())
+                .connectTimeout(patience.connect()))
+        .build();
   }
 
   /**

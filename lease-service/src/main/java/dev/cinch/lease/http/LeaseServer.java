@@ -78,6 +78,7 @@ public final class LeaseServer implements AutoCloseable {
   private final Gates gates;
   private final Workers workers;
   private final WaitingRoom waiting;
+  private final Watching watching;
   private final AtomicBoolean maintaining = new AtomicBoolean();
 
   /** Whether the service tells what requests would wait for. */
@@ -107,6 +108,14 @@ public final class LeaseServer implements AutoCloseable {
             b.timers == null ? new LoopTimers(vertx, loop) : b.timers.apply(loop),
             new Attempts(b.service, workers, task -> loop.runOnContext(v -> task.run())));
     waits = b.service.listen(waiting);
+    watching =
+        new Watching(
+            Math.max(1, b.limits.connections() / 8),
+            b.service,
+            new LoopTimers(vertx, loop),
+            workers);
+    boolean watched = b.service.listen(watching.listener());
+    assert watched == waits;
     try {
       var options =
           b.options
@@ -304,6 +313,13 @@ public final class LeaseServer implements AutoCloseable {
     HttpServerResponse response = request.response();
     if (Routes.isHealth(path)) {
       write(response, answer(method, path, query, body, wire));
+      return;
+    }
+    if (waits && method.equals("GET") && path.equals(Watching.PATH)) {
+      watching.serve(
+          request,
+          vertx.getOrCreateContext(),
+          refusal -> write(response, Written.of(refusal, Wire.JSON)));
       return;
     }
     if (!Routes.isLarge(body.length)) {
@@ -506,6 +522,7 @@ public final class LeaseServer implements AutoCloseable {
    */
   public CompletionStage<Integer> drain() {
     waiting.run(waiting::end);
+    watching.end();
     return gates.drain(DRAIN_MS);
   }
 

@@ -291,7 +291,7 @@ final class Routes {
     }
   }
 
-  private static String decoded(String text) throws WireException {
+  static String decoded(String text) throws WireException {
     try {
       // A plus sign stands for itself here: only forms make a blank of it. As Latin-1 each escape
       // stays the byte that it is: the decoder would put something for what is not UTF-8.
@@ -307,6 +307,7 @@ final class Routes {
     if (path.equals("/v1/time")
         || path.equals("/v1/service")
         || path.equals(LEASES)
+        || path.equals(Watching.PATH)
         || isHealth(path)) {
       allowed = "GET";
     } else if (path.startsWith(LEASES + "/")) {

@@ -23,7 +23,6 @@ import dev.cinch.lease.Witness;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Who has which lease: all rules of section 6 that need neither a clock nor a store. It does no I/O
@@ -49,7 +48,7 @@ final class LeaseTable {
   private final LogSets logSets = new LogSets();
 
   /** Told of each change under its partition's lock. */
-  private volatile @Nullable LeaseListener listener;
+  private final Listeners listeners = new Listeners();
 
   /**
    * @param instance number of the service instance, from 1
@@ -103,7 +102,7 @@ final class LeaseTable {
         }
         requireEnded(unended);
         LogBounds.boundFences(leases);
-        return keep(stripe, request.id(), leases, at.time());
+        return keepNew(stripe, request.id(), leases, at.time());
       } finally {
         locked.close();
       }
@@ -131,15 +130,8 @@ final class LeaseTable {
   }
 
   /** Has one more listener told of changes. */
-  synchronized void listen(LeaseListener next) {
-    LeaseListener first = listener;
-    listener =
-        first == null
-            ? next
-            : (name, free) -> {
-              first.changed(name, free);
-              next.changed(name, free);
-            };
+  void listen(LeaseListener next) {
+    listeners.add(next);
   }
 
   private static void requireEnded(List<Tenure> unended) throws UnendedException {
@@ -239,7 +231,7 @@ final class LeaseTable {
         }
         long expiry = expiry(at.time(), request.durationMs(), ceiling);
         List<LeaseEntry> leases = again ? resumption.prolonged(expiry) : resumption.begun(expiry);
-        return Optional.of(keep(stripe, request.id(), leases, at.time()));
+        return Optional.of(keepNew(stripe, request.id(), leases, at.time()));
       } finally {
         locked.close();
       }
@@ -311,22 +303,29 @@ final class LeaseTable {
     var rows = new ArrayList<byte[]>(leases.size());
     for (LeaseEntry lease : leases) {
       rows.add(partitions.of(lease.name).rows.renew(lease.row, LeaseRow.pack(lease, logSets)));
-      tell(lease);
+      listeners.changed(lease.name, lease.state != LeaseEntry.State.FULL);
     }
     stripe.put(grant, rows, time);
     return witnesses(leases);
   }
 
-  private void keep(LeaseEntry lease) {
-    partitions.of(lease.name).rows.put(LeaseRow.pack(lease, logSets));
-    tell(lease);
+  /** As {@link #keep(Grants, Id, List, long)}, of leases that were not as they are now. */
+  private List<Witness> keepNew(Grants stripe, Id grant, List<LeaseEntry> leases, long time) {
+    List<Witness> kept = keep(stripe, grant, leases, time);
+    leases.forEach(this::became);
+    return kept;
   }
 
-  private void tell(LeaseEntry lease) {
-    LeaseListener told = listener;
-    if (told != null) {
-      told.changed(lease.name, lease.state != LeaseEntry.State.FULL);
-    }
+  private void keep(LeaseEntry lease) {
+    partitions.of(lease.name).rows.put(LeaseRow.pack(lease, logSets));
+    listeners.changed(lease.name, lease.state != LeaseEntry.State.FULL);
+    became(lease);
+  }
+
+  private void became(LeaseEntry lease) {
+    listeners.became(
+        lease.name,
+        () -> lease.info(instance, partitions.of(lease.name).advance(Long.MIN_VALUE)));
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
@@ -374,7 +373,9 @@ final class LeaseTable {
           }
           lease.prolong(at, expiry, widened);
         }
-        return keep(stripe, id, leases, at.time());
+        return upgrade
+            ? keepNew(stripe, id, leases, at.time())
+            : keep(stripe, id, leases, at.time());
       } finally {
         locked.close();
       }

@@ -1,0 +1,83 @@
+package dev.cinch.lease.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseUnavailableException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+
+/**
+ * What becomes of leases, from {@link HttpLeaseClient#watch}. First come those that are held, each
+ * as {@link LeaseEvent.Kind#HELD}, then {@link LeaseEvent.Kind#SYNCED}, and then each change. A
+ * change that was made meanwhile may come twice. One thread reads, and any may close.
+ */
+@CheckReturnValue
+public final class LeaseWatch implements AutoCloseable {
+  /** The service says something every 15 s. */
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private static final String DATA = "data: ";
+
+  private final URI uri;
+  private final EventBody body;
+
+  private LeaseWatch(URI uri, EventBody body) {
+    this.uri = uri;
+    this.body = body;
+  }
+
+  static LeaseWatch open(HttpClient client, URI uri) throws LeaseUnavailableException {
+    try {
+      HttpResponse<EventBody> answer =
+          client.send(HttpRequest.newBuilder(uri).build(), head -> new EventBody());
+      var watch = new LeaseWatch(uri, answer.body());
+      if (answer.statusCode() != 200) {
+        watch.close();
+        throw new LeaseUnavailableException(
+            "the lease service at " + uri + " answered with status " + answer.statusCode(), null);
+      }
+      return watch;
+    } catch (IOException e) {
+      throw new LeaseUnavailableException(
+          "no answer from the lease service at " + uri + ": " + e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new LeaseUnavailableException("interrupted while asking " + uri, e);
+    }
+  }
+
+  /**
+   * Waits for the next event.
+   *
+   * @throws LeaseUnavailableException if none will come: the watch was closed, or the service or
+   *     the connection ended. A new watch begins with what is held then
+   */
+  public LeaseEvent next() throws LeaseUnavailableException {
+    try {
+      while (true) {
+        String line = body.line(PATIENCE);
+        if (line.startsWith(DATA)) {
+          return LeaseEvent.read(Fields.parse(line.substring(DATA.length()).getBytes(UTF_8)));
+        }
+      }
+    } catch (IOException | WireException e) {
+      close();
+      throw new LeaseUnavailableException("the watch of " + uri + " ended: " + e.getMessage(), e);
+    } catch (InterruptedException e) {
+      close();
+      Thread.currentThread().interrupt();
+      throw new LeaseUnavailableException("interrupted while watching " + uri, e);
+    }
+  }
+
+  /** Ends it; a thread that waits in {@link #next} is told so. */
+  @Override
+  public void close() {
+    body.close();
+  }
+}

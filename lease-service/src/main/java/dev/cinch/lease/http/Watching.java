@@ -1,0 +1,216 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import io.netty.channel.Channel;
+import io.vertx.core.Context;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.net.impl.ConnectionBase;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Serves {@code GET /v1/watch}: the connections of {@link Watches}. Thread-safe. */
+final class Watching {
+  static final String PATH = "/v1/watch";
+
+  /** Names and prefixes of one request. */
+  private static final int MOST_WANTED = 100;
+
+  /** Leases that are looked for at once. */
+  private static final int PAGE = 100;
+
+  /** What one of them may leave unread, bytes, beside what is found at once. */
+  private static final int UNREAD = 64 << 10;
+
+  private static final Logger log = LoggerFactory.getLogger(Watching.class);
+
+  private final WaitingRoom.Loop loop;
+  private final Watches watches;
+
+  Watching(int most, LeaseService service, WaitingRoom.Loop loop, Workers workers) {
+    this.loop = loop;
+    watches = new Watches(most, loop, new WorkersLook(service, loop, workers));
+  }
+
+  /** What is to be told of changes. */
+  Watches listener() {
+    return watches;
+  }
+
+  /** Ends all. */
+  void end() {
+    loop.run(watches::end);
+  }
+
+  /**
+   * Answers a request for as long as its sender reads.
+   *
+   * @param refused told where it is refused
+   */
+  void serve(HttpServerRequest request, Context context, Consumer<Answer> refused) {
+    var names = new HashSet<String>();
+    var prefixes = new ArrayList<String>();
+    try {
+      parse(request.query(), names, prefixes);
+    } catch (WireException e) {
+      refused.accept(Routes.malformed(e));
+      return;
+    }
+    HttpServerResponse response = request.response();
+    Channel channel = ((ConnectionBase) request.connection()).channel();
+    var out = new Out(response, context);
+    var watcher = new Watches.Watcher(names, prefixes, out);
+    out.drained = () -> loop.run(() -> watches.drained(watcher));
+    response.closeHandler(closed -> loop.run(() -> watches.leave(watcher)));
+    loop.run(
+        () -> {
+          if (!watches.add(watcher)) {
+            Answer busy = Answer.error(503, Answer.OVERLOADED, "too many watch, or it ends", 1_000);
+            context.runOnContext(v -> refused.accept(busy));
+          } else {
+            Gate gate = channel.pipeline().get(Gate.class);
+            if (gate != null) {
+              channel.eventLoop().execute(gate::waits);
+            }
+          }
+        });
+  }
+
+  private static void parse(@Nullable String query, HashSet<String> names, List<String> prefixes)
+      throws WireException {
+    int wanted = 0;
+    for (String part : query == null || query.isEmpty() ? new String[0] : query.split("&", -1)) {
+      int equals = part.indexOf('=');
+      String what = equals < 0 ? part : part.substring(0, equals);
+      String value = Routes.decoded(part.substring(equals + 1));
+      switch (what) {
+        case "name" -> names.add(WireReader.name(value).value());
+        case "prefix" -> prefixes.add(value);
+        default -> throw new WireException("unknown parameter \"" + what + "\"");
+      }
+      if (++wanted > MOST_WANTED) {
+        throw new WireException("a watch has at most " + MOST_WANTED + " names and prefixes");
+      }
+    }
+    if (wanted == 0) {
+      prefixes.add("");
+    }
+  }
+
+  /** One who reads. */
+  private static final class Out implements Watches.Sink {
+    private final HttpServerResponse response;
+    private final Context context;
+    private final AtomicInteger unread = new AtomicInteger();
+    private final AtomicBoolean full = new AtomicBoolean();
+    private volatile Runnable drained = () -> {};
+
+    Out(HttpServerResponse response, Context context) {
+      this.response = response;
+      this.context = context;
+    }
+
+    @Override
+    public boolean isFull() {
+      return full.get();
+    }
+
+    @Override
+    public void write(String text) {
+      if (unread.addAndGet(text.length()) > UNREAD) {
+        full.set(true);
+      }
+      context.runOnContext(
+          v -> {
+            if (response.closed() || response.ended()) {
+              return;
+            }
+            if (!response.headWritten()) {
+              response
+                  .setChunked(true)
+                  .putHeader("Content-Type", "text/event-stream")
+                  .putHeader("Cache-Control", "no-store");
+            }
+            var unused = response.write(text).onComplete(done -> taken(text.length()));
+          });
+    }
+
+    private void taken(int bytes) {
+      if (unread.addAndGet(-bytes) <= UNREAD / 2 && full.compareAndSet(true, false)) {
+        drained.run();
+      }
+    }
+
+    @Override
+    public void end() {
+      context.runOnContext(
+          v -> {
+            if (!response.closed() && !response.ended()) {
+              // One that takes nothing would not take an end either.
+              var unused = isFull() ? response.reset() : response.end();
+            }
+          });
+    }
+  }
+
+  /** Looks by workers. */
+  private record WorkersLook(LeaseService service, WaitingRoom.Loop loop, Workers workers)
+      implements Watches.Look {
+    private interface Call<T> {
+      T get() throws LeaseUnavailableException;
+    }
+
+    private <T> void ask(Call<T> call, Consumer<T> told) {
+      // One of them at a time for each watcher, whose number is bounded: it is in nobody's way.
+      Runnable task =
+          () -> {
+            try {
+              T answer = call.get();
+              loop.run(() -> told.accept(answer));
+            } catch (LeaseUnavailableException e) {
+              var unused = loop.after(Watches.SWEEP_MS, () -> ask(call, told));
+            } catch (RuntimeException | VirtualMachineError e) {
+              log.error("a watch could not look", e);
+            }
+          };
+      if (!workers.submit(Workers.Lane.OTHERS, task)) {
+        var unused = loop.after(Watches.SWEEP_MS, () -> ask(call, told));
+      }
+    }
+
+    @Override
+    public void page(
+        String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told) {
+      ask(() -> service.list(prefix, after, PAGE), told);
+    }
+
+    @Override
+    public void show(List<LeaseName> names, Consumer<List<LeaseInfo>> told) {
+      ask(
+          () -> {
+            var found = new ArrayList<LeaseInfo>();
+            for (LeaseName name : names) {
+              service.show(name).ifPresent(found::add);
+            }
+            return found;
+          },
+          told);
+    }
+
+    @Override
+    public void now(Consumer<Long> told) {
+      ask(service::now, told);
+    }
+  }
+}
