@@ -43,6 +43,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
         .addSubcommand("renew", new Renew(io))
         .addSubcommand("release", new Release(io))
         .addSubcommand("revoke", new LeaseRevokeCommand(io))
+        .addSubcommand("watch", new LeaseWatchCommand(io))
         .addSubcommand("show", new LeaseListing.Show(io))
         .addSubcommand("list", new LeaseListing.Listing(io));
   }
@@ -50,7 +51,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
   @Override
   public Integer call() {
     throw new ParameterException(
-        spec.commandLine(), "name one of acquire, run, renew, release, revoke, show, list");
+        spec.commandLine(), "name one of acquire, run, renew, release, revoke, watch, show, list");
   }
 
   /** A grant, and what is told of it when it is renewed or released. */

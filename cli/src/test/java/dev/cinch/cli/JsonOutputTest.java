@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.lease.time.udp.RoughtimeServer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -60,7 +61,7 @@ final class JsonOutputTest {
       expired(cinch);
       cinch.run("log", "create", "wrong").ended(0);
       lines("cinch log rm", cinch.run("log", "rm", "wrong", "--yes=wrong", "--json").ended(0));
-      leases(cinch);
+      leases(cinch, served.uri());
       damaged(served.store, cinch);
     }
     Cinch elsewhere = new Cinch();
@@ -92,7 +93,7 @@ final class JsonOutputTest {
     lines("cinch expire", cinch.run("expire", "--keep=30m", "--log=older", "--json").ended(0));
   }
 
-  private void leases(Cinch cinch) throws Exception {
+  private void leases(Cinch cinch, String uri) throws Exception {
     Cinch.Ran grant = cinch.run("lease", "acquire", "--json", "jobs/1", "x").ended(0);
     lines("cinch lease acquire", grant);
     String id = JSON.readTree(grant.out()).get("id").textValue();
@@ -101,6 +102,10 @@ final class JsonOutputTest {
     lines("cinch lease show", cinch.run("lease", "show", "--json", "jobs/1").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--json").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--prefix=none", "--json").ended(0));
+    try (Forked watch = new Forked("lease", "watch", "--server=" + uri, "--json")) {
+      String printed = watch.line() + "\n" + watch.line() + "\n" + watch.line();
+      lines("cinch lease watch", new Cinch.Ran(0, printed.getBytes(StandardCharsets.UTF_8), ""));
+    }
     String[] revoke = {"lease", "revoke", "--reason=why not", "--json", "jobs/1"};
     lines("cinch lease revoke", cinch.run(revoke).ended(0));
     lines("cinch audit", cinch.run("audit", "--json").ended(0));

@@ -74,6 +74,33 @@ class SignalsTest {
     assertEquals("one\ntwo\n", Cinch.on(store).run("cat", "--log=jobs", "--live").out());
   }
 
+  @Test
+  void aWatchPrintsEachChangeAsItHappensUntilItIsInterrupted() throws Exception {
+    try (var served = new Served(temp)) {
+      Cinch cinch = served.cinch;
+      cinch.run("lease", "acquire", "--holder=me", "jobs/1").ended(0);
+      String uri = "--server=" + served.uri();
+      try (Forked people = new Forked("lease", "watch", uri, "jobs/", "other");
+          Forked programs = new Forked("lease", "watch", uri, "--json")) {
+        assertEquals("jobs/1 held by me", people.line());
+        JsonNode held = JSON.readTree(programs.line());
+        assertEquals("held", held.get("event").textValue());
+        assertEquals("HELD", held.get("lease").get("state").textValue());
+        assertEquals("{\"event\":\"synced\"}", programs.line());
+        cinch.run("lease", "revoke", "--reason=x", "jobs/1").ended(0);
+        assertEquals("jobs/1 revoked by me", people.line());
+        assertEquals("revoked", JSON.readTree(programs.line()).get("event").textValue());
+        people.signal("INT");
+        people.ended(130);
+      }
+    }
+    cinchFails("lease", "watch", "--server=http://127.0.0.1:1", "a\u0000");
+  }
+
+  private static void cinchFails(String... args) {
+    new Cinch().run(args).failed(2, "name");
+  }
+
   /** Nothing is lost by it, and what opens may hang for ever. */
   @Test
   void beforeItHasItsInputASignalJustEndsIt() throws Exception {

@@ -58,9 +58,7 @@ public record LeaseEvent(Kind kind, Optional<LeaseInfo> lease) {
     for (Kind kind : Kind.values()) {
       if (kind.word().equals(word)) {
         Optional<LeaseInfo> lease =
-            in.has("lease")
-                ? Optional.of(WireReader.info(in.object("lease")))
-                : Optional.empty();
+            in.has("lease") ? Optional.of(WireReader.info(in.object("lease"))) : Optional.empty();
         in.noOthers();
         return new LeaseEvent(kind, lease);
       }

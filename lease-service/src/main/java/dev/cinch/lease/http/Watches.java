@@ -57,7 +57,10 @@ final class Watches implements LeaseListener {
     private final List<String> prefixes;
     private final Sink sink;
 
-    /** What of the snapshot is next: the names, or a prefix by its number from 1; after the last: none. */
+    /**
+     * What of the snapshot is next: the names, or a prefix by its number from 1; after the last:
+     * none.
+     */
     private int part;
 
     private Optional<LeaseName> after = Optional.empty();
@@ -218,7 +221,8 @@ final class Watches implements LeaseListener {
     }
     watcher.looking = true;
     if (watcher.part == 0) {
-      look.show(watcher.names.stream().sorted().map(LeaseName::new).toList(), p -> seen(watcher, p));
+      look.show(
+          watcher.names.stream().sorted().map(LeaseName::new).toList(), p -> seen(watcher, p));
     } else {
       look.page(watcher.prefixes.get(watcher.part - 1), watcher.after, p -> seen(watcher, p));
     }
@@ -263,7 +267,7 @@ final class Watches implements LeaseListener {
         before != null && before.witness().correlation().equals(info.witness().correlation());
     if (isHeld(info)) {
       keep(info);
-      if (same && before.state() == info.state()) {
+      if (before != null && same && before.state() == info.state()) {
         return; // it is told already
       }
     } else if (same) {

@@ -190,8 +190,7 @@ final class Watching {
     }
 
     @Override
-    public void page(
-        String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told) {
+    public void page(String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told) {
       ask(() -> service.list(prefix, after, PAGE), told);
     }
 

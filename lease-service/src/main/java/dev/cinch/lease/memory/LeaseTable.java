@@ -324,8 +324,7 @@ final class LeaseTable {
 
   private void became(LeaseEntry lease) {
     listeners.became(
-        lease.name,
-        () -> lease.info(instance, partitions.of(lease.name).advance(Long.MIN_VALUE)));
+        lease.name, () -> lease.info(instance, partitions.of(lease.name).advance(Long.MIN_VALUE)));
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */

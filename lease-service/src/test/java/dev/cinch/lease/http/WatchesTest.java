@@ -96,8 +96,7 @@ final class WatchesTest {
         String event = data.get("event").asText();
         assertTrue(text.startsWith("event: " + event + "\n") && text.endsWith("\n\n"), text);
         JsonNode lease = data.get("lease");
-        words.add(
-            lease == null ? event : event + " " + lease.get("witness").get("name").asText());
+        words.add(lease == null ? event : event + " " + lease.get("witness").get("name").asText());
       }
       said.clear();
       return String.join(", ", words);
@@ -236,8 +235,7 @@ final class WatchesTest {
   }
 
   @Test
-  void oneThatHearsNothingIsToldThatTheServerLivesAndOneThatTakesNothingIsEnded()
-      throws Exception {
+  void oneThatHearsNothingIsToldThatTheServerLivesAndOneThatTakesNothingIsEnded() throws Exception {
     var quiet = new Reader();
     var gone = new Reader();
     var unused = watch(quiet, Set.of("a"));

@@ -1,0 +1,100 @@
+package dev.cinch.cli;
+
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.cinch.lease.JsonEscapes;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.LeaseEvent;
+import dev.cinch.lease.http.LeaseWatch;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Prints what becomes of leases, as it happens. */
+@Command(
+    name = "watch",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Print the leases that are held, and then each that is granted, released, revoked or expires,",
+      "until interrupted. Renewals are not told. Exit code 4 if the service ends."
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  cinch lease watch jobs/",
+      "  cinch lease watch --json jobs/42 | jq -r .event"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class LeaseWatchCommand implements Callable<Integer> {
+  private static final JsonMapper JSON =
+      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
+          .build();
+
+  private final Io io;
+
+  @Spec CommandSpec spec;
+  @Mixin RequiredServer server;
+  @Mixin JsonOption json;
+
+  @Parameters(
+      arity = "0..*",
+      paramLabel = "LEASE",
+      description = "Names, and beginnings of names that end in a slash; all leases unless set.")
+  List<String> wanted = new ArrayList<>();
+
+  LeaseWatchCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException, LeaseUnavailableException {
+    var names = new ArrayList<LeaseName>();
+    var prefixes = new ArrayList<String>();
+    for (String text : wanted) {
+      if (text.endsWith("/")) {
+        prefixes.add(text);
+        continue;
+      }
+      try {
+        names.add(new LeaseName(text));
+      } catch (IllegalArgumentException e) {
+        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      }
+    }
+    try (Output out = io.output();
+        LeaseWatch watch = server.client().watch(names, prefixes)) {
+      out.ifClosed(ExitCode.GOOD);
+      while (true) {
+        LeaseEvent event = watch.next();
+        String line = json.json ? JSON.writeValueAsString(event.json()) : text(event);
+        if (!line.isEmpty()) {
+          out.line(line);
+          out.flush(); // whoever reads waits for each
+        }
+      }
+    }
+  }
+
+  /** A line for people; empty for what says nothing to them. */
+  private static String text(LeaseEvent event) {
+    if (event.lease().isEmpty()) {
+      return event.kind() == LeaseEvent.Kind.LAGGED ? "some changes were missed; now held:" : "";
+    }
+    LeaseInfo info = event.lease().get();
+    return "%s %s by %s"
+        .formatted(
+            info.witness().name(),
+            event.kind().name().toLowerCase(Locale.ROOT),
+            Failure.oneLine(info.witness().holder()));
+  }
+}
