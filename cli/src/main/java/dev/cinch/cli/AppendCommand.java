@@ -10,11 +10,12 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -239,7 +240,7 @@ final class AppendCommand implements Callable<Integer> {
       GrantDirectory grant)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     GrantDirectory.Use use = grant.use();
-    HttpLeaseClient client = HttpLeaseClient.builder(grant.server()).build();
+    ShardRouter client = ShardRouter.of(grant.server());
     Duration lasting = joinedFor(grant, opened);
     // A lease service that was started anew knows them once their keeper has resumed them.
     Duration patience = wait.compareTo(lasting) > 0 ? wait : lasting;
@@ -277,11 +278,10 @@ final class AppendCommand implements Callable<Integer> {
     return isGiven("--lease-for") || tooShort ? leaseFor : grant.lasting();
   }
 
-  private Grant joined(
-      Session session, HttpLeaseClient client, GrantDirectory grant, Duration lasting)
+  private Grant joined(Session session, ShardRouter client, GrantDirectory grant, Duration lasting)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     try {
-      return session.join(grant.id(), client.info().instance(), lasting);
+      return joined(session, client.instances(), grant.id(), lasting);
     } catch (LeaseRefusedException e) {
       String why = String.valueOf(e.getMessage());
       if (!grant.isOpen()) {
@@ -289,6 +289,20 @@ final class AppendCommand implements Callable<Integer> {
       }
       boolean unknown = e.reason() == Reason.NOT_HELD || e.reason() == Reason.OTHER_INSTANCE;
       throw unknown ? new LeaseRefusedException(Reason.NOT_YET, why, 0) : e;
+    }
+  }
+
+  /** At whichever instance has them, of several servers that share the store. */
+  private static Grant joined(Session session, List<Long> instances, Id id, Duration lasting)
+      throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
+    for (int i = 0; ; i++) {
+      try {
+        return session.join(id, instances.get(i), lasting);
+      } catch (LeaseRefusedException e) {
+        if (e.reason() != Reason.OTHER_INSTANCE || i == instances.size() - 1) {
+          throw e;
+        }
+      }
     }
   }
 

@@ -5,7 +5,7 @@ import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
@@ -80,7 +80,7 @@ final class CloseCommand implements Callable<Integer> {
     if (every != null && (every.isNegative() || every.isZero())) {
       throw new ParameterException(spec.commandLine(), "--every is longer than 0s");
     }
-    @Nullable HttpLeaseClient client = server.isGiven() ? server.client() : null;
+    @Nullable ShardRouter client = server.isGiven() ? server.client() : null;
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every
     TimeSource time = opened.context().time();

@@ -62,6 +62,7 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("log", LogCommand::new);
     BY_NAME.put("logs", LogsCommand::new);
     BY_NAME.put("serve", ServeCommand::new);
+    BY_NAME.put("shards", ShardsCommand::new);
     BY_NAME.put("lease", LeaseCommand::new);
     BY_NAME.put("verify", VerifyCommand::new);
     BY_NAME.put("salvage", SalvageCommand::new);

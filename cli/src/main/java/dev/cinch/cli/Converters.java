@@ -32,6 +32,7 @@ final class Converters {
     line.registerConverter(LogName.class, of(LogName::new));
     line.registerConverter(MachineName.class, of(MachineName::new));
     line.registerConverter(LeaseName.class, of(LeaseName::new));
+    line.registerConverter(ShardChoice.Wanted.class, of(ShardChoice.Wanted::parse));
     line.registerConverter(Id.class, of(Id::parse));
     line.registerConverter(Duration.class, of(Converters::duration));
     line.registerConverter(Moment.class, of(times::parse));

@@ -5,6 +5,7 @@ import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Shard;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
@@ -26,13 +27,16 @@ final class EarlierInstance {
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private final StoreContext store;
+  private final Shard shard;
   private final MachineName machine;
 
   /**
+   * @param shard to be served
    * @param machine this one
    */
-  EarlierInstance(StoreContext store, MachineName machine) {
+  EarlierInstance(StoreContext store, Shard shard, MachineName machine) {
     this.store = store;
+    this.shard = shard;
     this.machine = machine;
   }
 
@@ -44,7 +48,7 @@ final class EarlierInstance {
    * @throws Failure.Refusal if it runs
    */
   Optional<String> requireGone() throws IOException {
-    Optional<StoreInstances.Instance> latest = StoreInstances.latest(store);
+    Optional<StoreInstances.Instance> latest = StoreInstances.latest(store, shard);
     if (latest.isEmpty() || latest.get().where().isEmpty()) {
       return Optional.empty();
     }

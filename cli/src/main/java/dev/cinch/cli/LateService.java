@@ -1,5 +1,7 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -17,6 +19,7 @@ import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import java.io.IOException;
@@ -24,6 +27,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lease service that starts after its server listens: starting it takes a number, which stops the
@@ -32,6 +36,15 @@ import java.util.concurrent.CompletableFuture;
  */
 final class LateService implements LeaseService {
   private final CompletableFuture<MemoryLeaseService> started = new CompletableFuture<>();
+  private final @Nullable StoreContext store;
+
+  /**
+   * @param store which says who has which shard, also before it is started and when another one has
+   *     taken over; null without one
+   */
+  LateService(@Nullable StoreContext store) {
+    this.store = store;
+  }
 
   /** Starts the service; once. */
   void start(MemoryLeaseService.Builder builder) throws IOException {
@@ -145,6 +158,15 @@ final class LateService implements LeaseService {
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
       throws LeaseUnavailableException {
     return service().list(prefix, after, limit);
+  }
+
+  @Override
+  public ShardServers shards() throws LeaseUnavailableException {
+    try {
+      return store == null ? ShardServers.ALONE : StoreShards.look(store).servers();
+    } catch (IOException e) {
+      throw new LeaseUnavailableException("the store does not tell: " + e.getMessage(), e);
+    }
   }
 
   @Override

@@ -10,8 +10,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.LostAnswers;
-import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseDocuments;
+import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -83,7 +83,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
   }
 
   @Override
-  void ask(HttpLeaseClient client, Printer printer) throws Exception {
+  void ask(ShardRouter client, Printer printer) throws Exception {
     Duration wait = waiting.checked();
     if (holder != null) {
       try {
@@ -107,7 +107,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
     }
   }
 
-  private GrantDirectory directory(HttpLeaseClient client, Grant grant) throws Exception {
+  private GrantDirectory directory(ShardRouter client, Grant grant) throws Exception {
     try {
       return GrantDirectory.make(grant.id(), server.uri, length.duration, io.env());
     } catch (IOException e) {

@@ -8,7 +8,7 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -102,7 +102,7 @@ final class LeaseChoice {
    */
   private Optional<LeaseInfo> known(LeaseName of, Store store)
       throws IOException, LeaseUnavailableException {
-    HttpLeaseClient client = server.client();
+    ShardRouter client = server.client();
     if (!client.health().store().equals(store.context().identity().id().toString())) {
       return Optional.empty();
     }

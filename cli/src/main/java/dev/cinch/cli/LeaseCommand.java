@@ -1,10 +1,13 @@
 package dev.cinch.cli;
 
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseDocuments;
+import dev.cinch.lease.http.ShardRouter;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -106,17 +109,25 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     }
 
     @Override
-    void ask(HttpLeaseClient client, Printer printer) throws Exception {
-      printer.print(
-          LeaseDocuments.grant(
-              client.renew(held.grant.id(io), length.millis(), LogSet.NONE, report(client))));
+    void ask(ShardRouter client, Printer printer) throws Exception {
+      Id id = held.grant.id(io);
+      // Appends that share the grant may have resumed it at an instance that answers (rule L12).
+      List<Long> instances = held.grant.shared(io).isEmpty() ? List.of() : client.instances();
+      printer.print(LeaseDocuments.grant(renewed(client, id, instances)));
     }
 
-    /** Appends that share the grant may have resumed it at the instance that answers (rule L12). */
-    private LeaseReport report(HttpLeaseClient client) throws Exception {
-      return held.grant.shared(io).isEmpty()
-          ? held.report()
-          : held.report().to(client.info().instance());
+    private Grant renewed(ShardRouter client, Id id, List<Long> instances) throws Exception {
+      for (int i = 0; ; i++) {
+        LeaseReport report =
+            instances.isEmpty() ? held.report() : held.report().to(instances.get(i));
+        try {
+          return client.renew(id, length.millis(), LogSet.NONE, report);
+        } catch (LeaseRefusedException e) {
+          if (e.reason() != Reason.OTHER_INSTANCE || i >= instances.size() - 1) {
+            throw e;
+          }
+        }
+      }
     }
   }
 
@@ -140,7 +151,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     }
 
     @Override
-    void ask(HttpLeaseClient client, Printer printer) throws Exception {
+    void ask(ShardRouter client, Printer printer) throws Exception {
       Id id = held.grant.id(io);
       Optional<GrantDirectory> shared = held.grant.shared(io);
       if (shared.isEmpty()) {
@@ -151,8 +162,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     }
 
     /** Rule L2: only with the highest timestamp of all that was written under them. */
-    private void releaseShared(HttpLeaseClient client, Id id, GrantDirectory grant)
-        throws Exception {
+    private void releaseShared(ShardRouter client, Id id, GrantDirectory grant) throws Exception {
       GrantDirectory.Uses uses = grant.close();
       boolean sent = false;
       try {

@@ -2,8 +2,8 @@ package dev.cinch.cli;
 
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseDocuments;
+import dev.cinch.lease.http.ShardRouter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -90,7 +90,7 @@ abstract class LeaseListing extends LeaseRequest {
     }
 
     @Override
-    void ask(HttpLeaseClient client, Printer printer) throws Exception {
+    void ask(ShardRouter client, Printer printer) throws Exception {
       Optional<LeaseInfo> info = client.show(name);
       if (info.isEmpty()) {
         throw new Failure.Refusal("the service knows nothing of " + name);
@@ -122,7 +122,7 @@ abstract class LeaseListing extends LeaseRequest {
     }
 
     @Override
-    void ask(HttpLeaseClient client, Printer printer) throws Exception {
+    void ask(ShardRouter client, Printer printer) throws Exception {
       Optional<LeaseName> after = Optional.empty();
       long now = client.now();
       while (true) {

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.JsonEscapes;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -38,11 +38,11 @@ abstract class LeaseRequest implements Callable<Integer> {
     }
   }
 
-  abstract void ask(HttpLeaseClient client, Printer printer) throws Exception;
+  abstract void ask(ShardRouter client, Printer printer) throws Exception;
 
   @Override
   public final Integer call() throws Exception {
-    HttpLeaseClient client = server.client();
+    ShardRouter client = server.client();
     try (Output out = io.output()) {
       ask(client, out::line);
     }

@@ -5,8 +5,8 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
-import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseDocuments;
+import dev.cinch.lease.http.ShardRouter;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -51,7 +51,7 @@ final class LeaseRevokeCommand extends LeaseRequest {
   }
 
   @Override
-  void ask(HttpLeaseClient client, Printer printer) throws Exception {
+  void ask(ShardRouter client, Printer printer) throws Exception {
     RevokeRequest request;
     try {
       request =
@@ -77,7 +77,7 @@ final class LeaseRevokeCommand extends LeaseRequest {
   }
 
   /** Named in the request, so that one that is sent twice does not meet the next holder's lease. */
-  private Id held(HttpLeaseClient client) throws Exception {
+  private Id held(ShardRouter client) throws Exception {
     Optional<LeaseInfo> info = client.show(name).filter(i -> i.state().excludes());
     if (info.isEmpty()) {
       throw new Failure.Refusal("nothing to revoke: no lease on " + name + " is held");

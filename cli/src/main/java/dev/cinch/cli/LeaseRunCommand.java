@@ -14,7 +14,7 @@ import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.hold.LostAnswers;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -122,7 +122,7 @@ final class LeaseRunCommand implements Callable<Integer> {
     if (length.toMillis() < 1) {
       throw new ParameterException(spec.commandLine(), "--for is at least 1ms");
     }
-    HttpLeaseClient client = server.client();
+    ShardRouter client = server.client();
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
     Store opened =
         store == null
@@ -159,7 +159,7 @@ final class LeaseRunCommand implements Callable<Integer> {
   }
 
   /** Without a store nothing is fenced here. */
-  private HeldLease bare(HttpLeaseClient client, LeaseKeeper keeper, LeaseWait taking)
+  private HeldLease bare(ShardRouter client, LeaseKeeper keeper, LeaseWait taking)
       throws Exception {
     var asks = new LostAnswers(client);
     try {
@@ -176,7 +176,7 @@ final class LeaseRunCommand implements Callable<Integer> {
     }
   }
 
-  private HeldLease asked(HttpLeaseClient client, LostAnswers asks, LostAnswers.Asking asking)
+  private HeldLease asked(ShardRouter client, LostAnswers asks, LostAnswers.Asking asking)
       throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
     var random = new SecureRandom();
     var request =
@@ -203,7 +203,7 @@ final class LeaseRunCommand implements Callable<Integer> {
   }
 
   /** A session that is never closed: whether the leases are given back is decided here. */
-  private Session fenced(Store opened, HttpLeaseClient client, LeaseWait taking)
+  private Session fenced(Store opened, ShardRouter client, LeaseWait taking)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     Session session = Session.open(opened, client, holder());
     boolean taken = false;

@@ -14,7 +14,7 @@ import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -118,7 +118,7 @@ final class LogRmCommand implements Callable<Integer> {
   }
 
   /** A lease that is held, or prepared, and names the log. */
-  private static Optional<LeaseName> naming(HttpLeaseClient client, Log log)
+  private static Optional<LeaseName> naming(ShardRouter client, Log log)
       throws IOException, LeaseUnavailableException {
     Optional<LeaseName> after = Optional.empty();
     while (true) {

@@ -4,11 +4,15 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -84,11 +88,22 @@ final class NamesCommand implements Callable<Integer> {
     if (address == null) {
       return List.of();
     }
+    var router = new ShardRouter(address, NamesCommand::client, SystemTime.INSTANCE);
+    var found = new ArrayList<LeaseInfo>();
+    for (var page = router.list(prefix, Optional.empty(), MOST_LEASES);
+        !page.isEmpty() && found.size() < MOST_LEASES; ) {
+      found.addAll(page);
+      LeaseName last = page.get(page.size() - 1).witness().name();
+      page = router.list(prefix, Optional.of(last), MOST_LEASES);
+    }
+    return found;
+  }
+
+  private static HttpLeaseClient client(URI address) {
     return HttpLeaseClient.builder(address)
         .connectTimeout(PATIENCE)
         .requestTimeout(PATIENCE)
-        .build()
-        .list(prefix, Optional.empty(), MOST_LEASES);
+        .build();
   }
 
   private static @Nullable URI published(Store opened) throws IOException {

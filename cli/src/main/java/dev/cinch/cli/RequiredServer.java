@@ -1,6 +1,6 @@
 package dev.cinch.cli;
 
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.net.URI;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -20,7 +20,7 @@ final class RequiredServer {
   URI uri;
 
   /** A client; connects to nothing yet. */
-  HttpLeaseClient client() {
+  ShardRouter client() {
     return ServerOptions.client(uri, command);
   }
 }

@@ -3,7 +3,10 @@ package dev.cinch.cli;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.Shard;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
@@ -49,6 +52,9 @@ import picocli.CommandLine.Spec;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class ServeCommand implements Callable<Integer> {
+  /** How often a server that waits for its map looks, nanoseconds. */
+  private static final long LOOK_NANOS = 200_000_000;
+
   private final Io io;
 
   @Spec CommandSpec spec;
@@ -133,6 +139,7 @@ final class ServeCommand implements Callable<Integer> {
   boolean first;
 
   @Mixin ServeTime times;
+  @Mixin ShardChoice shards;
 
   @Option(
       names = "--clock-offset",
@@ -155,6 +162,9 @@ final class ServeCommand implements Callable<Integer> {
       throw new ParameterException(
           spec.commandLine(),
           "--first does not go with a store (" + store + "), whose ceilings tell what is valid");
+    }
+    if (shards.wanted != null && store == null) {
+      throw new ParameterException(spec.commandLine(), "--shard needs --store, which has the map");
     }
     atLeastOne("--connections", connections);
     if (advertise != null) {
@@ -179,12 +189,11 @@ final class ServeCommand implements Callable<Integer> {
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
     TimeBounds bounds = times.bounds(io, time, opened);
     MemoryLeaseService.Builder builder = builder(opened, signing, time).bounds(bounds);
-    if (opened != null && !replace) {
-      new EarlierInstance(opened.context(), MachineNames.ofHost())
-          .requireGone()
-          .ifPresent(note -> Commands.say(io, "cinch serve", note));
+    Optional<Shard> shard = opened == null ? Optional.empty() : shards.now(opened.context());
+    if (opened != null && shard.isPresent()) {
+      requireGone(opened, shard.get());
     }
-    var service = new LateService();
+    var service = new LateService(opened == null ? null : opened.context());
     var end = new CompletableFuture<Optional<String>>(); // a successor's name, none for a signal
     String id = opened == null ? "" : opened.context().identity().id().toString();
     LeaseServer.Builder listening =
@@ -202,24 +211,90 @@ final class ServeCommand implements Callable<Integer> {
       if (opened != null) {
         long unused = TrustedKeyFiles.add(opened.context(), signing);
       }
-      if (opened != null) {
-        builder.registry(new StoreInstances(opened.context(), address(server)));
-      }
-      service.start(builder);
       io.stop().onRequest(() -> end.complete(Optional.empty()));
-      io.stop().listen();
-      tell(out, "listening on " + server.uri());
+      if (opened != null && shard.isEmpty()) {
+        io.stop().listen();
+        tell(out, "listening on " + server.uri());
+        shard = awaitMap(out, opened);
+        if (shard.isEmpty()) {
+          return ExitCode.GOOD;
+        }
+        requireGone(opened, shard.get());
+        start(service, builder, opened, shard.get(), server);
+      } else {
+        start(service, builder, opened, shard.orElse(Shard.WHOLE), server);
+        io.stop().listen();
+        tell(out, "listening on " + server.uri());
+      }
       if (roughtime != null) {
         tell(out, times.line(host, roughtime));
       }
       tellWait(out, service);
       Optional<String> by = end.join();
+      if (by.isPresent() && opened != null && isMoved(opened, shard.orElseThrow())) {
+        handOver(out, service, by.get());
+      }
       drain(server);
       if (by.isEmpty()) {
         return ExitCode.GOOD;
       }
       throw new Failure.Refusal(
           by.get() + " has taken over; instance " + service.info().instance() + " ends");
+    }
+  }
+
+  private void requireGone(Store opened, Shard shard) throws IOException {
+    if (!replace) {
+      new EarlierInstance(opened.context(), shard, MachineNames.ofHost())
+          .requireGone()
+          .ifPresent(note -> Commands.say(io, "cinch serve", note));
+    }
+  }
+
+  private void start(
+      LateService service,
+      MemoryLeaseService.Builder builder,
+      @Nullable Store opened,
+      Shard shard,
+      LeaseServer server)
+      throws IOException {
+    if (opened != null) {
+      builder.registry(new StoreInstances(opened.context(), Optional.of(address(server)), shard));
+    }
+    service.start(builder);
+  }
+
+  /**
+   * Waits until the store's map has the shard, so that the servers of a map are there when it is.
+   *
+   * @return the shard; empty if it was told to stop
+   */
+  private Optional<Shard> awaitMap(Output out, Store opened)
+      throws IOException, InterruptedException {
+    tell(out, "has shard " + shards.wanted + " once cinch shards set has made a map of so many");
+    Optional<Shard> found = Optional.empty();
+    boolean stopped = false;
+    while (found.isEmpty() && !stopped) {
+      stopped = io.stop().await(LOOK_NANOS);
+      found = shards.now(opened.context());
+    }
+    return stopped ? Optional.empty() : found;
+  }
+
+  private static boolean isMoved(Store opened, Shard shard) throws IOException {
+    return StoreShards.look(opened.context()).map().number() > shard.map().number();
+  }
+
+  /**
+   * Goes on answering where the shards are until the last lease is over that this server can have
+   * granted: its holders know no other address.
+   */
+  private void handOver(Output out, LateService service, String by) throws InterruptedException {
+    ServiceInfo info = service.info();
+    long left = info.ceiling().orElse(info.now()) - info.now();
+    if (left > 0) {
+      tell(out, by + " has taken over; says where for another " + Words.span(left));
+      boolean unused = io.stop().await(left);
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.cinch.cli;
 
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.net.URI;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
@@ -25,13 +25,13 @@ final class ServerOptions {
   }
 
   /** A client of the service that was named; connects to nothing yet. */
-  HttpLeaseClient client() {
+  ShardRouter client() {
     return client(java.util.Objects.requireNonNull(server), command);
   }
 
-  static HttpLeaseClient client(URI server, CommandSpec command) {
+  static ShardRouter client(URI server, CommandSpec command) {
     try {
-      return HttpLeaseClient.builder(server).build();
+      return ShardRouter.of(server);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(command.commandLine(), String.valueOf(e.getMessage()), e);
     }

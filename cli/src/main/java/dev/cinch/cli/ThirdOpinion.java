@@ -3,7 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class ThirdOpinion {
   private static final int NAMED = 3;
 
-  private final @Nullable HttpLeaseClient client;
+  private final @Nullable ShardRouter client;
   private final @Nullable LongSupplier operator;
   private final List<LogName> without = new ArrayList<>();
   private OptionalLong answer = OptionalLong.empty();
@@ -31,7 +31,7 @@ final class ThirdOpinion {
    * @param client the lease service, if one is named
    * @param operator the time that an operator has vouched for, if one has
    */
-  ThirdOpinion(@Nullable HttpLeaseClient client, @Nullable LongSupplier operator) {
+  ThirdOpinion(@Nullable ShardRouter client, @Nullable LongSupplier operator) {
     this.client = client;
     this.operator = operator;
   }

@@ -60,7 +60,8 @@ class SecondServerTest {
         // It finds out by itself seconds later, unless it has by now; this makes it look at once.
         Cinch.Ran asked =
             new Cinch().with("CINCH_SERVER", earlier).run("lease", "acquire", "--for=5s", "a");
-        assertTrue(asked.code() == 3 || asked.code() == 4, asked.err());
+        // Where it still answers, it says where the second is.
+        assertTrue(asked.code() == 0 || asked.code() == 3 || asked.code() == 4, asked.err());
         assertEquals(
             "cinch serve: instance 2 at "
                 + uri

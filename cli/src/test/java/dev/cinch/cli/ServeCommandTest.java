@@ -99,7 +99,7 @@ class ServeCommandTest {
 
   @Test
   void untilItHasStartedItSaysSo() throws Exception {
-    var late = new LateService();
+    var late = new LateService(null);
     late.maintain();
     var e = assertThrows(LeaseUnavailableException.class, late::now);
     assertEquals("the lease service is starting", e.getMessage());

@@ -150,6 +150,11 @@ public interface LeaseService {
   List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
       throws LeaseUnavailableException;
 
+  /** Which servers have which names, where several share a store (rule L16). */
+  default ShardServers shards() throws LeaseUnavailableException {
+    return ShardServers.ALONE;
+  }
+
   /**
    * The service's signed time, nanoseconds since the Unix epoch: a third opinion on what time it is
    * (section 5).

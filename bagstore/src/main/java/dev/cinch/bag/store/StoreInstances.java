@@ -106,6 +106,12 @@ public final class StoreInstances implements InstanceRegistry {
     return number == 0 ? Optional.empty() : Optional.of(instance(store, number));
   }
 
+  /** The latest instance of a shard's chain; empty if there was none. */
+  public static Optional<Instance> latest(StoreContext store, Shard shard) throws IOException {
+    long number = StoreShards.look(store).latest(shard.map().number(), shard.index());
+    return number == 0 ? Optional.empty() : Optional.of(instance(store, number));
+  }
+
   static Instance instance(StoreContext store, long number) {
     Path file = store.layout().instances().resolve(Numbered.name(number));
     Optional<InstanceFile> where;

@@ -2,12 +2,13 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.format.ShardMapFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.store.StoreInstances.Instance;
 import dev.cinch.lease.ShardMap;
+import dev.cinch.lease.ShardServers;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
@@ -128,15 +129,19 @@ public final class StoreShards {
             .orElse(0);
   }
 
-  /** The latest instance of each shard of the last map, in their order; empty where is none. */
-  public List<Optional<Instance>> instances() throws IOException {
-    int count = map().count();
-    var found = new ArrayList<Optional<Instance>>(count);
-    for (int shard = 1; shard <= count; shard++) {
+  /** The latest instance of each shard of the last map. */
+  public ShardServers servers() throws IOException {
+    ShardMap map = map();
+    var servers = new ArrayList<ShardServers.Server>(map.count());
+    for (int shard = 1; shard <= map.count(); shard++) {
       long number = latest(lastMap, shard);
-      found.add(
-          number == 0 ? Optional.empty() : Optional.of(StoreInstances.instance(store, number)));
+      if (number > 0) {
+        Optional<InstanceFile> where = StoreInstances.instance(store, number).where();
+        String address = where.map(InstanceFile::address).orElse("");
+        String machine = where.map(InstanceFile::machine).orElse("");
+        servers.add(new ShardServers.Server(shard, number, address, machine));
+      }
     }
-    return found;
+    return new ShardServers(map, servers);
   }
 }

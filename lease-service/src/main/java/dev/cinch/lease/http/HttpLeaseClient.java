@@ -22,6 +22,7 @@ import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Transport.Reply;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -373,6 +374,11 @@ public final class HttpLeaseClient implements LeaseService {
     prefixes.forEach(prefix -> query.add("prefix=" + encoded(prefix)));
     String path = Watching.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
     return LeaseWatch.open(watching.get(), URI.create(base + path));
+  }
+
+  @Override
+  public ShardServers shards() throws LeaseUnavailableException {
+    return answer("/v1/shards", get("/v1/shards"), WireReader::shards);
   }
 
   /** What the service says about itself. */

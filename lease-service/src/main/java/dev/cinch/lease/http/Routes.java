@@ -31,6 +31,7 @@ final class Routes {
   private static final String LEASES = "/v1/leases";
   private static final String BATCH = "batch";
   private static final String REVOKE = "revoke";
+  private static final String SHARDS = "/v1/shards";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
   private static final int DEFAULT_LIMIT = 100;
@@ -224,6 +225,10 @@ final class Routes {
         noQuery(query);
         return Answer.ok(WireWriter.service(info.get()));
       }
+      if (path.equals(SHARDS)) {
+        noQuery(query);
+        return Answer.ok(WireWriter.shards(service.shards()));
+      }
       if (path.equals(LEASES)) {
         return list(query);
       }
@@ -306,6 +311,7 @@ final class Routes {
     String allowed = "";
     if (path.equals("/v1/time")
         || path.equals("/v1/service")
+        || path.equals(SHARDS)
         || path.equals(LEASES)
         || path.equals(Watching.PATH)
         || isHealth(path)) {

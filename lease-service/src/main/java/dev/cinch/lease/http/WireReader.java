@@ -21,6 +21,8 @@ import dev.cinch.lease.Revocation;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.ShardMap;
+import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
@@ -254,6 +256,27 @@ final class WireReader {
         in.has("instance") ? OptionalLong.of(in.integer("instance")) : OptionalLong.empty(),
         in.has("store") ? in.text("store") : "",
         Optional.empty());
+  }
+
+  /** Of a version that may say more. */
+  static ShardServers shards(Fields in) throws WireException {
+    long count = in.integer("shards");
+    var servers = new ArrayList<ShardServers.Server>();
+    try {
+      var map = new ShardMap(in.integer("map"), Math.toIntExact(count));
+      for (Fields each : in.objects("servers")) {
+        boolean known = each.has("address");
+        servers.add(
+            new ShardServers.Server(
+                Math.toIntExact(each.integer("shard")),
+                each.integer("instance"),
+                known ? each.text("address") : "",
+                known ? each.text("machine") : ""));
+      }
+      return new ShardServers(map, servers);
+    } catch (IllegalArgumentException | ArithmeticException e) {
+      throw new WireException("no map of shards: " + e.getMessage());
+    }
   }
 
   static long now(Fields in) throws WireException {

@@ -19,6 +19,7 @@ import dev.cinch.lease.Revocation;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Witness;
@@ -171,6 +172,19 @@ final class WireWriter {
     ObjectNode out = object().put("live", true);
     health.instance().ifPresent(i -> out.put("instance", i));
     return health.store().isEmpty() ? out : out.put("store", health.store());
+  }
+
+  static ObjectNode shards(ShardServers shards) {
+    ObjectNode out = object().put("map", shards.map().number()).put("shards", shards.map().count());
+    ArrayNode servers = out.putArray("servers");
+    for (ShardServers.Server server : shards.servers()) {
+      ObjectNode each =
+          servers.addObject().put("shard", server.shard()).put("instance", server.instance());
+      if (!server.address().isEmpty()) {
+        each.put("address", server.address()).put("machine", server.machine());
+      }
+    }
+    return out;
   }
 
   static ObjectNode now(long now) {
