@@ -2,8 +2,12 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.StoreShards;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Shard;
+import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.memory.TableLimits;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -15,6 +19,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +42,9 @@ final class LeaseHost implements SimProcess.Body {
       new TableLimits(2, 1, 1L << 20, 500_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
 
   private static final int MOST_INSTANCES = 3;
+
+  /** Of those that share the names, so that some of earlier maps go on. */
+  private static final int MOST_SHARDED = 7;
 
   private final World world;
   private final SimMachine machine;
@@ -143,15 +151,23 @@ final class LeaseHost implements SimProcess.Body {
 
   /** Where there are several, they start and are paused on threads of their own. */
   private void startAnother(long after) {
-    var process = new SimProcess(world, machine, "instance", this::bootAnother);
+    int any = world.plan.sharded() ? world.faults.rng().below(3) : 0;
+    startAnother(after, any);
+  }
+
+  /**
+   * @param shard one more than the rest that this leaves divided by the map's count
+   */
+  private void startAnother(long after, int shard) {
+    var process = new SimProcess(world, machine, "instance", me -> bootAnother(me, shard));
     process.wakeAt = world.scheduler.now() + after;
     world.scheduler.add(process);
   }
 
-  private void bootAnother(SimProcess me) {
+  private void bootAnother(SimProcess me, int shard) {
     while (true) {
       try {
-        several.add(instance());
+        several.add(instance(shard));
         several.sort(Comparator.comparingLong(i -> i.service().number()));
         return;
       } catch (IOException | Gone e) {
@@ -162,11 +178,15 @@ final class LeaseHost implements SimProcess.Body {
   }
 
   private LeaseInstance instance() throws IOException {
+    return instance(0);
+  }
+
+  private LeaseInstance instance(int shard) throws IOException {
     var instance = new LeaseInstance(world, machine, world.faults.stopped() ? null : rivalry);
     begun.add(instance);
     boolean started = false;
     try {
-      start(instance);
+      start(instance, shard);
       started = true;
       return instance;
     } finally {
@@ -176,18 +196,23 @@ final class LeaseHost implements SimProcess.Body {
     }
   }
 
-  private void start(LeaseInstance instance) throws IOException {
+  private Store open(LeaseInstance instance) throws IOException {
     var fs = SimProcess.fs(world, machine, instance);
-    var environment = new Store.Environment(fs, machine.name, instance, random);
-    Store store = Store.open(World.ROOT, environment);
+    return Store.open(World.ROOT, new Store.Environment(fs, machine.name, instance, random));
+  }
+
+  private void start(LeaseInstance instance, int index) throws IOException {
+    Store store = open(instance);
+    ShardMap map = world.plan.sharded() ? StoreShards.look(store.context()).map() : ShardMap.NONE;
+    var shard = new Shard(map, 1 + index % map.count());
     MemoryLeaseService started =
         MemoryLeaseService.builder(signer, instance)
-            .registry(new StoreInstances(store.context()))
+            .registry(new StoreInstances(store.context(), Optional.empty(), shard))
             .longestLeaseMs(12_000)
             .ceilingAheadMs(world.plan.ceilingAheadMs())
             .limits(rivalry != null && world.plan.seed() % 2 == 0 ? TIGHT : LIMITS)
             .start();
-    instance.started(started);
+    instance.started(started, shard);
     instances++;
   }
 
@@ -234,7 +259,9 @@ final class LeaseHost implements SimProcess.Body {
       if (rng.oneIn(25) && world.faults.strike(FaultKind.SERVICE_CLOCK_STEP)) {
         i.step(rng.spread(10_000_000, 20_000_000_000L) * (rng.oneIn(2) ? 1 : -1));
       }
-      if (i == several.get(several.size() - 1) || rng.oneIn(20)) {
+      if (i == several.get(several.size() - 1)
+          || world.plan.sharded() && rng.oneIn(2)
+          || rng.oneIn(20)) {
         aside(0, () -> i, LeaseHost::maintained);
       }
     }
@@ -277,10 +304,36 @@ final class LeaseHost implements SimProcess.Body {
     if (rng.oneIn(4) && !several.isEmpty()) {
       kill(several.get(several.size() - 1));
     }
-    if (begun.size() >= MOST_INSTANCES) {
+    while (begun.size() >= (world.plan.sharded() ? MOST_SHARDED : MOST_INSTANCES)) {
       kill(begun.get(0));
     }
+    if (world.plan.sharded() && rng.oneIn(2)) {
+      reshard(rng.between(1, 3));
+      return;
+    }
     startAnother(rng.spread(1_000_000, 3_000_000_000L));
+  }
+
+  /** Somebody publishes the next map, and starts a server for each shard of the last one. */
+  private void reshard(int count) {
+    var process =
+        new SimProcess(
+            world,
+            machine,
+            "shards",
+            me -> {
+              try {
+                Store store = open(new LeaseInstance(world, machine, null));
+                me.note(StoreShards.publish(store.context(), count).inWords());
+              } catch (IOException | Gone e) {
+                me.note("published no map, or one");
+              }
+              for (int shard = 0; shard < count; shard++) {
+                startAnother(world.faults.rng().spread(1_000_000, 2_000_000_000L), shard);
+              }
+            });
+    process.wakeAt = world.scheduler.now();
+    world.scheduler.add(process);
   }
 
   private void kill(LeaseInstance i) {
@@ -390,14 +443,29 @@ final class LeaseHost implements SimProcess.Body {
 
   /** The instance that a process asks next, mostly the one before; the latest if that is over. */
   LeaseInstance address(@Nullable LeaseInstance before, Rng rng) throws LeaseUnavailableException {
-    if (several.isEmpty()) {
+    return address(before, several, rng);
+  }
+
+  /** Likewise, mostly among those that have a name. */
+  LeaseInstance address(@Nullable LeaseInstance before, LeaseName name, Rng rng)
+      throws LeaseUnavailableException {
+    List<LeaseInstance> those = several.stream().filter(i -> i.has(name)).toList();
+    return !world.plan.sharded() || those.isEmpty() || rng.oneIn(10)
+        ? address(before, several, rng)
+        : address(those.contains(before) ? before : null, those, rng);
+  }
+
+  private static LeaseInstance address(
+      @Nullable LeaseInstance before, List<LeaseInstance> among, Rng rng)
+      throws LeaseUnavailableException {
+    if (among.isEmpty()) {
       throw new LeaseUnavailableException("the service is down", null);
     }
     if (before != null && before.serves() && rng.below(4) > 0) {
       return before;
     }
-    LeaseInstance any = several.get(rng.below(several.size()));
-    return any.serves() ? any : several.get(several.size() - 1);
+    LeaseInstance any = among.get(rng.below(among.size()));
+    return any.serves() ? any : among.get(among.size() - 1);
   }
 
   /** As {@link #send} where there are several, which carry out requests at once. */

@@ -1,5 +1,7 @@
 package dev.cinch.sim;
 
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.Shard;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.Ambush;
@@ -23,6 +25,7 @@ final class LeaseInstance implements Gate, TimeSource {
   private final long born;
   private long offset;
   private long driftPpm;
+  private Shard shard = Shard.WHOLE;
   private @Nullable MemoryLeaseService service;
   private boolean gone;
   private int underWay;
@@ -52,8 +55,19 @@ final class LeaseInstance implements Gate, TimeSource {
     }
   }
 
-  void started(MemoryLeaseService itself) {
+  void started(MemoryLeaseService itself, Shard of) {
     service = itself;
+    shard = of;
+  }
+
+  /** Whether a name is its own, by the map under which it was started. */
+  boolean has(LeaseName name) {
+    return shard.has(name);
+  }
+
+  /** The number of the map under which it was started. */
+  long map() {
+    return shard.map().number();
   }
 
   MemoryLeaseService service() {

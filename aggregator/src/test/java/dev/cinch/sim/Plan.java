@@ -90,6 +90,11 @@ record Plan(
     return theme.equals(Optional.of(Theme.RESUMING));
   }
 
+  /** Whether instances share the names, and the shard map changes. */
+  boolean sharded() {
+    return several() && seed % 3 == 0;
+  }
+
   /**
    * The shortest lease that a session asks for where instances go on side by side: a third of it is
    * more than a renewal takes, which the process does between its operations, or it does nothing

@@ -6,11 +6,13 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Witness;
 import dev.cinch.sim.LeaseHost.Request;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
@@ -35,6 +37,9 @@ final class SimNetwork implements LeaseService {
 
   /** Whom it asked last, where there are several. */
   private @Nullable LeaseInstance address;
+
+  /** A name that the next request is about; null if it does not say. */
+  private @Nullable LeaseName about;
 
   /** Whether the next request goes there, too. */
   private boolean stays;
@@ -95,9 +100,14 @@ final class SimNetwork implements LeaseService {
     }
     LeaseInstance at = address;
     if (at == null || !stays || !at.serves()) {
-      at = world.leases.address(at, process.random());
+      LeaseName name = about;
+      at =
+          name == null
+              ? world.leases.address(at, process.random())
+              : world.leases.address(at, name, process.random());
       address = at;
     }
+    about = null;
     stays = false;
     return world.leases.sendTo(at, request);
   }
@@ -128,6 +138,7 @@ final class SimNetwork implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
+    about = request.names().get(0);
     return call(s -> noted(s, s.acquire(request)));
   }
 
@@ -139,15 +150,32 @@ final class SimNetwork implements LeaseService {
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return call(s -> noted(s, s.renew(id, durationMs, addLogs, report)));
+    return told(report, s -> noted(s, s.renew(id, durationMs, addLogs, report)));
+  }
+
+  /** One that does not know the grant says so to whoever names another, as a router does. */
+  private <T> T told(LeaseReport report, Request<T> request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    try {
+      return call(request);
+    } catch (LeaseRefusedException e) {
+      throw e.reason() == Reason.OTHER_SHARD && report.instance().isPresent()
+          ? new LeaseRefusedException(
+              Reason.OTHER_INSTANCE, String.valueOf(e.getMessage()), e.retryAfterMs())
+          : e;
+    }
   }
 
   @Override
   public Grant resume(ResumeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     LeaseInstance at = address;
-    long by = request.witnesses().get(0).witness().instance();
-    stays = at != null && at.service().number() != by; // it was told so there, at this moment
+    Witness newest = request.witnesses().get(0).witness();
+    about = newest.name();
+    stays =
+        at != null
+            && at.has(newest.name())
+            && at.service().number() != newest.instance(); // it was told so there, at this moment
     address = stays ? at : null;
     isRisky = true;
     return call(s -> noted(s, s.resume(request)));
@@ -164,7 +192,8 @@ final class SimNetwork implements LeaseService {
       throws LeaseRefusedException, LeaseUnavailableException {
     isRisky = true;
     boolean unused =
-        call(
+        told(
+            report,
             s -> {
               s.release(id, report);
               world.history.released(s, id);

@@ -21,8 +21,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     customSynopsis = "cinch shards [OPTION]... [set N]",
     description = {
-      "Print the store's shard map and the lease server of each shard, without asking them. How",
-      "they are doing: cinch status.",
+      "Print the store's shard map and the lease server of each shard, without asking them.",
       "With set N, publish the next map first. The servers of the one before stop granting leases",
       "when they see it; those of this one are started with cinch serve --shard. Holders go on."
     },
