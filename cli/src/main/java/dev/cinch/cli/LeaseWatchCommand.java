@@ -7,7 +7,6 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.LeaseEvent;
-import dev.cinch.lease.http.LeaseWatch;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,7 +56,7 @@ final class LeaseWatchCommand implements Callable<Integer> {
   }
 
   @Override
-  public Integer call() throws IOException, LeaseUnavailableException {
+  public Integer call() throws IOException, LeaseUnavailableException, InterruptedException {
     var names = new ArrayList<LeaseName>();
     var prefixes = new ArrayList<String>();
     for (String text : wanted) {
@@ -72,10 +71,10 @@ final class LeaseWatchCommand implements Callable<Integer> {
       }
     }
     try (Output out = io.output();
-        LeaseWatch watch = server.client().watch(names, prefixes)) {
+        var watches = new MergedWatch(server.client().watch(names, prefixes))) {
       out.ifClosed(ExitCode.GOOD);
       while (true) {
-        LeaseEvent event = watch.next();
+        LeaseEvent event = watches.next();
         String line = json.json ? JSON.writeValueAsString(event.json()) : text(event);
         if (!line.isEmpty()) {
           out.line(line);
