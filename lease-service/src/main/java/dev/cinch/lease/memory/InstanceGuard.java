@@ -36,6 +36,8 @@ final class InstanceGuard {
   /** How long after a failure an early renewal of the ceiling is put off, nanoseconds. */
   static final long RETRY_AFTER = 1_000_000_000L;
 
+  private static final String LATER = "a later instance";
+
   private static final Logger log = LoggerFactory.getLogger(InstanceGuard.class);
 
   private final @Nullable InstanceRegistry registry;
@@ -54,7 +56,11 @@ final class InstanceGuard {
   private @Nullable Class<?> trouble;
 
   private volatile long published = Long.MIN_VALUE;
+  private volatile boolean superseded;
+
+  /** Who has taken over, once that was looked at. */
   private volatile @Nullable String supersededBy;
+
   private volatile boolean lookFirst;
   private volatile long lastAlive;
   private volatile long lookedAt;
@@ -322,7 +328,7 @@ final class InstanceGuard {
    */
   void end(List<Tenure> tenures) throws LeaseRefusedException {
     if (!ends.isMine(tenures.stream().map(t -> new LeaseEnd(t.correlation(), number)).toList())) {
-      supersededBy = "a later instance"; // nobody else resumes them
+      superseded = true; // nobody else resumes them
       InstanceRegistry in = registry;
       if (in != null && turn.takeSoon()) {
         try {
@@ -330,6 +336,8 @@ final class InstanceGuard {
         } finally {
           turn.end();
         }
+      } else {
+        supersededBy = LATER;
       }
     }
     requireLatest();
@@ -417,8 +425,8 @@ final class InstanceGuard {
   }
 
   private void stop(InstanceRegistry in) {
-    String by = "a later instance";
-    supersededBy = by; // before anything that may fail
+    superseded = true; // before anything that may fail
+    String by = LATER;
     try {
       by = in.latest();
     } catch (IOException | UncheckedIOException e) {
@@ -440,17 +448,17 @@ final class InstanceGuard {
   }
 
   void requireLatest() throws LeaseRefusedException {
-    String by = supersededBy;
-    if (by != null) {
-      throw Refusals.superseded(by, number);
+    if (superseded) {
+      String by = supersededBy;
+      throw Refusals.superseded(by == null ? LATER : by, number);
     }
   }
 
   boolean isSuperseded() {
-    return supersededBy != null;
+    return superseded;
   }
 
-  /** Which instance has taken over, in words; empty if none has. */
+  /** Which instance has taken over, in words; empty if none has, or it is being looked at. */
   Optional<String> supersededBy() {
     return Optional.ofNullable(supersededBy);
   }
