@@ -19,12 +19,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The number of lease servers changes while others append under leases (rule L16). */
-@Timeout(300)
+@Timeout(1_800)
 class ReshardTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int APPENDS = Share.of(20, 6);
@@ -84,6 +85,7 @@ class ReshardTest {
   }
 
   @Test
+  @Tag("share")
   void noneOfTwentyAppendsEndsOrLosesALine() throws Exception {
     Path store = Cinch.quickStore(temp);
     Cinch cinch = Cinch.on(store);
