@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Gathers what threads ask while requests are under way, and sends it as one. A thread that finds
  * none under way sends its own at once; the first of those that came meanwhile sends all of them.
- * It has no thread of its own. Thread-safe.
+ * Where several ask at once it first yields, for as long as that brings more of them. It has no
+ * thread of its own. Thread-safe.
  *
  * @param <R> what becomes of an operation
  */
@@ -30,14 +31,29 @@ final class Gatherer<R> {
   /** Requests under way at once: while one is answered the next is made. */
   private static final int MOST_UNDER_WAY = 2;
 
+  /** One part in so many is lost with each request. */
+  private static final int FADES = 4;
+
   private final Sender<R> sender;
+  private final Runnable yield;
   private final Deque<Call> waiting = new ArrayDeque<>();
 
   /** Threads that send, or were told to. */
   private int senders;
 
+  /** How many operations go together of late: the last request's, or what earlier ones fade to. */
+  private volatile int usual = 1;
+
   Gatherer(Sender<R> sender) {
+    this(sender, Thread::yield);
+  }
+
+  /**
+   * @param yield has other threads run, those of a test
+   */
+  Gatherer(Sender<R> sender, Runnable yield) {
     this.sender = sender;
+    this.yield = yield;
   }
 
   /** One thread's operation. */
@@ -119,6 +135,7 @@ final class Gatherer<R> {
 
   private void sendWhatWaits() {
     try {
+      letOthersCome();
       List<Call> calls = next();
       if (!calls.isEmpty()) {
         send(calls);
@@ -128,11 +145,33 @@ final class Gatherer<R> {
     }
   }
 
+  /**
+   * Where several asked lately, has the threads run that could ask now. An answer wakes as many as
+   * its request had operations, and without this the first of them would send alone.
+   */
+  private void letOthersCome() {
+    int before;
+    int now = waitingNow();
+    do {
+      before = now;
+      if (before >= usual) {
+        return;
+      }
+      yield.run();
+      now = waitingNow();
+    } while (now > before);
+  }
+
+  private synchronized int waitingNow() {
+    return waiting.size();
+  }
+
   private synchronized List<Call> next() {
     var calls = new ArrayList<Call>();
     while (calls.size() < LeaseService.MAX_OPERATIONS && !waiting.isEmpty()) {
       calls.add(waiting.remove());
     }
+    usual = Math.max(calls.size(), usual - usual / FADES - 1);
     return calls;
   }
 

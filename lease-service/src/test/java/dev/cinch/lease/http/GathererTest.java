@@ -113,6 +113,46 @@ final class GathererTest {
   }
 
   @Test
+  void whereSeveralAskedLatelyOthersMayComeBeforeARequestIsSent() throws Exception {
+    var come = new LinkedBlockingQueue<Runnable>();
+    var yielding =
+        new Gatherer<Long>(
+            this::hold,
+            () -> {
+              Runnable next = come.poll();
+              if (next != null) {
+                next.run();
+              }
+            });
+    FutureTask<Long> first = start(() -> yielding.call(operation(1)));
+    Sent one = requests.take();
+    // Nobody asked beside it: the next one waits for nobody either.
+    FutureTask<Long> second = start(() -> yielding.call(operation(2)));
+    Sent two = requests.take();
+    for (long id = 3; id <= 5; id++) {
+      long other = id;
+      start(() -> yielding.call(operation(other)));
+      untilItWaits();
+    }
+    one.answer().release();
+    Sent gathered = requests.take();
+    assertEquals(List.of(3L, 4L, 5L), gathered.ids());
+    // What comes while the next sender yields goes with it.
+    come.add(
+        () -> {
+          start(() -> yielding.call(operation(7)));
+          untilItWaits();
+        });
+    two.answer().release();
+    FutureTask<Long> next = start(() -> yielding.call(operation(6)));
+    Sent both = requests.take();
+    assertEquals(List.of(6L, 7L), both.ids());
+    both.answer().release();
+    gathered.answer().release();
+    assertEquals(List.of(1L, 2L, 6L), List.of(first.get(), second.get(), next.get()));
+  }
+
+  @Test
   void aRequestWithoutAnAnswerFailsAllOfItAndNothingElse() throws Exception {
     FutureTask<Long> first = call(1);
     Sent one = requests.take();
