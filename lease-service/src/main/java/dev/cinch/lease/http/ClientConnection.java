@@ -99,18 +99,28 @@ final class ClientConnection implements AutoCloseable {
     }
   }
 
-  /** Reads at least one byte; -1 at the end. */
-  int read(ByteBuffer into, long deadline) throws IOException, InterruptedException {
+  /**
+   * Reads at least one byte; -1 at the end.
+   *
+   * @param spin nanoseconds that it looks again and again before it waits
+   */
+  int read(ByteBuffer into, long spin, long deadline) throws IOException, InterruptedException {
+    long waitFrom = SystemTime.INSTANCE.monotonicNanos() + spin;
     while (true) {
       int count = channel.read(into);
+      long now = SystemTime.INSTANCE.monotonicNanos();
       if (count != 0) {
         // One that sends without end does not outlast the time by never letting wait.
-        if (SystemTime.INSTANCE.monotonicNanos() - deadline >= 0) {
+        if (now - deadline >= 0) {
           throw late();
         }
         return count;
       }
-      await(SelectionKey.OP_READ, deadline);
+      if (now - waitFrom < 0) {
+        Thread.onSpinWait();
+      } else {
+        await(SelectionKey.OP_READ, deadline);
+      }
     }
   }
 
