@@ -8,8 +8,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 processes=${1:-2}; writers=${2:-500}; seconds=${3:-20}
-cinch=${CINCH:-$here/../../bin/cinch}
-classes=${CINCH_CLASSES:-$here/../target/classes:$(ls "$here"/../../cli/target/cinch-*-all.jar | head -1)}
+cinch=${CINCH:-$here/../../cli/bin/cinch}
+classes=${CINCH_CLASSES:-$here/../target/classes:$here/../../cli/target/cinch.jar}
 work=$(mktemp -d)
 export CINCH_STORE=$work/store CINCH_JAVA_OPTS="${CINCH_JAVA_OPTS:--Xmx256m}"
 running=() orders=() pids=()

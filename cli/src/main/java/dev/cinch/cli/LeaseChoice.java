@@ -8,7 +8,7 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -88,7 +88,11 @@ final class LeaseChoice {
     Witness w =
         known(name, store)
             .orElseThrow(
-                () -> new Failure.Refusal("the store's lease service knows no lease on " + name))
+                () ->
+                    new Failure.Refusal(
+                        "the store's lease service knows no lease on "
+                            + name
+                            + "; without --last-lease all that was written under it is read"))
             .witness();
     // Not by where its holder said that messages stand: that is never all (rule L7).
     long bound = w.lowerBound();
@@ -98,17 +102,19 @@ final class LeaseChoice {
 
   /**
    * The last lease of the name, as far as the answer may be relied on: by the latest instance of
-   * the service of this store. Another one may know nothing of a later lease.
+   * this store's service that has the name (rules L7, L16). Another one may know nothing of a later
+   * lease.
    */
   private Optional<LeaseInfo> known(LeaseName of, Store store)
       throws IOException, LeaseUnavailableException {
-    ShardRouter client = server.client();
+    // Both from the same server: where one of a shard was, another store's may be by now.
+    HttpLeaseClient client = server.client().server(of);
     if (!client.health().store().equals(store.context().identity().id().toString())) {
       return Optional.empty();
     }
     Optional<LeaseInfo> info = client.show(of);
     // Only now: a later instance that took its number meanwhile is listed, or had granted nothing.
-    long latest = StoreInstances.latest(store.context()).map(i -> i.number()).orElse(0L);
+    long latest = StoreInstances.latest(store.context(), of).map(i -> i.number()).orElse(0L);
     return info.filter(i -> i.witness().instance() == latest);
   }
 }

@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -14,6 +15,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Asks a store's lease server, the one that is named or the last that left its address. */
@@ -30,15 +32,19 @@ final class LeaseServerLook {
     /** It serves another store. */
     FOREIGN,
     /** Its address leads nowhere from this machine. */
-    ELSEWHERE
+    ELSEWHERE,
+    /** None has ever had the shard. */
+    NOT_STARTED
   }
 
   /**
    * What was found.
    *
-   * @param address where it was asked
+   * @param address where it was asked; empty if there is none
    * @param instance its number; 0 if that is not known
    * @param why in words, empty if it grants
+   * @param ceiling that no lease of it outlasts, nanoseconds since the Unix epoch; empty of one
+   *     that does not tell, or has granted nothing
    * @param time between which times it is by the server; empty of one that does not tell
    * @param timeProblems what is wrong with where it has that from, in words
    */
@@ -47,14 +53,21 @@ final class LeaseServerLook {
       String address,
       long instance,
       String why,
+      OptionalLong ceiling,
       Optional<TimeBound> time,
       List<String> timeProblems) {
     Found(State state, String address, long instance, String why) {
-      this(state, address, instance, why, Optional.empty(), List.of());
+      this(state, address, instance, why, OptionalLong.empty(), Optional.empty(), List.of());
     }
 
     private Found with(ServiceInfo info) {
-      return new Found(state, address, instance, why, info.time(), info.timeProblems());
+      return new Found(
+          state, address, instance, why, info.ceiling(), info.time(), info.timeProblems());
+    }
+
+    /** Whether it is there, and serves this store. */
+    boolean answers() {
+      return state == State.GRANTING || state == State.NOT_GRANTING;
     }
 
     boolean needsAttention() {
@@ -81,14 +94,22 @@ final class LeaseServerLook {
     if (latest.isEmpty() || latest.get().where().isEmpty()) {
       return Optional.empty();
     }
-    var where = latest.get().where().get();
-    long number = latest.get().number();
+    return Optional.of(ask(store, latest.get()));
+  }
+
+  /** Asks an instance where it says that it is. */
+  static Found ask(Store store, StoreInstances.Instance instance) {
+    long number = instance.number();
+    if (instance.where().isEmpty()) {
+      return new Found(State.ELSEWHERE, "", number, "left no address, and can't be asked");
+    }
+    InstanceFile where = instance.where().get();
     boolean here = where.machine().equals(MachineNames.ofHost().value());
     if (!here && isLoopback(where.address())) {
       String why = "listens on " + where.machine() + " only, and can't be asked from here";
-      return Optional.of(new Found(State.ELSEWHERE, where.address(), number, why));
+      return new Found(State.ELSEWHERE, where.address(), number, why);
     }
-    return Optional.of(ask(store, where.address(), number));
+    return ask(store, where.address(), number);
   }
 
   private static boolean isLoopback(String address) {

@@ -13,6 +13,9 @@ final class StatusPrinter {
   private static final List<String> HEAD =
       List.of("LOG", "SETTLED THROUGH", "LAG", "OPEN", "MESSAGES", "SIZE", "NEWEST", "SEGMENTS");
 
+  private static final List<String> SHARD_HEAD =
+      List.of("SHARD", "INSTANCE", "ADDRESS", "CEILING", "STATE");
+
   private StatusPrinter() {}
 
   static void text(Store store, StoreReport report, Output out) throws IOException {
@@ -26,6 +29,9 @@ final class StatusPrinter {
     out.line("");
     out.line(
         "store   " + store.context().identity().id() + " in " + store.context().layout().root());
+    if (report.shards().isPresent()) {
+      text(report.shards().get(), report.at(), out);
+    }
     if (report.server().isPresent()) {
       LeaseServerLook.Found f = report.server().get();
       out.line(
@@ -56,6 +62,28 @@ final class StatusPrinter {
     }
     for (String line : new Table(HEAD.size(), 2).lines(rows)) {
       out.line(line);
+    }
+  }
+
+  private static void text(ShardsLook shards, long at, Output out) throws IOException {
+    out.line("leases  " + shards.map().inWords());
+    var rows = new ArrayList<List<String>>();
+    rows.add(SHARD_HEAD);
+    for (int i = 0; i < shards.servers().size(); i++) {
+      LeaseServerLook.Found f = shards.servers().get(i);
+      long left = f.ceiling().orElse(at) - at;
+      rows.add(
+          List.of(
+              (i + 1) + "/" + shards.map().count(),
+              f.instance() > 0 ? "" + f.instance() : "-",
+              f.address().isEmpty() ? "-" : f.address(),
+              f.ceiling().isEmpty()
+                  ? "-"
+                  : left > 0 ? "in " + Words.span(left) : Words.span(-left) + " ago",
+              f.why().isEmpty() ? "grants" : f.why()));
+    }
+    for (String line : new Table(SHARD_HEAD.size(), SHARD_HEAD.size()).lines(rows)) {
+      out.line("  " + line);
     }
   }
 
@@ -96,20 +124,10 @@ final class StatusPrinter {
       json.number("clockOffsetMs", report.clockOffset().getAsLong() / 1_000_000);
     }
     if (report.server().isPresent()) {
-      LeaseServerLook.Found f = report.server().get();
-      json.object("server").text("state", f.state().name()).text("address", f.address());
-      if (f.instance() > 0) {
-        json.number("instance", f.instance());
-      }
-      if (!f.why().isEmpty()) {
-        json.text("message", f.why());
-      }
-      if (f.time().isPresent()) {
-        TimeBound bound = f.time().get();
-        json.object("time").text("kind", bound.kind().name());
-        json.time("earliest", bound.earliest()).time("latest", bound.latest()).end();
-      }
-      json.end();
+      json(report.server().get(), json.object("server"));
+    }
+    if (report.shards().isPresent()) {
+      json(report.shards().get(), json);
     }
     json.list("logs");
     for (StoreReport.LogLine line : report.logs()) {
@@ -118,6 +136,41 @@ final class StatusPrinter {
         json(line.status(), report.at(), json);
       }
       json.end();
+    }
+    json.end().end();
+  }
+
+  /** The rest of a server's object. */
+  private static void json(LeaseServerLook.Found f, JsonLines json) throws IOException {
+    json.text("state", f.state().name());
+    if (!f.address().isEmpty()) {
+      json.text("address", f.address());
+    }
+    if (f.instance() > 0) {
+      json.number("instance", f.instance());
+    }
+    if (!f.why().isEmpty()) {
+      json.text("message", f.why());
+    }
+    if (f.time().isPresent()) {
+      TimeBound bound = f.time().get();
+      json.object("time").text("kind", bound.kind().name());
+      json.time("earliest", bound.earliest()).time("latest", bound.latest()).end();
+    }
+    json.end();
+  }
+
+  private static void json(ShardsLook shards, JsonLines json) throws IOException {
+    json.object("shards").number("map", shards.map().number());
+    json.number("shards", shards.map().count()).list("servers");
+    for (int i = 0; i < shards.servers().size(); i++) {
+      LeaseServerLook.Found f = shards.servers().get(i);
+      json.object().number("shard", i + 1).timeIfAny("ceiling", f.ceiling().orElse(Long.MIN_VALUE));
+      json(f, json);
+    }
+    json.end().list("earlier");
+    for (LeaseServerLook.Found f : shards.earlier()) {
+      json(f, json.object());
     }
     json.end().end();
   }

@@ -28,12 +28,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param at the filesystem's now; this machine's where this user may not ask that
  * @param clockOffset how far this machine's clock is ahead of the filesystem's, nanoseconds
+ * @param server the one that was named, or that of a store without a shard map
+ * @param shards the servers of a store with a shard map
  * @param logs in the order of their names
  */
 record StoreReport(
     long at,
     OptionalLong clockOffset,
     Optional<LeaseServerLook.Found> server,
+    Optional<ShardsLook> shards,
     List<LogLine> logs,
     List<Attention> attention) {
 
@@ -106,8 +109,11 @@ record StoreReport(
           attention.add(new Attention(Kind.DAMAGE, gone.name(), why));
         }
       }
+      Optional<ShardsLook> shards = askServer ? shards(attention) : Optional.empty();
       Optional<LeaseServerLook.Found> found =
-          askServer ? LeaseServerLook.ask(store, server) : Optional.empty();
+          askServer && (server != null || shards.isEmpty())
+              ? LeaseServerLook.ask(store, server)
+              : Optional.empty();
       found
           .filter(LeaseServerLook.Found::needsAttention)
           .ifPresent(
@@ -128,7 +134,20 @@ record StoreReport(
                                   null,
                                   "the lease server's time sources: " + OneLine.of(p, 300)))));
       attention.sort((a, b) -> a.kind().compareTo(b.kind()));
-      return new StoreReport(at, offset, found, logs, attention);
+      return new StoreReport(at, offset, found, shards, logs, attention);
+    }
+
+    private Optional<ShardsLook> shards(List<Attention> attention) {
+      try {
+        Optional<ShardsLook> shards = ShardsLook.ask(store);
+        shards.ifPresent(s -> attention.addAll(s.attention()));
+        return shards;
+      } catch (IOException e) {
+        Failure failure = Failure.of(e);
+        Kind kind = failure.code() == ExitCode.DAMAGE ? Kind.DAMAGE : Kind.SERVER;
+        attention.add(new Attention(kind, null, failure.line()));
+        return Optional.empty();
+      }
     }
 
     /** Who may not make files can't ask the filesystem. */

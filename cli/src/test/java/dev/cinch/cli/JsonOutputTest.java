@@ -65,6 +65,14 @@ final class JsonOutputTest {
       leases(cinch, served.uri());
       damaged(served.store, cinch);
     }
+    try (var shared = new SharedStore(Files.createDirectory(temp.resolve("shared")))) {
+      shared.serve(1);
+      shared.cinch.run("shards", "set", "2").ended(0);
+      String uri = shared.serve(2).uri().toString();
+      lines("cinch shards", shared.cinch.run("shards", "--json").ended(0));
+      lines("cinch status", shared.cinch.run("status", "--json").ended(3));
+      lines("cinch status", shared.cinch.run("status", "--json", "--server=" + uri).ended(3));
+    }
     Cinch elsewhere = new Cinch();
     String store = temp.resolve("other").toString();
     lines("cinch init", elsewhere.run("init", "--json", store).ended(0));

@@ -218,19 +218,24 @@ class ShardsTest {
       shared.cinch.run("shards", "set", "2").failed(3, "shard map 1 of 2 shards already");
       shared.cinch.run("shards", "set", "1001").failed(2, "1 to 1000 shards, not 1001");
       String uri = shared.serve(2).uri().toString();
+      String machine = MachineNames.ofHost().value();
+      String wide = " ".repeat(Math.max(0, machine.length() - "MACHINE".length()));
+      String padded = "%-7s".formatted(machine);
       assertEquals(
           """
           shard map 1 of 2 shards
-          SHARD  INSTANCE  MACHINE  ADDRESS
-          1/2    -         -        not started yet
-          2/2    1         server   %s
+          SHARD  INSTANCE  MACHINE%s  ADDRESS
+          1/2    -         -%s        not started yet
+          2/2    1         %s  %s
           """
-              .formatted(uri),
+              .formatted(wide, wide, padded, uri),
           shared.cinch.run("shards").ended(0).out());
       assertEquals(
           "{\"map\":1,\"shards\":2,\"servers\":[{\"shard\":2,\"instance\":1,\"address\":\""
               + uri
-              + "\",\"machine\":\"server\"}]}\n",
+              + "\",\"machine\":\""
+              + machine
+              + "\"}]}\n",
           shared.cinch.run("shards", "--json").ended(0).out());
     }
   }

@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.layout.MachineName;
@@ -15,6 +16,7 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,12 +52,31 @@ final class SharedStore implements AutoCloseable {
             .maintenance(service::maintain)
             .start();
     servers.add(server);
-    var where = new InstanceFile(server.uri().toString(), "server");
-    var of = new Shard(StoreShards.look(store.context()).map(), shard);
     service.start(
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
-            .registry(new StoreInstances(store.context(), Optional.of(where), of)));
+            .registry(instance(shard, server.uri().toString())));
     return server;
+  }
+
+  private StoreInstances instance(int shard, String address) throws IOException {
+    var where = new InstanceFile(address, MachineNames.ofHost().value());
+    var of = new Shard(StoreShards.look(store.context()).map(), shard);
+    return new StoreInstances(store.context(), Optional.of(where), of);
+  }
+
+  /** Has an instance of a shard in the store that is said to be at an address; its number. */
+  @CanIgnoreReturnValue
+  long claim(int shard, String address) throws IOException {
+    return instance(shard, address).takeNumber();
+  }
+
+  /** Changes a byte in the middle of a map. */
+  void damageMap(long number) throws IOException {
+    Path file = store.context().layout().shardMap(number);
+    byte[] bytes = Files.readAllBytes(file);
+    bytes[bytes.length / 2] ^= 1;
+    boolean unused = file.toFile().setWritable(true);
+    Files.write(file, bytes);
   }
 
   /** Starts one for each shard of the last map. */

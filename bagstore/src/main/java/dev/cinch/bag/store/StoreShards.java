@@ -13,11 +13,13 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 
 /**
  * Shard maps, and which instances have which shards, as files beside the instances' numbers (rule
@@ -27,12 +29,14 @@ import java.util.OptionalLong;
 @CheckReturnValue
 public final class StoreShards {
   private final StoreContext store;
+  private final List<String> names;
   private final long highestNumber;
   private final long lastMap;
   private final Map<Long, ShardEntry> entries = new HashMap<>();
 
   private StoreShards(StoreContext store, List<String> names) {
     this.store = store;
+    this.names = names;
     long highest = 0;
     long last = 0;
     for (String name : names) {
@@ -129,19 +133,41 @@ public final class StoreShards {
             .orElse(0);
   }
 
+  /** The latest instance of a shard of the last map, from 1; empty if it has had none. */
+  public Optional<StoreInstances.Instance> instance(int shard) {
+    long number = latest(lastMap, shard);
+    return number == 0 ? Optional.empty() : Optional.of(StoreInstances.instance(store, number));
+  }
+
   /** The latest instance of each shard of the last map. */
   public ShardServers servers() throws IOException {
     ShardMap map = map();
     var servers = new ArrayList<ShardServers.Server>(map.count());
     for (int shard = 1; shard <= map.count(); shard++) {
-      long number = latest(lastMap, shard);
-      if (number > 0) {
-        Optional<InstanceFile> where = StoreInstances.instance(store, number).where();
+      Optional<StoreInstances.Instance> instance = instance(shard);
+      if (instance.isPresent()) {
+        Optional<InstanceFile> where = instance.get().where();
         String address = where.map(InstanceFile::address).orElse("");
         String machine = where.map(InstanceFile::machine).orElse("");
-        servers.add(new ShardServers.Server(shard, number, address, machine));
+        servers.add(new ShardServers.Server(shard, instance.get().number(), address, machine));
       }
     }
     return new ShardServers(map, servers);
+  }
+
+  /**
+   * The instances that are of no shard of the last map, the latest first: of earlier maps, and of
+   * none. Each may still run. Where it is, is read as the stream gets to it; empty without a map.
+   */
+  public Stream<StoreInstances.Instance> earlier() {
+    return lastMap == 0
+        ? Stream.empty()
+        : names.stream()
+            .map(Numbered::parse)
+            .flatMapToLong(OptionalLong::stream)
+            .filter(n -> n != Numbered.MAX && entry(n).map(e -> e.map() < lastMap).orElse(true))
+            .boxed()
+            .sorted(Comparator.reverseOrder())
+            .map(n -> StoreInstances.instance(store, n));
   }
 }

@@ -270,11 +270,23 @@ public final class ShardRouter implements LeaseService {
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
     ShardServers by = servers.learnt();
     try {
-      return servers.of(name, by).orElse(servers.home()).show(name);
+      return server(name, by).show(name);
     } catch (LeaseUnavailableException e) {
       boolean unused = servers.learn(by);
       throw e;
     }
+  }
+
+  private HttpLeaseClient server(LeaseName name, ShardServers by) {
+    return servers.of(name, by).orElse(servers.home());
+  }
+
+  /**
+   * The server that has a name, for several questions to the same one; the one at the given address
+   * where none is known to have it. Asks where it is if nobody has.
+   */
+  public HttpLeaseClient server(LeaseName name) {
+    return server(name, servers.learnt());
   }
 
   /** {@inheritDoc} If a server does not answer, that is an error: its names would be missing. */
