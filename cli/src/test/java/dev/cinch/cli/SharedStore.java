@@ -8,6 +8,10 @@ import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.http.LeaseServer;
@@ -16,15 +20,26 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
 
 /** A store that several lease servers within this process share. */
 final class SharedStore implements AutoCloseable {
   private final List<LeaseServer> servers = new ArrayList<>();
+
+  /** What each has refused, and nobody has waited for. */
+  private final Map<LeaseServer, Map<Reason, Semaphore>> refusals = new ConcurrentHashMap<>();
+
   private final SigningKey key = SigningKey.generate();
   final Path path;
   final Store store;
@@ -45,17 +60,55 @@ final class SharedStore implements AutoCloseable {
   /** Starts the server of a shard of the last map. */
   LeaseServer serve(int shard) throws IOException {
     var service = new LateService(store.context());
+    var told = new ConcurrentHashMap<Reason, Semaphore>();
     LeaseServer server =
-        LeaseServer.builder(service, service::info)
+        LeaseServer.builder(counting(service, told), service::info)
             .health(() -> service.health(store.context().identity().id().toString()))
             .port(0)
             .maintenance(service::maintain)
             .start();
     servers.add(server);
+    refusals.put(server, told);
     service.start(
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(instance(shard, server.uri().toString())));
     return server;
+  }
+
+  /** Waits until a server has refused something once more for that reason. */
+  void awaitRefused(LeaseServer server, Reason reason) throws InterruptedException {
+    count(Objects.requireNonNull(refusals.get(server)), reason).acquire();
+  }
+
+  private static Semaphore count(Map<Reason, Semaphore> told, Reason reason) {
+    return told.computeIfAbsent(reason, unused -> new Semaphore(0));
+  }
+
+  private static LeaseService counting(LateService service, Map<Reason, Semaphore> told) {
+    return (LeaseService)
+        Proxy.newProxyInstance(
+            LeaseService.class.getClassLoader(),
+            new Class<?>[] {LeaseService.class},
+            (proxy, method, args) -> {
+              try {
+                Object answer = method.invoke(service, args);
+                count(answer, told);
+                return answer;
+              } catch (InvocationTargetException e) {
+                if (e.getCause() instanceof LeaseRefusedException refused) {
+                  count(told, refused.reason()).release();
+                }
+                throw e.getCause();
+              }
+            });
+  }
+
+  private static void count(@Nullable Object answer, Map<Reason, Semaphore> told) {
+    if (answer instanceof List<?> several) {
+      several.forEach(one -> count(one, told));
+    } else if (answer instanceof Outcome.Refused refused) {
+      count(told, refused.refusal().reason()).release();
+    }
   }
 
   private StoreInstances instance(int shard, String address) throws IOException {
@@ -87,6 +140,14 @@ final class SharedStore implements AutoCloseable {
       all.add(serve(shard));
     }
     return all;
+  }
+
+  /** Waits until so many shards of the last map have a server. */
+  static void awaitServers(Path store, int count) {
+    String last = "\"shard\":";
+    while (Cinch.on(store).run("shards", "--json").ended(0).out().split(last, -1).length <= count) {
+      Thread.onSpinWait(); // each has its place in the map before it answers
+    }
   }
 
   /** A name of a shard, and no other of the same number. */

@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -75,6 +76,7 @@ public final class LeaseServer implements AutoCloseable {
   private final Routes routes;
   private final String host;
   private final Runnable maintenance;
+  private final Supplier<Health> health;
   private final Gates gates;
   private final Workers workers;
   private final WaitingRoom waiting;
@@ -91,6 +93,7 @@ public final class LeaseServer implements AutoCloseable {
     routes = new Routes(b.service, b.info, b.health);
     host = b.host;
     maintenance = b.maintenance;
+    health = b.health;
     gates = new Gates(b.limits, b.clock);
     workers = new Workers(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()));
     vertx =
@@ -474,6 +477,19 @@ public final class LeaseServer implements AutoCloseable {
     var unused = response.end(answer.body());
   }
 
+  private boolean isSuperseded() {
+    return health.get().obstacle().filter(o -> o.reason() == Reason.SUPERSEDED).isPresent();
+  }
+
+  /**
+   * Answers those who wait for leases or watch them. What becomes of these is no longer heard here
+   * once another one has taken over: they ask that one.
+   */
+  private void endWaits() {
+    waiting.run(waiting::end);
+    watching.end();
+  }
+
   /** Runs the service's maintenance, unless it runs or the server is being closed. */
   void maintain() {
     if (closing || !maintaining.compareAndSet(false, true)) {
@@ -483,6 +499,9 @@ public final class LeaseServer implements AutoCloseable {
         .executeBlocking(
             () -> {
               maintenance.run();
+              if (isSuperseded()) {
+                endWaits();
+              }
               return true;
             },
             false)
@@ -521,8 +540,7 @@ public final class LeaseServer implements AutoCloseable {
    * @return how many requests had no answer after {@link #DRAIN_MS}; earlier 0 if all had one
    */
   public CompletionStage<Integer> drain() {
-    waiting.run(waiting::end);
-    watching.end();
+    endWaits();
     return gates.drain(DRAIN_MS);
   }
 
