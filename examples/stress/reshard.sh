@@ -21,18 +21,18 @@ say() { echo "$(date -u +%T) $*"; }
 "$cinch" log create lines
 
 share() { # count: starts its servers, then publishes the map
-  local count=$1 shard
+  local count=$1 shard started=()
   for shard in $(seq "$count"); do
     (
       for fd in "${orders[@]}"; do exec {fd}>&-; done # or the writers' input would not end
       exec "$cinch" serve --key "$work/cinch.key" --port 0 --connections 4000 --connections-per-address 4000 \
         --shard "$shard/$count" >"$work/serve-$count-$shard.log" 2>&1 </dev/null
     ) &
-    running+=($!)
+    running+=($!); started[shard]=$!
   done
   for shard in $(seq "$count"); do
     until grep -qs '^has shard' "$work/serve-$count-$shard.log"; do
-      kill -0 "${running[@]: -count}" || { cat "$work"/serve-"$count"-*.log; exit 1; }
+      kill -0 "${started[shard]}" || { cat "$work"/serve-"$count"-*.log; exit 1; }
       sleep 0.2
     done
   done

@@ -45,12 +45,12 @@ class ShardsTest {
         Id.random(RANDOM), List.of(names), "test", LEASE_MS, LogSet.ALL, false);
   }
 
-  private static HeldLease hold(ShardRouter router, LeaseName name) throws Exception {
+  private static HeldLease hold(ShardRouter router, LeaseName... names) throws Exception {
     return HeldLease.acquire(
         router,
         SystemTime.INSTANCE,
         HoldSettings.of(LEASE_MS),
-        request(name),
+        request(names),
         () -> LeaseReport.NOTHING,
         (lease, why) -> {},
         RANDOM);
@@ -137,6 +137,74 @@ class ShardsTest {
       assertEquals(Reason.INVALID, e.reason());
       String why = String.valueOf(e.getMessage());
       assertTrue(why.endsWith("; ask for each in a request of its own"), why);
+    }
+  }
+
+  @Test
+  void commandsRefuseNamesOfSeveralShardsInALineAndMayBeNested() throws Exception {
+    try (var shared = new SharedStore(temp)) {
+      shared.cinch.run("shards", "set", "2").ended(0);
+      String uri = shared.serveAll().get(0).uri().toString();
+      String a = shared.name(1, 1).toString();
+      String b = shared.name(2, 2).toString();
+      String why =
+          "%s and %s are in shards 1 and 2 of shard map 1 of 2 shards; ask for each in a request of its own"
+              .formatted(a, b);
+      Cinch cinch = shared.cinch.with("CINCH_SERVER", uri);
+      cinch.run("log", "create", "jobs").ended(0);
+      cinch.run("lease", "acquire", a, b).failed(3, why);
+      cinch.run("lease", "run", a, b, "--", "true").failed(3, why);
+      cinch.feed("x\n", "append", "--log=jobs", "--lease=" + a, "--lease=" + b).failed(3, why);
+      String cinchItself = ArchivedClasses.script(temp).toString();
+      String server = "--server=" + uri;
+      String[] nested = {
+        "lease",
+        "run",
+        server,
+        a,
+        "--",
+        cinchItself,
+        "lease",
+        "run",
+        server,
+        b,
+        "--",
+        cinchItself,
+        "lease",
+        "list",
+        server
+      };
+      try (Forked run = new Forked(nested)) {
+        assertEquals("LEASE", run.line().substring(0, 5));
+        assertTrue(run.line().startsWith(a + " "));
+        assertTrue(run.line().startsWith(b + " "));
+        run.ended(0);
+      }
+    }
+  }
+
+  /** They are held together, and no server has both. */
+  @Test
+  void leasesOfOneRequestThatTheMapPartsAreNotResumed() throws Exception {
+    try (var shared = new SharedStore(temp)) {
+      shared.cinch.run("shards", "set", "2").ended(0);
+      LeaseName one = shared.name(1, 1);
+      LeaseName two = shared.name(2, 2);
+      shared.cinch.run("shards", "set", "1").ended(0);
+      ShardRouter router = ShardRouter.of(shared.serve(1).uri());
+      HeldLease held = hold(router, one, two);
+      shared.cinch.run("shards", "set", "2").ended(0);
+      assertEquals(2, shared.serveAll().size());
+      LeaseRefusedException e =
+          assertThrows(
+              LeaseRefusedException.class,
+              () -> {
+                while (true) { // until the server of the map before has seen this one
+                  Grant unused = held.renew(LogSet.NONE);
+                }
+              });
+      assertEquals(Reason.INVALID, e.reason());
+      assertTrue(String.valueOf(e.getMessage()).contains("are in shards 1 and 2"), e.getMessage());
     }
   }
 
