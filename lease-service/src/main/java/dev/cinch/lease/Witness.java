@@ -50,6 +50,9 @@ public record Witness(
     boolean resumed,
     Optional<TimeBound> time) {
 
+  /** The most logs that a set in a witness names; above that it is widened to all logs. */
+  public static final int MAX_LOGS = 1_000;
+
   /** As services signed it that did not say between which times it was. */
   public Witness(
       LeaseName name,

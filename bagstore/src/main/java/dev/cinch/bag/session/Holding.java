@@ -10,7 +10,6 @@ import dev.cinch.lease.Metadata;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.HeldLease;
-import dev.cinch.lease.witness.WitnessCodec;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
@@ -138,6 +137,6 @@ final class Holding {
 
   /** Whether the witnesses of one request can name so many logs, each of them. */
   static boolean canBeNamed(int names, int logs) {
-    return logs <= WitnessCodec.MAX_LOGS && (long) names * logs <= Grant.MAX_LOGS;
+    return logs <= Witness.MAX_LOGS && (long) names * logs <= Grant.MAX_LOGS;
   }
 }

@@ -19,8 +19,8 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.witness.WitnessCodec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -148,7 +148,7 @@ class NewLogRulesTest extends SessionRig {
   @Test
   void moreLogsThanAWitnessCanNameAreAllThereAre() throws Exception {
     Store a = store("a");
-    for (int i = 0; i < WitnessCodec.MAX_LOGS; i++) {
+    for (int i = 0; i < Witness.MAX_LOGS; i++) {
       makeIn(a, i);
     }
     try (Session session = Session.open(a, service, "a")) {
@@ -185,7 +185,7 @@ class NewLogRulesTest extends SessionRig {
   @Test
   void aLogAboveThoseThatAWitnessCanNameIsGainedWithAllOthers() throws Exception {
     Store a = store("a");
-    for (int i = a.logs().size(); i < WitnessCodec.MAX_LOGS; i++) {
+    for (int i = a.logs().size(); i < Witness.MAX_LOGS; i++) {
       makeIn(a, i);
     }
     try (Session session = Session.open(a, service, "a")) {

@@ -30,7 +30,6 @@ import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
-import dev.cinch.lease.witness.WitnessCodec;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -593,7 +592,7 @@ class LogWriterTest {
   private static SignedWitness witness() {
     var random = new Random(5);
     var ids = new ArrayList<Id>();
-    while (ids.size() < WitnessCodec.MAX_LOGS) {
+    while (ids.size() < Witness.MAX_LOGS) {
       ids.add(Id.random(random));
     }
     return new WitnessSigner(SigningKey.ofSeed(new byte[32]))

@@ -2,8 +2,10 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
+import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.table.WatermarkRule;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeBounds;
 import java.util.Optional;
@@ -12,9 +14,9 @@ import java.util.Optional;
  * What rule L2 asks of the bound of time.
  *
  * @param bounds between which times it is
- * @param aheadNanos how far ahead of the latest that it can be a watermark may be, nanoseconds
+ * @param watermarks which are refused
  */
-record BoundRule(TimeBounds bounds, long aheadNanos) {
+record BoundRule(TimeBounds bounds, WatermarkRule watermarks) {
   /**
    * How far off the time may be for leases to be granted, nanoseconds: what a Roughtime server
    * vouches for, thrice, and how far chrony's clock goes wrong in hours without a server.
@@ -23,6 +25,11 @@ record BoundRule(TimeBounds bounds, long aheadNanos) {
 
   private static final long NANOS_PER_MS = 1_000_000;
   private static final long RETRY_AFTER = 1_000 * NANOS_PER_MS;
+
+  /** How far ahead of the latest that it can be a watermark may be, nanoseconds. */
+  long aheadNanos() {
+    return watermarks.aheadNanos();
+  }
 
   /** When something is done for which the clocks were looked at. */
   Moment moment(Reading at) {
@@ -35,23 +42,7 @@ record BoundRule(TimeBounds bounds, long aheadNanos) {
    * @throws LeaseRefusedException {@code WATERMARK}, saying why
    */
   void check(LeaseReport report, Moment now) throws LeaseRefusedException {
-    if (report.watermark().isPresent()) {
-      check(report.watermark().getAsLong(), now);
-    }
-  }
-
-  private void check(long stated, Moment now) throws LeaseRefusedException {
-    if (watermark(stated, now).isTooFarAhead(aheadNanos)) {
-      throw Refusals.watermark(
-          "the watermark %d is refused: it is %d ms ahead of the latest that it can be%s, more than %d"
-              .formatted(
-                  stated,
-                  (stated - now.latest()) / NANOS_PER_MS,
-                  now.bound().kind() == TimeBound.Kind.MEASURED
-                      ? " by the service's time sources"
-                      : "",
-                  aheadNanos / NANOS_PER_MS));
-    }
+    watermarks.checkInTime(report, now);
   }
 
   private static Watermark watermark(long timestamp, Moment now) {
@@ -72,7 +63,7 @@ record BoundRule(TimeBounds bounds, long aheadNanos) {
       problem =
           "it knows the time to %s only, and needs ±%d s"
               .formatted(now.bound().inWords(), WIDEST / 1_000 / NANOS_PER_MS);
-    } else if (watermark(now.time(), now).isTooFarAhead(aheadNanos)) {
+    } else if (watermark(now.time(), now).isTooFarAhead(aheadNanos())) {
       // What is granted would be lost with the first watermark.
       problem =
           "its clock is %d ms ahead of the latest that it can be by its time sources"

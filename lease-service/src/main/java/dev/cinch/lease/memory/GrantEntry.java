@@ -47,11 +47,7 @@ final class GrantEntry {
 
   /** Whether it is the same request, whose names are given in ascending order. */
   boolean isFor(AcquireRequest request, List<LeaseName> ascending) {
-    LeaseEntry first = LeaseRow.unpack(rows[0], logSets);
-    return first.holder.equals(request.holder())
-        && first.durationMs == request.durationMs()
-        && first.askedTentative == request.tentative()
-        && first.askedLogs.equals(request.logs())
+    return LeaseRow.unpack(rows[0], logSets).isFor(request)
         && names.equals(ascending.stream().map(LeaseName::value).toList());
   }
 }

@@ -8,6 +8,7 @@ import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;

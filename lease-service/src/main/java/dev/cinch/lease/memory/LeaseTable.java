@@ -1,10 +1,9 @@
 package dev.cinch.lease.memory;
 
-import static dev.cinch.lease.memory.Refusals.held;
-import static dev.cinch.lease.memory.Refusals.invalid;
-import static dev.cinch.lease.memory.Refusals.notHeld;
-import static dev.cinch.lease.memory.Refusals.notYet;
-import static dev.cinch.lease.memory.Refusals.otherInstance;
+import static dev.cinch.lease.table.Refusals.held;
+import static dev.cinch.lease.table.Refusals.invalid;
+import static dev.cinch.lease.table.Refusals.notHeld;
+import static dev.cinch.lease.table.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
@@ -16,18 +15,24 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseRules;
+import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * Who has which lease: all rules of section 6 that need neither a clock nor a store. It does no I/O
- * and reads no clock; {@code now} is the service's time, as a number in nanoseconds since the Unix
- * epoch, and where callers bring it out of order the later counts.
+ * Who has which lease: {@link LeaseRules} over all names and grants. It does no I/O and reads no
+ * clock; {@code now} is the service's time, as a number in nanoseconds since the Unix epoch, and
+ * where callers bring it out of order the later counts.
  *
  * <p>Thread-safe. Every operation is all or nothing: it checks all names of its grant under their
  * partitions' locks, taken in ascending order, before it changes any.
@@ -37,14 +42,12 @@ final class LeaseTable {
   /** How soon to come back when there is no room, nanoseconds. */
   private static final long NO_ROOM_WAIT = 1_000_000_000L;
 
-  private static final long NANOS_PER_MS = 1_000_000;
-
   private final TableLimits limits;
   private final long instance;
   private final boolean resumable;
-  private final Id store;
   private final Partitions partitions;
   private final Stripes stripes;
+  private final LeaseRules rules;
   private final LogSets logSets = new LogSets();
 
   /** Told of each change under its partition's lock. */
@@ -60,9 +63,15 @@ final class LeaseTable {
     this.limits = limits;
     this.instance = instance;
     this.resumable = store.isPresent();
-    this.store = store.orElse(Correlation.NO_STORE);
     this.partitions = new Partitions(limits, origin, resumable, logSets);
     this.stripes = new Stripes(limits, logSets);
+    this.rules =
+        new LeaseRules(
+            instance,
+            store.orElse(Correlation.NO_STORE),
+            origin.fence(),
+            limits.watermarks(),
+            lease -> partitions.revocations.of(lease).map(Revocation::reason));
   }
 
   /**
@@ -87,21 +96,22 @@ final class LeaseTable {
       if (known != null) {
         return repeat(known, request, names, now.time());
       }
-      Partitions.Locked locked = partitions.lock(names.stream().map(LeaseName::value).toList());
+      List<String> locking = names.stream().map(LeaseName::value).toList();
+      Partitions.Locked locked = partitions.lock(locking);
       try {
         Moment at = now.at(locked.advance(now.time()));
-        long expiry = expiry(at.time(), request.durationMs(), ceiling);
+        // First, since to make room is to forget.
+        long unused = LeaseRules.expiry(at, request.durationMs(), ceiling);
         if (!partitions.makeRoom(names)) {
           requireEnded(partitions.unended(names));
           throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
         }
-        var leases = new ArrayList<LeaseEntry>(names.size());
-        var unended = new ArrayList<Tenure>();
-        for (LeaseName name : names) {
-          leases.add(grantOne(name, request, at, expiry, unended));
+        List<LeaseEntry> leases = partitions.entries(locking);
+        List<Tenure> unended =
+            rules.acquire(request, leases, l -> partitions.of(l.name()).unknown(), at, ceiling);
+        if (resumable) {
+          requireEnded(unended);
         }
-        requireEnded(unended);
-        LogBounds.boundFences(leases);
         return keepNew(stripe, request.id(), leases, at.time());
       } finally {
         locked.close();
@@ -146,10 +156,7 @@ final class LeaseTable {
     try {
       for (Tenure tenure : tenures) {
         LeaseEntry entry = partitions.of(tenure.name()).get(tenure.name());
-        if (entry != null
-            && entry.isUnended()
-            && entry.correlation().equals(tenure.correlation())) {
-          entry.state = LeaseEntry.State.ENDED;
+        if (entry != null && LeaseRules.end(entry, tenure)) {
           keep(entry);
         }
       }
@@ -168,15 +175,8 @@ final class LeaseTable {
     Partitions.Locked locked = partitions.lock(List.of(name));
     try {
       long time = locked.advance(now);
-      LeaseEntry entry = partitions.of(name).get(name);
-      if (entry == null
-          || !entry.excludes(time)
-          || request.correlation().filter(c -> !c.equals(entry.correlation())).isPresent()) {
-        throw notHeld("nothing to revoke: no such lease on " + name + " is held");
-      }
-      var wanted =
-          new Revocation(
-              request.name(), entry.holder, entry.correlation(), instance, time, request.reason());
+      LeaseEntry entry = partitions.of(name).entry(name);
+      Revocation wanted = rules.revocable(request, entry, time);
       return entry.isUnended()
           ? wanted
           : partitions.revocations.of(entry.correlation()).orElse(wanted);
@@ -200,7 +200,7 @@ final class LeaseTable {
       LeaseEntry entry = partitions.of(name).get(name);
       return entry == null || !entry.correlation().equals(revocation.correlation())
           ? time
-          : entry.state == LeaseEntry.State.RELEASED ? time : entry.expiry;
+          : entry.state() == LeaseState.State.RELEASED ? time : entry.expiry();
     } finally {
       locked.close();
     }
@@ -215,7 +215,7 @@ final class LeaseTable {
    */
   Optional<List<Witness>> resume(ResumeRequest request, boolean ended, Moment now, long ceiling)
       throws LeaseRefusedException {
-    List<String> names = Resumption.names(request);
+    List<String> names = LeaseRules.names(request);
     Grants stripe = stripes.of(request.id());
     synchronized (stripe) {
       if (stripe.wasReleased(request.id()) || stripe.wasGivenUp(request.id())) {
@@ -224,13 +224,17 @@ final class LeaseTable {
       Partitions.Locked locked = partitions.lock(names);
       try {
         Moment at = now.at(locked.advance(now.time()));
-        var resumption = new Resumption(partitions, request, at);
-        boolean again = resumption.wasDone();
-        if (!again && !ended) {
+        List<LeaseEntry> leases = partitions.entries(names);
+        LeaseRules.Resumed resumed =
+            rules.resume(
+                request, ended, leases, l -> partitions.of(l.name()).hasForgotten(), at, ceiling);
+        if (resumed == LeaseRules.Resumed.UNENDED) {
           return Optional.empty();
         }
-        long expiry = expiry(at.time(), request.durationMs(), ceiling);
-        List<LeaseEntry> leases = again ? resumption.prolonged(expiry) : resumption.begun(expiry);
+        // To make room would be to forget, after which nothing is resumed.
+        if (resumed == LeaseRules.Resumed.BEGUN && !partitions.haveRoom(names)) {
+          throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
+        }
         return Optional.of(keepNew(stripe, request.id(), leases, at.time()));
       } finally {
         locked.close();
@@ -253,7 +257,7 @@ final class LeaseTable {
 
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
   void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
-    requireThis(report, List.of());
+    rules.requireHere(report);
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
       GrantEntry unused = known(stripe, id);
@@ -268,42 +272,21 @@ final class LeaseTable {
     }
     Partitions.Locked locked = partitions.lock(grant.names());
     try {
-      return witnesses(partitions.requireHeld(grant, locked.advance(now)));
+      long time = locked.advance(now);
+      List<LeaseEntry> leases = partitions.entries(grant);
+      rules.requireHeld(grant.id, grant.full, leases, time);
+      return witnesses(leases);
     } finally {
       locked.close();
     }
-  }
-
-  /** A lease as it would be granted; nothing is kept yet. */
-  private LeaseEntry grantOne(
-      LeaseName name, AcquireRequest request, Moment now, long expiry, List<Tenure> unended)
-      throws LeaseRefusedException {
-    long time = now.time();
-    Partition partition = partitions.of(name.value());
-    LeaseEntry entry = partition.get(name.value());
-    Inheritance from;
-    if (entry == null) {
-      from = partition.unknown();
-      entry = new LeaseEntry(name.value());
-    } else {
-      if (entry.excludes(time)) {
-        throw held(name, entry.holder, entry.expiry - time);
-      }
-      if (resumable && entry.isUnended()) {
-        unended.add(new Tenure(entry.name, entry.correlation()));
-      }
-      from = entry.inheritance(time, partition.earlier());
-    }
-    entry.grant(request, from, now, expiry, Correlation.of(request.id(), name, time, store));
-    return entry;
   }
 
   /** Puts changed leases of a grant in the place of what was there. */
   private List<Witness> keep(Grants stripe, Id grant, List<LeaseEntry> leases, long time) {
     var rows = new ArrayList<byte[]>(leases.size());
     for (LeaseEntry lease : leases) {
-      rows.add(partitions.of(lease.name).rows.renew(lease.row, LeaseRow.pack(lease, logSets)));
-      listeners.changed(lease.name, lease.state != LeaseEntry.State.FULL);
+      rows.add(partitions.of(lease.name()).rows.renew(lease.row, LeaseRow.pack(lease, logSets)));
+      listeners.changed(lease.name(), lease.state() != LeaseState.State.FULL);
     }
     stripe.put(grant, rows, time);
     return witnesses(leases);
@@ -317,64 +300,52 @@ final class LeaseTable {
   }
 
   private void keep(LeaseEntry lease) {
-    partitions.of(lease.name).rows.put(LeaseRow.pack(lease, logSets));
-    listeners.changed(lease.name, lease.state != LeaseEntry.State.FULL);
+    partitions.of(lease.name()).rows.put(LeaseRow.pack(lease, logSets));
+    listeners.changed(lease.name(), lease.state() != LeaseState.State.FULL);
     became(lease);
   }
 
   private void became(LeaseEntry lease) {
     listeners.became(
-        lease.name, () -> lease.info(instance, partitions.of(lease.name).advance(Long.MIN_VALUE)));
+        lease.name(),
+        () -> lease.info(instance, partitions.of(lease.name()).advance(Long.MIN_VALUE)));
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
   List<Witness> renew(
       Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
       throws LeaseRefusedException {
-    return change(id, durationMs, addLogs, report, false, now, ceiling);
-  }
-
-  /** Makes the leases of a grant full; those that are already stay so. */
-  List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
-      throws LeaseRefusedException {
-    return change(id, durationMs, LogSet.NONE, LeaseReport.NOTHING, true, now, ceiling);
-  }
-
-  private List<Witness> change(
-      Id id,
-      long durationMs,
-      LogSet addLogs,
-      LeaseReport report,
-      boolean upgrade,
-      Moment now,
-      long ceiling)
-      throws LeaseRefusedException {
-    requireThis(report, List.of());
+    var renew = new Operation.Renew(id, durationMs, addLogs, report);
+    rules.requireHere(report);
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
       GrantEntry grant = known(stripe, id);
       Partitions.Locked locked = partitions.lock(grant.names());
       try {
         Moment at = now.at(locked.advance(now.time()));
-        List<LeaseEntry> leases = partitions.requireHeld(grant, at.time());
-        requireThis(report, leases);
-        long expiry = expiry(at.time(), durationMs, ceiling);
-        var bounds = new LogBounds(leases.size());
-        for (LeaseEntry lease : leases) {
-          WatermarkRule.check(lease, report, at, limits);
-          LogSet widened = bounds.widened(lease.logs, addLogs);
-          apply(lease, report, at);
-          if (report.fenced()) {
-            lease.fenced(at);
-          }
-          if (upgrade) {
-            lease.upgrade();
-          }
-          lease.prolong(at, expiry, widened);
-        }
-        return upgrade
-            ? keepNew(stripe, id, leases, at.time())
-            : keep(stripe, id, leases, at.time());
+        List<LeaseEntry> leases = partitions.entries(grant);
+        rules.renew(renew, grant.full, leases, at, ceiling);
+        addMetadata(leases, report);
+        return keep(stripe, id, leases, at.time());
+      } finally {
+        locked.close();
+      }
+    }
+  }
+
+  /** Makes the leases of a grant full; those that are already stay so. */
+  List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
+      throws LeaseRefusedException {
+    var upgrade = new Operation.Upgrade(id, durationMs);
+    Grants stripe = stripes.of(id);
+    synchronized (stripe) {
+      GrantEntry grant = known(stripe, id);
+      Partitions.Locked locked = partitions.lock(grant.names());
+      try {
+        Moment at = now.at(locked.advance(now.time()));
+        List<LeaseEntry> leases = partitions.entries(grant);
+        rules.upgrade(upgrade, grant.full, leases, at, ceiling);
+        return keepNew(stripe, id, leases, at.time());
       } finally {
         locked.close();
       }
@@ -387,7 +358,7 @@ final class LeaseTable {
    * granted when it comes, since nobody would ever give it back.
    */
   void release(Id id, LeaseReport report, Moment now) throws LeaseRefusedException {
-    requireThis(report, List.of());
+    rules.requireHere(report);
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
       if (stripe.wasReleased(id)) {
@@ -400,14 +371,9 @@ final class LeaseTable {
       Partitions.Locked locked = partitions.lock(grant.names());
       try {
         Moment at = now.at(locked.advance(now.time()));
-        List<LeaseEntry> leases =
-            grant.full ? partitions.requireValid(grant, at.time()) : partitions.own(grant);
-        requireThis(report, leases);
-        for (LeaseEntry lease : leases) {
-          WatermarkRule.check(lease, report, at, limits);
-          apply(lease, report, at);
-          lease.release(at, report.fenced());
-        }
+        var release = new Operation.Release(id, report);
+        List<LeaseEntry> leases = rules.release(release, grant.full, partitions.entries(grant), at);
+        addMetadata(leases, report);
         for (LeaseEntry lease : leases) {
           keep(lease);
         }
@@ -437,19 +403,6 @@ final class LeaseTable {
     return stripes.size();
   }
 
-  /**
-   * Rule L12: a holder that does not go by this instance may use the leases elsewhere, and its
-   * request may come twice.
-   */
-  private void requireThis(LeaseReport report, List<LeaseEntry> leases)
-      throws LeaseRefusedException {
-    if (report.instance().isPresent()
-        ? report.instance().getAsLong() != instance
-        : leases.stream().anyMatch(l -> l.resumed)) {
-      throw otherInstance(instance);
-    }
-  }
-
   private GrantEntry known(Grants stripe, Id id) throws LeaseRefusedException {
     if (stripe.wasReleased(id)) {
       throw notHeld("the grant was released; acquire anew");
@@ -462,25 +415,19 @@ final class LeaseTable {
     return grant;
   }
 
-  private void apply(LeaseEntry entry, LeaseReport report, Moment now) {
-    if (report.watermark().isPresent()) {
-      entry.state(report.watermark().getAsLong(), now);
+  /** It is but a hint, and all that a renewal can let grow: none where all the memory is taken. */
+  private void addMetadata(List<LeaseEntry> leases, LeaseReport report) {
+    for (LeaseEntry lease : leases) {
+      boolean full = partitions.of(lease.name()).isFull();
+      lease.addMetadata(report.metadata(), full ? 0 : limits.metadataKept());
     }
-    // It is but a hint, and all that a renewal can let grow.
-    boolean full = partitions.of(entry.name).isFull();
-    entry.addMetadata(report.metadata(), full ? 0 : limits.metadataKept());
-  }
-
-  private static long expiry(long time, long durationMs, long ceiling)
-      throws LeaseRefusedException {
-    long expiry = time + durationMs * NANOS_PER_MS;
-    if (expiry > ceiling) {
-      throw notYet("the service has to publish a higher ceiling first", expiry - ceiling);
-    }
-    return expiry;
   }
 
   private List<Witness> witnesses(List<LeaseEntry> leases) {
-    return leases.stream().map(e -> e.witness(instance)).toList();
+    var made = new Witness[leases.size()];
+    for (int i = 0; i < made.length; i++) {
+      made[i] = leases.get(i).witness(instance);
+    }
+    return List.of(made);
   }
 }

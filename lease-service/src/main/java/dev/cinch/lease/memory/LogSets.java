@@ -1,6 +1,7 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.table.SharedLogs;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -10,7 +11,7 @@ import java.util.Map;
  * Sets of logs that many leases have in common, numbered from 2 on and never forgotten. What comes
  * after it is full gets no number and is kept with each lease. Thread-safe.
  */
-final class LogSets {
+final class LogSets implements SharedLogs {
   /** The most ids in all sets together, which take some 70 bytes each: 5 MB. */
   private static final int MAX_IDS = 65_536;
 
@@ -27,8 +28,8 @@ final class LogSets {
     this.maxIds = maxIds;
   }
 
-  /** The number of a set that is neither empty nor all logs; -1 if it has none. */
-  synchronized int numberOf(LogSet logs) {
+  @Override
+  public synchronized int numberOf(LogSet logs) {
     Integer known = numbers.get(logs);
     if (known != null) {
       return known;
@@ -43,7 +44,8 @@ final class LogSets {
     return number;
   }
 
-  synchronized LogSet at(int number) {
+  @Override
+  public synchronized LogSet at(int number) {
     return sets.get(number - 2);
   }
 }

@@ -22,6 +22,7 @@ import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeBounds;
@@ -86,7 +87,7 @@ public final class MemoryLeaseService implements LeaseService {
     Optional<Id> store = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
     table = new LeaseTable(limits, guard.number(), guard.origin(), store);
     Id storeId = store.orElse(Correlation.NO_STORE);
-    var inTime = new BoundRule(bounds, limits.watermarkAheadNanos());
+    var inTime = new BoundRule(bounds, limits.watermarks());
     operations = new Operations(table, guard, clock, inTime, longestLeaseMs, storeId);
     waiting = StoreUse.waiting(guard, clock);
     immediate = StoreUse.none(guard, clock);

@@ -1,6 +1,8 @@
 package dev.cinch.lease.memory;
 
-import dev.cinch.lease.Fence;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
@@ -63,7 +65,16 @@ final class Partition {
     return row == null ? null : LeaseRow.unpack(row, logSets);
   }
 
-  /** The same, by a row of it that somebody else has: nothing to look up if that still stands. */
+  /** The same; of a name that has none one of which nothing is known. */
+  LeaseEntry entry(String name) {
+    LeaseEntry known = get(name);
+    return known == null ? new LeaseEntry(name) : known;
+  }
+
+  /**
+   * As {@link #get(String)}, by a row of it that somebody else has: nothing to look up if that
+   * still stands.
+   */
   @Nullable LeaseEntry get(String name, byte[] known) {
     return LeaseRow.isCurrent(known) ? LeaseRow.unpack(known, logSets) : get(name);
   }
@@ -71,11 +82,6 @@ final class Partition {
   /** Whether it may have had an entry for a name that it has none for. */
   boolean hasForgotten() {
     return forgotten != null;
-  }
-
-  /** What earlier instances may have signed. */
-  Fence earlier() {
-    return origin.fence();
   }
 
   List<Tenure> unended() {
@@ -127,8 +133,8 @@ final class Partition {
             return false; // held
           }
           LeaseEntry entry = LeaseRow.unpack(row, logSets);
-          boolean released = entry.state == LeaseEntry.State.RELEASED;
-          long ended = released ? entry.endedAt : entry.expiry;
+          boolean released = entry.state() == LeaseState.State.RELEASED;
+          long ended = released ? entry.endedAt() : entry.expiry();
           // Short of room also what was released just now, but not what others would have to fence:
           // a recent expiry handed out for unknown names makes everyone wait.
           boolean may =
@@ -136,7 +142,7 @@ final class Partition {
           if (may && resumable && entry.isUnended()) {
             // Later it would not be known whom a later instance may have resumed.
             if (first.size() < needed + MOST_UNENDED) {
-              first.add(new Tenure(entry.name, entry.correlation()));
+              first.add(new Tenure(entry.name(), entry.correlation()));
             }
             return false;
           }

@@ -1,13 +1,12 @@
 package dev.cinch.lease.memory;
 
-import static dev.cinch.lease.memory.Refusals.notHeld;
-
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -17,8 +16,6 @@ import java.util.TreeMap;
 final class Partitions {
   /** What a page may take as JSON, about; one lease may take some 90 KB. */
   static final long MAX_PAGE_BYTES = 1 << 20;
-
-  private static final long NANOS_PER_MS = 1_000_000;
 
   private final Partition[] partitions;
 
@@ -73,61 +70,29 @@ final class Partitions {
     return true;
   }
 
-  /** All leases of a grant, to be prolonged; their partitions are locked. */
-  List<LeaseEntry> requireHeld(GrantEntry grant, long time) throws LeaseRefusedException {
-    List<LeaseEntry> leases = requireValid(grant, time);
-    for (LeaseEntry lease : leases) {
-      if (lease.state == LeaseEntry.State.ENDED) {
-        throw revoked(lease);
-      }
+  /** The leases of a grant as they are now, to work on; their partitions are locked. */
+  List<LeaseEntry> entries(GrantEntry grant) {
+    List<String> names = grant.names();
+    var leases = new ArrayList<LeaseEntry>(names.size());
+    for (int i = 0; i < names.size(); i++) {
+      LeaseEntry lease = of(names.get(i)).get(names.get(i), grant.row(i));
+      leases.add(lease == null ? new LeaseEntry(names.get(i)) : lease);
     }
     return leases;
   }
 
-  private LeaseRefusedException revoked(LeaseEntry lease) {
-    String why = revocations.of(lease.correlation()).map(r -> ": " + r.reason()).orElse("");
-    return notHeld("the lease on " + lease.name + " was revoked" + why + "; acquire anew");
-  }
-
-  /** All leases of a grant, also those that were revoked and did not expire; likewise. */
-  List<LeaseEntry> requireValid(GrantEntry grant, long time) throws LeaseRefusedException {
-    var leases = new ArrayList<LeaseEntry>();
-    for (int i = 0; i < grant.names().size(); i++) {
-      String name = grant.names().get(i);
-      LeaseEntry lease = of(name).get(name, grant.row(i));
-      if (lease == null || !lease.belongsTo(grant.id)) {
-        boolean taken = lease != null && lease.state != LeaseEntry.State.RELEASED;
-        throw notHeld(
-            !grant.full && taken
-                ? "the tentative lease on " + name + " was broken; acquire anew"
-                : "the lease on " + name + " expired; acquire anew");
-      }
-      if (!lease.isHeld(time)) {
-        if (revocations.of(lease.correlation()).isPresent()) {
-          throw revoked(lease);
-        }
-        throw notHeld(
-            "the lease on "
-                + name
-                + " expired "
-                + (time - lease.expiry) / NANOS_PER_MS
-                + " ms ago; acquire anew");
-      }
-      leases.add(lease);
+  /** The last leases of these names, to work on; likewise. */
+  List<LeaseEntry> entries(List<String> names) {
+    var leases = new ArrayList<LeaseEntry>(names.size());
+    for (String name : names) {
+      leases.add(of(name).entry(name));
     }
     return leases;
   }
 
-  /** The leases of a grant that nobody else has taken, to work on; likewise. */
-  List<LeaseEntry> own(GrantEntry grant) {
-    var leases = new ArrayList<LeaseEntry>();
-    for (String name : grant.names()) {
-      LeaseEntry lease = of(name).get(name);
-      if (lease != null && lease.belongsTo(grant.id)) {
-        leases.add(lease);
-      }
-    }
-    return leases;
+  /** Whether so many new names find room in the partition of each of them; likewise. */
+  boolean haveRoom(List<String> names) {
+    return names.stream().allMatch(name -> of(name).hasRoom(names.size()));
   }
 
   /** What else could be forgotten to make room for these names if it were ended. */

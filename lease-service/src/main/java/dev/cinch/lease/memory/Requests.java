@@ -1,7 +1,7 @@
 package dev.cinch.lease.memory;
 
-import static dev.cinch.lease.memory.Refusals.invalid;
-import static dev.cinch.lease.memory.Refusals.notHeld;
+import static dev.cinch.lease.table.Refusals.invalid;
+import static dev.cinch.lease.table.Refusals.notHeld;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.AcquireRequest;
@@ -98,12 +98,9 @@ final class Requests {
   }
 
   static void logs(LogSet logs) throws LeaseRefusedException {
-    if (logs.ids().size() > WitnessCodec.MAX_LOGS) {
+    if (logs.ids().size() > Witness.MAX_LOGS) {
       throw invalid(
-          logs.ids().size()
-              + " logs, more than "
-              + WitnessCodec.MAX_LOGS
-              + "; ask for all instead");
+          logs.ids().size() + " logs, more than " + Witness.MAX_LOGS + "; ask for all instead");
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.table.Tenure;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.List;

@@ -1,5 +1,7 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.table.WatermarkRule;
+
 /**
  * The sizes and bounds of a {@link LeaseTable}. Tests shrink them so that limits are hit.
  *
@@ -64,6 +66,10 @@ public record TableLimits(
         Math.max(watermarkAheadNanos, nanos),
         Math.max(watermarkBehindNanos, nanos),
         metadataKept);
+  }
+
+  WatermarkRule watermarks() {
+    return new WatermarkRule(watermarkAheadNanos, watermarkBehindNanos);
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.table.Tenure;
 import java.util.List;
 
 /**

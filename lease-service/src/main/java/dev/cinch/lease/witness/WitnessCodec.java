@@ -24,9 +24,6 @@ import java.util.TreeSet;
  * out. Thread-safe.
  */
 public final class WitnessCodec {
-  /** The most logs that a set in a witness names; above that it is widened to all logs. */
-  public static final int MAX_LOGS = 1_000;
-
   /** The longest holder, in bytes of UTF-8. */
   public static final int MAX_HOLDER_BYTES = 255;
 
@@ -41,7 +38,7 @@ public final class WitnessCodec {
 
   /** Nothing longer is looked at, so that a damaged length costs no memory. */
   static final int MAX_PAYLOAD_BYTES =
-      FIXED_BYTES + TIME_BYTES + 2 + 2 * MAX_LOGS * Id.BYTES + 2 + 255 + MAX_HOLDER_BYTES;
+      FIXED_BYTES + TIME_BYTES + 2 + 2 * Witness.MAX_LOGS * Id.BYTES + 2 + 255 + MAX_HOLDER_BYTES;
 
   private static final int MAGIC = 'C' | 'L' << 8 | 'W' << 16;
   private static final int VERSION_SHIFT = 24;
@@ -245,8 +242,9 @@ public final class WitnessCodec {
   }
 
   private static int idBytes(LogSet logs) {
-    if (logs.ids().size() > MAX_LOGS) {
-      throw new IllegalArgumentException(logs.ids().size() + " logs, more than " + MAX_LOGS);
+    if (logs.ids().size() > Witness.MAX_LOGS) {
+      throw new IllegalArgumentException(
+          logs.ids().size() + " logs, more than " + Witness.MAX_LOGS);
     }
     return logs.ids().size() * Id.BYTES;
   }
@@ -262,8 +260,8 @@ public final class WitnessCodec {
     if (count == ALL_LOGS) {
       return LogSet.ALL;
     }
-    if (count > MAX_LOGS) {
-      throw malformed(count + " logs, more than " + MAX_LOGS);
+    if (count > Witness.MAX_LOGS) {
+      throw malformed(count + " logs, more than " + Witness.MAX_LOGS);
     }
     if (count == 0) {
       return LogSet.NONE;

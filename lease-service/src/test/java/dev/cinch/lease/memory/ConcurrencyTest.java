@@ -12,6 +12,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.table.Inheritance;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -12,6 +12,8 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.States;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -143,8 +145,8 @@ final class GrantsTest {
     var rows = new ArrayList<byte[]>();
     for (LeaseName name : names) {
       var lease = new LeaseEntry(name.value());
-      lease.grant(
-          request, Inheritance.origin(Ending.NONE, Fence.NONE), at(now), expiry, new Id(now, 1));
+      States.grant(
+          lease, request, Inheritance.origin(Ending.NONE, Fence.NONE), at(now), expiry, new Id(now, 1));
       rows.add(LeaseRow.pack(lease, sets));
     }
     to.put(id, rows, now);

@@ -14,6 +14,7 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Inheritance;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

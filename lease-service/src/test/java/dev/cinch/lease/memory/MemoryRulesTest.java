@@ -23,6 +23,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Inheritance;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.table.States;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -70,19 +71,18 @@ final class NameRowsTest {
   @Test
   void onlyLeasesOfTheSameRequestAreRenewedInTheirPlace() {
     var lease = new LeaseEntry("n");
-    lease.id = new Id(1, 2);
-    lease.expiry = 1_000;
+    States.set(lease, new Id(1, 2), 1_000, "");
     byte[] first = rows.renew(null, LeaseRow.pack(lease, logSets));
     assertSame(first, rows.get("n"));
-    lease.expiry = 1_001;
+    States.set(lease, new Id(1, 2), 1_001, "");
     assertSame(first, rows.renew(first, LeaseRow.pack(lease, logSets)));
     assertEquals(1_001, LeaseRow.expiry(first));
-    lease.holder = "longer";
+    States.set(lease, new Id(1, 2), 1_001, "longer");
     byte[] second = rows.renew(first, LeaseRow.pack(lease, logSets));
     assertSame(second, rows.get("n"));
     assertEquals(NameRows.bytesOf(second), rows.bytes());
     // The grants of the request before may still have its row, and find it by the id in it.
-    lease.id = new Id(1, 3);
+    States.set(lease, new Id(1, 3), 1_001, "longer");
     byte[] third = rows.renew(second, LeaseRow.pack(lease, logSets));
     assertSame(third, rows.get("n"));
     assertEquals(new Id(1, 2), LeaseRow.id(second));

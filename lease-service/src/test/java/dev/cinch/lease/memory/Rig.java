@@ -14,6 +14,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;

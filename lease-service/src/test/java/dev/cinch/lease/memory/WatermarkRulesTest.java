@@ -17,6 +17,7 @@ import dev.cinch.lease.Outcome;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.WitnessSigner;

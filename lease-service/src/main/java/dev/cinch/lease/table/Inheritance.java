@@ -1,11 +1,11 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.table;
 
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
-import dev.cinch.lease.witness.WitnessCodec;
+import dev.cinch.lease.Witness;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param watermark at or above everything written under leases that were released
  * @param fence for everything else
  */
-record Inheritance(
+public record Inheritance(
     long generation,
     @Nullable Id correlation,
     Ending ending,
@@ -27,12 +27,12 @@ record Inheritance(
     Fence fence) {
 
   /** Of a name never seen, where {@code ending} and {@code fence} are the instance's. */
-  static Inheritance origin(Ending ending, Fence fence) {
+  public static Inheritance origin(Ending ending, Fence fence) {
     return new Inheritance(0, null, ending, Long.MIN_VALUE, Watermark.NONE, fence);
   }
 
   /** Of a name that may be this one or the other and is no longer known (rule L4). */
-  Inheritance orForgotten(Inheritance other) {
+  public Inheritance orForgotten(Inheritance other) {
     Watermark higher =
         watermark.timestamp() >= other.watermark.timestamp() ? watermark : other.watermark;
     return new Inheritance(
@@ -46,7 +46,7 @@ record Inheritance(
 
   /** Rule L4: for all logs where they are more than a witness names, since unions only grow. */
   static Fence bounded(Fence fence) {
-    return fence.logs().ids().size() > WitnessCodec.MAX_LOGS
+    return fence.logs().ids().size() > Witness.MAX_LOGS
         ? new Fence(fence.upTo(), LogSet.ALL)
         : fence;
   }

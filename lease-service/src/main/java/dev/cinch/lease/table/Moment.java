@@ -1,4 +1,4 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.table;
 
 import dev.cinch.lease.TimeBound;
 
@@ -9,13 +9,13 @@ import dev.cinch.lease.TimeBound;
  * @param bound between which times it is by what the service knows, which need not agree with its
  *     own clock
  */
-record Moment(long time, TimeBound bound) {
+public record Moment(long time, TimeBound bound) {
   /** Of who can vouch for nothing. */
-  static final TimeBound UNKNOWN =
+  public static final TimeBound UNKNOWN =
       new TimeBound(Long.MIN_VALUE, Long.MAX_VALUE, TimeBound.Kind.ASSUMED);
 
   /** The same moment by a signed time that another thread has brought further. */
-  Moment at(long later) {
+  public Moment at(long later) {
     return later == time ? this : new Moment(later, bound);
   }
 
@@ -24,7 +24,7 @@ record Moment(long time, TimeBound bound) {
    * (rule L2). A bound that is only assumed may follow a clock that was set back, by which a right
    * watermark lies in the future; signed time does not.
    */
-  long latest() {
+  public long latest() {
     return bound.kind() == TimeBound.Kind.MEASURED
         ? bound.latest()
         : Math.max(bound.latest(), time);

@@ -1,8 +1,8 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.table;
 
 import java.util.Arrays;
 
-/** Bytes of a {@link LeaseRow} in the making. Not thread-safe. */
+/** Bytes of a {@link LeaseLayout} in the making. Not thread-safe. */
 final class RowWriter {
   private byte[] bytes = new byte[192];
   private int length;

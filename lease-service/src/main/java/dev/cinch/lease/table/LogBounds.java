@@ -1,11 +1,11 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.table;
 
-import static dev.cinch.lease.memory.Refusals.invalid;
+import static dev.cinch.lease.table.Refusals.invalid;
 
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.witness.WitnessCodec;
+import dev.cinch.lease.Witness;
 import java.util.List;
 
 /** How many logs the witnesses of one grant name, so that an answer is bounded (rule L4). */
@@ -42,10 +42,9 @@ final class LogBounds {
       return logs;
     }
     LogSet both = logs.union(add);
-    if (both.ids().size() > WitnessCodec.MAX_LOGS) {
+    if (both.ids().size() > Witness.MAX_LOGS) {
       throw invalid(
-          "%d logs, more than %d; add all instead"
-              .formatted(both.ids().size(), WitnessCodec.MAX_LOGS));
+          "%d logs, more than %d; add all instead".formatted(both.ids().size(), Witness.MAX_LOGS));
     }
     return both;
   }
@@ -54,9 +53,9 @@ final class LogBounds {
    * Keeps short what the fences of one grant say: those that name too many logs together are for
    * all logs, as one of them is that names too many (rule L4).
    */
-  static void boundFences(List<LeaseEntry> leases) {
+  static void boundFences(List<? extends LeaseState> leases) {
     int together = 0;
-    for (LeaseEntry lease : leases) {
+    for (LeaseState lease : leases) {
       int named = lease.fenceLogs.ids().size();
       if (together + named > Grant.MAX_LOGS) {
         lease.fenceLogs = LogSet.ALL;

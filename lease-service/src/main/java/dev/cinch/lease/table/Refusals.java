@@ -1,5 +1,6 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.table;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -7,28 +8,29 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Shard;
 import java.util.List;
 
-/** The refusals of the in-memory service, one line each. */
-final class Refusals {
+/** The refusals of lease services, one line each. Thread-safe. */
+@CheckReturnValue
+public final class Refusals {
   private static final long NANOS_PER_MS = 1_000_000;
 
   private Refusals() {}
 
-  static LeaseRefusedException invalid(String message) {
+  public static LeaseRefusedException invalid(String message) {
     return new LeaseRefusedException(Reason.INVALID, message, 0);
   }
 
-  static LeaseRefusedException held(LeaseName name, String holder, long leftNanos) {
+  public static LeaseRefusedException held(LeaseName name, String holder, long leftNanos) {
     return new LeaseHeldException(
         name,
         name + " is held by \"" + holder + "\" for another " + millis(leftNanos) + " ms",
         millis(leftNanos));
   }
 
-  static LeaseRefusedException notHeld(String message) {
+  public static LeaseRefusedException notHeld(String message) {
     return new LeaseRefusedException(Reason.NOT_HELD, message, 0);
   }
 
-  static LeaseRefusedException otherInstance(long instance) {
+  public static LeaseRefusedException otherInstance(long instance) {
     return new LeaseRefusedException(
         Reason.OTHER_INSTANCE,
         "the lease service was restarted: this is instance "
@@ -37,22 +39,22 @@ final class Refusals {
         0);
   }
 
-  static LeaseRefusedException watermark(String message) {
+  public static LeaseRefusedException watermark(String message) {
     return new LeaseRefusedException(Reason.WATERMARK, message, 0);
   }
 
-  static LeaseRefusedException notYet(String message, long waitNanos) {
+  public static LeaseRefusedException notYet(String message, long waitNanos) {
     return new LeaseRefusedException(Reason.NOT_YET, message, millis(waitNanos));
   }
 
-  static LeaseRefusedException superseded(String by, long instance) {
+  public static LeaseRefusedException superseded(String by, long instance) {
     return new LeaseRefusedException(
         Reason.SUPERSEDED,
         by + " of the lease service has taken over; instance " + instance + " has stopped for good",
         0);
   }
 
-  static void requireShard(Shard mine, List<LeaseName> names) throws LeaseRefusedException {
+  public static void requireShard(Shard mine, List<LeaseName> names) throws LeaseRefusedException {
     int wanted = mine.map().shardOf(names.get(0));
     for (LeaseName name : names) {
       if (mine.map().shardOf(name) != wanted) {
@@ -67,7 +69,7 @@ final class Refusals {
     }
   }
 
-  static LeaseRefusedException otherShard(String what, Shard mine) {
+  public static LeaseRefusedException otherShard(String what, Shard mine) {
     return new LeaseRefusedException(
         Reason.OTHER_SHARD,
         "%s %s, and this server has shard %d: GET /v1/shards says where the others are"
@@ -76,7 +78,7 @@ final class Refusals {
   }
 
   /** Rounded up, so that whoever waits so long does not come too early; at least 1. */
-  static long millis(long nanos) {
+  public static long millis(long nanos) {
     return Math.max(1, nanos / NANOS_PER_MS + (nanos % NANOS_PER_MS > 0 ? 1 : 0));
   }
 }

@@ -1,0 +1,370 @@
+package dev.cinch.lease.table;
+
+import static dev.cinch.lease.table.Refusals.held;
+import static dev.cinch.lease.table.Refusals.notHeld;
+import static dev.cinch.lease.table.Refusals.notYet;
+import static dev.cinch.lease.table.Refusals.otherInstance;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Correlation;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/**
+ * The rules of a lease (docs/protocol.md, section 6) that need neither a clock nor a store, as one
+ * transition that all backends share: states of names and a request in, their new states out. The
+ * answer is each state's {@link LeaseState#witness}, or a refusal.
+ *
+ * <p>One request is all or nothing. So every operation takes the leases on all of its names, in
+ * ascending order of names, and checks all before it changes any: after a refusal they are as they
+ * were. Else they are changed in place, so the caller gives up the states that it passed in. A name
+ * of which nothing is known has a new {@link LeaseState}.
+ *
+ * <p>What stays the backend's: that the leases do not change meanwhile, that time does not go back
+ * (rule L6), that a request is known when it comes again, and L11, of which the operations tell.
+ * The metadata of a report is taken in by {@link LeaseState#addMetadata}, since it is a hint that a
+ * full backend passes over.
+ *
+ * <p>{@code full} is whether the leases are full as their holder last knew them: if so, one that
+ * somebody else has was lost. Ceilings and expiries are nanoseconds since the Unix epoch. Immutable
+ * and thread-safe.
+ */
+@CheckReturnValue
+public final class LeaseRules {
+  private static final long NANOS_PER_MS = 1_000_000;
+
+  private final long instance;
+  private final Id store;
+  private final Fence earlier;
+  private final WatermarkRule watermarks;
+  private final Function<Id, Optional<String>> whyRevoked;
+
+  /** What became of a request to resume. */
+  public enum Resumed {
+    /** Nothing yet: their ends at the earlier instance have to be brought about first (L11). */
+    UNENDED,
+    /** They go on here from now. */
+    BEGUN,
+    /** They went on here before; the request came again, and prolonged them. */
+    AGAIN
+  }
+
+  /**
+   * @param instance number of the service instance, from 1
+   * @param store that it serves, or {@link Correlation#NO_STORE}
+   * @param earlier what earlier instances may have signed
+   * @param whyRevoked the reason why a lease of this correlation was revoked, where it is known;
+   *     for messages alone
+   */
+  public LeaseRules(
+      long instance,
+      Id store,
+      Fence earlier,
+      WatermarkRule watermarks,
+      Function<Id, Optional<String>> whyRevoked) {
+    this.instance = instance;
+    this.store = store;
+    this.earlier = earlier;
+    this.watermarks = watermarks;
+    this.whyRevoked = whyRevoked;
+  }
+
+  /**
+   * When leases end that last so long from now.
+   *
+   * @param ceiling no expiry is above it (rule L3)
+   * @throws LeaseRefusedException {@code NOT_YET} if this one would be
+   */
+  public static long expiry(Moment now, long durationMs, long ceiling)
+      throws LeaseRefusedException {
+    long expiry = now.time() + durationMs * NANOS_PER_MS;
+    if (expiry > ceiling) {
+      throw notYet("the service has to publish a higher ceiling first", expiry - ceiling);
+    }
+    return expiry;
+  }
+
+  /**
+   * Grants leases that a request asks for the first time (rules L1, L2, L4, L8).
+   *
+   * @param unknown what the first lease of a name of which nothing is known inherits
+   * @return the leases before these that a later instance might resume: they are to be ended there
+   *     before anybody hears of the new ones, if there may be such an instance (rule L11)
+   * @throws LeaseRefusedException {@code HELD} or {@code NOT_YET}
+   */
+  public <S extends LeaseState> List<Tenure> acquire(
+      AcquireRequest request,
+      List<S> leases,
+      Function<? super S, Inheritance> unknown,
+      Moment now,
+      long ceiling)
+      throws LeaseRefusedException {
+    long time = now.time();
+    long expiry = expiry(now, request.durationMs(), ceiling);
+    for (S lease : leases) {
+      if (lease.excludes(time)) {
+        throw held(new LeaseName(lease.name), lease.holder, lease.expiry - time);
+      }
+    }
+    var unended = new ArrayList<Tenure>();
+    for (S lease : leases) {
+      if (lease.isUnended()) {
+        unended.add(lease.tenure());
+      }
+      Inheritance from = lease.isKnown() ? inheritance(lease, time) : unknown.apply(lease);
+      Id correlation = Correlation.of(request.id(), new LeaseName(lease.name), time, store);
+      lease.grant(request, from, now, expiry, correlation);
+    }
+    LogBounds.boundFences(leases);
+    return unended;
+  }
+
+  /** What the next holder of the name inherits if this lease ends now at the latest. */
+  public Inheritance inheritance(LeaseState lease, long now) {
+    return lease.inheritance(now, earlier);
+  }
+
+  /**
+   * That all leases of a grant are its holder's, and may be prolonged (rules L1, L15).
+   *
+   * @param id the secret of the grant
+   * @throws LeaseRefusedException {@code NOT_HELD}, saying which is not and why
+   */
+  public void requireHeld(Id id, boolean full, List<? extends LeaseState> leases, long now)
+      throws LeaseRefusedException {
+    requireValid(id, full, leases, now);
+    for (LeaseState lease : leases) {
+      if (lease.state == LeaseState.State.ENDED) {
+        throw revoked(lease);
+      }
+    }
+  }
+
+  /** The same, also of leases that were revoked and did not expire. */
+  private void requireValid(Id id, boolean full, List<? extends LeaseState> leases, long now)
+      throws LeaseRefusedException {
+    for (LeaseState lease : leases) {
+      if (!lease.belongsTo(id)) {
+        throw notHeld(
+            !full && lease.state != LeaseState.State.RELEASED
+                ? "the tentative lease on " + lease.name + " was broken; acquire anew"
+                : "the lease on " + lease.name + " expired; acquire anew");
+      }
+      if (!lease.isHeld(now)) {
+        if (whyRevoked.apply(lease.correlation()).isPresent()) {
+          throw revoked(lease);
+        }
+        throw notHeld(
+            "the lease on "
+                + lease.name
+                + " expired "
+                + (now - lease.expiry) / NANOS_PER_MS
+                + " ms ago; acquire anew");
+      }
+    }
+  }
+
+  private LeaseRefusedException revoked(LeaseState lease) {
+    String why = whyRevoked.apply(lease.correlation()).map(reason -> ": " + reason).orElse("");
+    return notHeld("the lease on " + lease.name + " was revoked" + why + "; acquire anew");
+  }
+
+  /**
+   * Rule L12, of a report about leases that may not be known: that it is for this instance, if it
+   * names one.
+   *
+   * @throws LeaseRefusedException {@code OTHER_INSTANCE}
+   */
+  public void requireHere(LeaseReport report) throws LeaseRefusedException {
+    requireHere(report, List.of());
+  }
+
+  /**
+   * Rule L12: a holder that does not go by this instance may use the leases elsewhere, and its
+   * request may come twice.
+   */
+  private void requireHere(LeaseReport report, List<? extends LeaseState> leases)
+      throws LeaseRefusedException {
+    if (report.instance().isPresent()
+        ? report.instance().getAsLong() != instance
+        : isAnyResumed(leases)) {
+      throw otherInstance(instance);
+    }
+  }
+
+  private static boolean isAnyResumed(List<? extends LeaseState> leases) {
+    for (LeaseState lease : leases) {
+      if (lease.resumed) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Prolongs the leases of a grant; tentative ones stay so (rules L1, L2, L4, L8, L12).
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE}, {@code WATERMARK},
+   *     {@code INVALID} for too many logs, or {@code NOT_YET}
+   */
+  public void renew(
+      Operation.Renew renew,
+      boolean full,
+      List<? extends LeaseState> leases,
+      Moment now,
+      long ceiling)
+      throws LeaseRefusedException {
+    LeaseReport report = renew.report();
+    requireHeld(renew.id(), full, leases, now.time());
+    requireHere(report, leases);
+    long expiry = expiry(now, renew.durationMs(), ceiling);
+    var bounds = new LogBounds(leases.size());
+    var widened = new LogSet[leases.size()];
+    for (int i = 0; i < widened.length; i++) {
+      watermarks.check(leases.get(i), report, now);
+      widened[i] = bounds.widened(leases.get(i).logs, renew.addLogs());
+    }
+    for (int i = 0; i < widened.length; i++) {
+      LeaseState lease = leases.get(i);
+      takeIn(lease, report, now);
+      if (report.fenced()) {
+        lease.fenced(now);
+      }
+      lease.prolong(now, expiry, widened[i]);
+    }
+  }
+
+  private static void takeIn(LeaseState lease, LeaseReport report, Moment now) {
+    if (report.watermark().isPresent()) {
+      lease.state(report.watermark().getAsLong(), now);
+    }
+  }
+
+  /**
+   * Makes the leases of a grant full; those that are already stay so (rule L1).
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE} or {@code NOT_YET}
+   */
+  public void upgrade(
+      Operation.Upgrade upgrade,
+      boolean full,
+      List<? extends LeaseState> leases,
+      Moment now,
+      long ceiling)
+      throws LeaseRefusedException {
+    requireHeld(upgrade.id(), full, leases, now.time());
+    requireHere(LeaseReport.NOTHING, leases);
+    long expiry = expiry(now, upgrade.durationMs(), ceiling);
+    for (LeaseState lease : leases) {
+      lease.upgrade();
+      lease.prolong(now, expiry, lease.logs);
+    }
+  }
+
+  /**
+   * Gives the leases of a grant back, also revoked ones; of one that was tentative those that were
+   * broken are passed over (rules L2, L8, L12, L15).
+   *
+   * @return those that were given back
+   * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE} or {@code WATERMARK}
+   */
+  public <S extends LeaseState> List<S> release(
+      Operation.Release release, boolean full, List<S> leases, Moment now)
+      throws LeaseRefusedException {
+    LeaseReport report = release.report();
+    List<S> own = leases;
+    if (full) {
+      requireValid(release.id(), true, leases, now.time());
+    } else {
+      own = leases.stream().filter(lease -> lease.belongsTo(release.id())).toList();
+    }
+    requireHere(report, own);
+    for (S lease : own) {
+      watermarks.check(lease, report, now);
+    }
+    for (S lease : own) {
+      takeIn(lease, report, now);
+      lease.release(now, report.fenced());
+    }
+    return own;
+  }
+
+  /** The names of the leases that a request wants to go on with, in ascending order. */
+  public static List<String> names(ResumeRequest request) {
+    return Resumption.witnesses(request).stream().map(w -> w.name().value()).toList();
+  }
+
+  /**
+   * Goes on with leases of an earlier instance, or repeats that (rule L10).
+   *
+   * @param request whose witnesses are true, full, and of its id
+   * @param ended whether their ends are this instance's by now (rule L11)
+   * @param forgotten whether a name of which nothing is known may have had a lease here
+   * @throws LeaseRefusedException {@code NOT_HELD} or {@code NOT_YET}
+   */
+  public <S extends LeaseState> Resumed resume(
+      ResumeRequest request,
+      boolean ended,
+      List<S> leases,
+      Predicate<? super S> forgotten,
+      Moment now,
+      long ceiling)
+      throws LeaseRefusedException {
+    var resumption = new Resumption<>(request, leases, now);
+    boolean again = resumption.wasDone(forgotten);
+    if (!again && !ended) {
+      return Resumed.UNENDED;
+    }
+    long expiry = expiry(now, request.durationMs(), ceiling);
+    if (again) {
+      resumption.prolong(expiry);
+      return Resumed.AGAIN;
+    }
+    resumption.begin(expiry);
+    return Resumed.BEGUN;
+  }
+
+  /**
+   * Takes note that no other instance will ever resume a lease: it expired, or is to be revoked
+   * (rules L11, L15).
+   *
+   * @return whether it was that lease, and not ended yet
+   */
+  public static boolean end(LeaseState lease, Tenure tenure) {
+    if (!lease.isUnended() || !lease.tenure().equals(tenure)) {
+      return false;
+    }
+    lease.state = LeaseState.State.ENDED;
+    return true;
+  }
+
+  /**
+   * What a revocation of a lease that is held would say (rule L15). Then the backend ends it.
+   *
+   * @param now signed time
+   * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
+   */
+  public Revocation revocable(RevokeRequest request, LeaseState lease, long now)
+      throws LeaseRefusedException {
+    if (!lease.excludes(now)
+        || request.correlation().filter(c -> !c.equals(lease.correlation())).isPresent()) {
+      throw notHeld("nothing to revoke: no such lease on " + lease.name + " is held");
+    }
+    return new Revocation(
+        request.name(), lease.holder, lease.correlation(), instance, now, request.reason());
+  }
+}

@@ -1,0 +1,80 @@
+package dev.cinch.lease.table;
+
+import static dev.cinch.lease.table.Refusals.notHeld;
+
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Predicate;
+
+/**
+ * Whether leases of an earlier instance may go on here, by what this one remembers of their names
+ * (rule L10), and how they do. Used once.
+ */
+final class Resumption<S extends LeaseState> {
+  private final ResumeRequest request;
+  private final List<Witness> witnesses;
+  private final List<S> leases;
+  private final Moment now;
+
+  /**
+   * @param leases of the names of the witnesses, in ascending order
+   */
+  Resumption(ResumeRequest request, List<S> leases, Moment now) {
+    this.request = request;
+    this.witnesses = witnesses(request);
+    this.leases = leases;
+    this.now = now;
+  }
+
+  /** In ascending order of names. */
+  static List<Witness> witnesses(ResumeRequest request) {
+    return request.witnesses().stream()
+        .map(SignedWitness::witness)
+        .sorted(Comparator.comparing(Witness::name))
+        .toList();
+  }
+
+  /**
+   * Whether the same leases were resumed here already, and are held.
+   *
+   * @param forgotten whether a name that is not known may have been
+   * @throws LeaseRefusedException if they were not, and can't be
+   */
+  boolean wasDone(Predicate<? super S> forgotten) throws LeaseRefusedException {
+    int held = 0;
+    for (int i = 0; i < leases.size(); i++) {
+      Witness w = witnesses.get(i);
+      S lease = leases.get(i);
+      if (lease.resumes(request.id(), w.correlation()) && lease.isHeld(now.time())) {
+        held++;
+      } else if (lease.isKnown()) {
+        throw notHeld(w.name() + " was taken at this instance before; acquire anew");
+      } else if (forgotten.test(lease)) {
+        // The name may have been granted and forgotten: to its holder this one would be unknown.
+        throw notHeld("this instance does not know any more whether " + w.name() + " was taken");
+      } else if (w.expiry() <= now.time()) {
+        throw notHeld("the lease on " + w.name() + " expired; acquire anew");
+      }
+    }
+    if (held != 0 && held != leases.size()) {
+      throw notHeld("only some of the leases were resumed; acquire anew");
+    }
+    return held != 0;
+  }
+
+  /** Goes on with those that go on already, until a later time. */
+  void prolong(long expiry) {
+    leases.forEach(lease -> lease.prolong(now, expiry, lease.logs));
+  }
+
+  /** Goes on with them from now. */
+  void begin(long expiry) {
+    for (int i = 0; i < leases.size(); i++) {
+      leases.get(i).resume(request, witnesses.get(i), now, expiry);
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * The rules of a lease (docs/protocol.md, section 6), which all backends share. {@link
+ * dev.cinch.lease.table.LeaseRules} is a pure transition: the states of the names of a request and
+ * the request in, their new states and the answer out. There is no clock, random number, lock or
+ * I/O in it.
+ *
+ * <p>A {@link dev.cinch.lease.table.LeaseState} is what is known of the last lease of a name.
+ * {@link dev.cinch.lease.table.LeaseStateCodec} makes it one value in bytes and reads it, for
+ * backends that keep or send it so. The in-memory service keeps the same layout in rows ({@link
+ * dev.cinch.lease.table.LeaseLayout}).
+ */
+@NullMarked
+package dev.cinch.lease.table;
+
+import org.jspecify.annotations.NullMarked;

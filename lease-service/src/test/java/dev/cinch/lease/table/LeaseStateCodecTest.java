@@ -1,0 +1,198 @@
+package dev.cinch.lease.table;
+
+import static dev.cinch.lease.table.States.NOW;
+import static dev.cinch.lease.table.States.at;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LogSet;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A state has one encoding, and nothing else is read as one. */
+final class LeaseStateCodecTest {
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4})
+  void whatIsEncodedIsDecoded(long seed) throws Exception {
+    var random = new Random(seed);
+    for (int i = 0; i < 5_000; i++) {
+      LeaseState state = States.any(random, LeaseState::new);
+      byte[] bytes = LeaseStateCodec.encode(state);
+      LeaseState back = LeaseStateCodec.decode(bytes);
+      States.assertSame(state, back);
+      assertArrayEquals(bytes, LeaseStateCodec.encode(back));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {5, 6})
+  void everyTruncationIsRefused(long seed) {
+    var random = new Random(seed);
+    for (int i = 0; i < 300; i++) {
+      byte[] bytes = LeaseStateCodec.encode(States.any(random, LeaseState::new));
+      // What is last has no length of its own: a shorter holder is another state.
+      int holder = holderBytes(bytes);
+      for (int length = 0; length < bytes.length; length++) {
+        byte[] some = Arrays.copyOf(bytes, length);
+        if (length < bytes.length - holder) {
+          refused(some);
+        } else {
+          refusedOrTheOneEncoding(some);
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {7, 8})
+  void aFlippedBitIsRefusedOrSaysSomethingElse(long seed) throws Exception {
+    var random = new Random(seed);
+    for (int i = 0; i < 100; i++) {
+      byte[] bytes = LeaseStateCodec.encode(States.any(random, LeaseState::new));
+      for (int bit = 0; bit < 8 * bytes.length; bit++) {
+        byte[] other = bytes.clone();
+        other[bit / 8] ^= (byte) (1 << bit % 8);
+        refusedOrTheOneEncoding(other);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {9, 10})
+  void anyBytesAtAllAreRefusedOrTheOneEncoding(long seed) {
+    var random = new Random(seed);
+    for (int i = 0; i < 20_000; i++) {
+      byte[] bytes = LeaseStateCodec.encode(States.any(random, LeaseState::new));
+      for (int n = 1 + random.nextInt(4); n > 0; n--) {
+        // The top of a length or a count, mostly.
+        bytes[random.nextInt(bytes.length)] = (byte) (random.nextBoolean() ? -1 : random.nextInt());
+      }
+      refusedOrTheOneEncoding(bytes);
+    }
+  }
+
+  /** Bytes that are kept somewhere are read by later versions too. */
+  @Test
+  void theBytesStayWhatTheyAre() throws Exception {
+    byte[] bytes = LeaseStateCodec.encode(held("a/b", "host-1", LogSet.of(List.of(new Id(8, 9)))));
+    assertEquals(
+        "01" // version
+            + "00000000000000010000000000000002" // id
+            + "18ea00a9ae3b9040" // expiry
+            + "0032" // full, the lease before unknown
+            + "03612f62" // name
+            + "000000000000004d" // correlation
+            + "ffdb96f9de03" // granted
+            + "14" // ten seconds
+            + "01" // generation
+            + "020100000000000000080000000000000009" // logs
+            + "686f73742d31", // holder
+        HexFormat.of().formatHex(bytes));
+    States.assertSame(
+        held("a/b", "host-1", LogSet.of(List.of(new Id(8, 9)))), LeaseStateCodec.decode(bytes));
+  }
+
+  @Test
+  void otherVersionsAreRefused() {
+    byte[] bytes = LeaseStateCodec.encode(held("a", "h", LogSet.ALL));
+    for (int version = 0; version < 256; version++) {
+      if (version != 1) {
+        bytes[0] = (byte) version;
+        assertTrue(refused(bytes).contains("version " + version), refused(bytes));
+      }
+    }
+    assertTrue(refused(new byte[0]).contains("no bytes"));
+  }
+
+  @Test
+  void sharedSetsOfLogsMeanNothingElsewhere() {
+    var shared =
+        new SharedLogs() {
+          @Override
+          public int numberOf(LogSet logs) {
+            return 2;
+          }
+
+          @Override
+          public LogSet at(int number) {
+            return LogSet.of(List.of(new Id(8, 9)));
+          }
+        };
+    byte[] row = LeaseLayout.pack(held("a", "h", shared.at(2)), shared);
+    var value = new byte[1 + row.length];
+    value[0] = 1;
+    System.arraycopy(row, 0, value, 1, row.length);
+    assertTrue(refused(value).contains("no set of logs has number 2"), refused(value));
+  }
+
+  @Test
+  void whatNoWitnessCanSayIsNotEncoded() {
+    unencodable(new LeaseState("a"));
+    unencodable(held("no name", "h", LogSet.ALL));
+    unencodable(held("a", "ä".repeat(128), LogSet.ALL));
+    unencodable(held("a", "half \uD800", LogSet.ALL));
+    unencodable(
+        held("a", "h", LogSet.of(IntStream.rangeClosed(0, 1_000).mapToObj(i -> new Id(0, i)).toList())));
+  }
+
+  private static LeaseState held(String name, String holder, LogSet logs) {
+    var lease = new LeaseState(name);
+    var request =
+        new AcquireRequest(
+            new Id(1, 2), List.of(new LeaseName("any")), holder, 10_000, logs, false);
+    lease.grant(
+        request,
+        Inheritance.origin(Ending.UNKNOWN, Fence.NONE),
+        at(NOW),
+        NOW + 10_000_000_000L,
+        new Id(NOW, 77));
+    return lease;
+  }
+
+  private static int holderBytes(byte[] bytes) {
+    try {
+      return LeaseStateCodec.decode(bytes).holder().getBytes(java.nio.charset.StandardCharsets.UTF_8).length;
+    } catch (MalformedLeaseStateException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void unencodable(LeaseState state) {
+    assertThrows(IllegalArgumentException.class, () -> LeaseStateCodec.encode(state));
+  }
+
+  private static String refused(byte[] bytes) {
+    String message =
+        String.valueOf(
+            assertThrows(
+                    MalformedLeaseStateException.class,
+                    () -> LeaseStateCodec.decode(bytes),
+                    () -> HexFormat.of().formatHex(bytes))
+                .getMessage());
+    assertEquals(1, message.lines().count(), message);
+    return message;
+  }
+
+  private static void refusedOrTheOneEncoding(byte[] bytes) {
+    LeaseState state;
+    try {
+      state = LeaseStateCodec.decode(bytes);
+    } catch (MalformedLeaseStateException e) {
+      return;
+    }
+    assertArrayEquals(bytes, LeaseStateCodec.encode(state));
+  }
+}
