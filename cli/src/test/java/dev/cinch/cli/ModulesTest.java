@@ -18,6 +18,7 @@ import com.tngtech.archunit.lang.ArchRule;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -26,6 +27,7 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -244,6 +246,32 @@ class ModulesTest {
             .orShould()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.cinch.bag.fs", "dev.cinch.lease.time"));
+  }
+
+  /** The rules that all backends share know the vocabulary, and no backend. */
+  @Test
+  void theRulesOfALeaseArePure() {
+    String rules = "dev.cinch.lease.table";
+    assertTrue(all.contain(rules + ".LeaseRules"));
+    holds(
+        classes()
+            .that()
+            .resideInAPackage(rules)
+            .should()
+            .onlyDependOnClassesThat(
+                resideInAnyPackage(
+                        rules,
+                        "dev.cinch.lease",
+                        "java.lang",
+                        "java.lang.invoke",
+                        "java.util",
+                        "java.util.function",
+                        "java.util.stream",
+                        "java.nio",
+                        "java.nio.charset",
+                        "org.jspecify.annotations",
+                        "com.google.errorprone.annotations")
+                    .and(not(belongToAnyOf(LeaseService.class, Random.class)))));
   }
 
   @Test

@@ -146,7 +146,12 @@ final class GrantsTest {
     for (LeaseName name : names) {
       var lease = new LeaseEntry(name.value());
       States.grant(
-          lease, request, Inheritance.origin(Ending.NONE, Fence.NONE), at(now), expiry, new Id(now, 1));
+          lease,
+          request,
+          Inheritance.origin(Ending.NONE, Fence.NONE),
+          at(now),
+          expiry,
+          new Id(now, 1));
       rows.add(LeaseRow.pack(lease, sets));
     }
     to.put(id, rows, now);
