@@ -139,8 +139,11 @@ final class KnownServers {
     }
   }
 
-  /** Takes an answer, but for one of a server that sees less of the store than another did. */
-  private void learned(ShardServers answer) {
+  /**
+   * Takes an answer, but for one of a server that sees less of the store than another did. By one
+   * thread at a time.
+   */
+  void learned(ShardServers answer) {
     for (ShardServers.Server server : answer.servers()) {
       client(server).ifPresent(client -> byInstance.put(server.instance(), client));
     }
