@@ -156,6 +156,20 @@ final class StoreInstancesTest {
     assertEquals(highest, acquire(service, "a").watermark().timestamp());
   }
 
+  /** Or sessions and readers would refuse what it hands out. */
+  @Test
+  void l2_anInstanceAllowsWatermarksNoFurtherAheadThanSessionsAndReadersDo() throws Exception {
+    StoreContext store = store();
+    MemoryLeaseService service = serve(store);
+    var id = new Id(1, requests + 1);
+    long most = acquire(service, "a").issuedAt() + store.settings().watermarkAheadNanos();
+    var far = new LeaseReport(OptionalLong.of(most + 1), false, List.of());
+    var e = assertThrows(LeaseRefusedException.class, () -> service.release(id, far));
+    assertEquals(LeaseRefusedException.Reason.WATERMARK, e.reason());
+    service.release(id, new LeaseReport(OptionalLong.of(most), false, List.of()));
+    assertEquals(most, acquire(service, "a").watermark().timestamp());
+  }
+
   /** Bounds of an hour each are the widest there are. */
   @Test
   void p8_aHolderWhoseClockIsBehindAsFarAsTheStoreAllowsKeepsItsLeaseAndGivesItBack()

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,7 +44,7 @@ final class Renewals {
     long next;
 
     /** Written last by the thread that renewed, so that whoever reads false sees {@code next}. */
-    volatile boolean underWay;
+    final AtomicBoolean underWay = new AtomicBoolean();
 
     Kept(HeldLease lease, long next) {
       this.lease = lease;
@@ -87,7 +88,7 @@ final class Renewals {
       if (kept.lease.state() != HeldLease.State.HELD) {
         // Nothing to do any more; a renewal under way may end when it likes.
         leases.remove(kept.lease);
-      } else if (kept.underWay) {
+      } else if (kept.underWay.get()) {
         wait = Math.min(wait, kept.lease.deadline() - now);
       } else if (kept.next - now <= 0) {
         due.add(kept);
@@ -106,7 +107,7 @@ final class Renewals {
         return kept.lease.deadline() - now;
       }
       underWay.incrementAndGet();
-      kept.underWay = true;
+      kept.underWay.set(true);
       try {
         executor.execute(() -> work(kept));
         starved = false;
@@ -143,10 +144,9 @@ final class Renewals {
     }
   }
 
-  /** Once for each start: by whoever ran it, or by whoever could not have it run. */
+  /** Once for each start: by whoever ran it or could not have it run, or the first of both. */
   private void ended(Kept kept) {
-    if (kept.underWay) {
-      kept.underWay = false;
+    if (kept.underWay.compareAndSet(true, false)) {
       underWay.decrementAndGet();
     }
   }

@@ -144,11 +144,11 @@ final class KnownServers {
    * thread at a time.
    */
   void learned(ShardServers answer) {
+    if (answer.map().number() >= now.map().number()) {
+      now = answer; // before its instances are known, or one that has just come would seem replaced
+    }
     for (ShardServers.Server server : answer.servers()) {
       client(server).ifPresent(client -> byInstance.put(server.instance(), client));
-    }
-    if (answer.map().number() >= now.map().number()) {
-      now = answer;
     }
   }
 }

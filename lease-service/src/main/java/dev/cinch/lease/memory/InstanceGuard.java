@@ -20,6 +20,7 @@ import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,7 +65,12 @@ final class InstanceGuard {
   /** Who has taken over, once that was looked at. */
   private volatile @Nullable String supersededBy;
 
-  private volatile boolean lookFirst;
+  /** Pauses that were noticed. */
+  private final AtomicLong pauses = new AtomicLong();
+
+  /** How many of them the last look began after; written by whoever has the turn. */
+  private volatile long lookedAfter;
+
   private volatile long lastAlive;
   private volatile long lookedAt;
   private volatile long retryAt;
@@ -195,14 +201,14 @@ final class InstanceGuard {
     }
     noteAlive(at);
     long wanted = at.now() + durationNanos;
-    if (lookFirst || published < wanted) {
+    if (mustLook() || published < wanted) {
       if (!turn.takeSoon()) {
         // A store that hangs takes one of a server's threads, and not all: releases need no store.
         throw Refusals.notYet(
             "the lease service waits for the store, which does not answer", RETRY_AFTER);
       }
       try {
-        if (lookFirst) {
+        if (mustLook()) {
           look(registry, at);
         }
         if (published < wanted) {
@@ -236,7 +242,7 @@ final class InstanceGuard {
     }
     noteAlive(at);
     long permitted = published;
-    if (lookFirst || permitted < at.now() + durationNanos) {
+    if (mustLook() || permitted < at.now() + durationNanos) {
       throw new StoreNeededException();
     }
     return permitted;
@@ -303,6 +309,7 @@ final class InstanceGuard {
    * @param durationNanos what the caller asks for beside what was granted
    */
   private void publish(InstanceRegistry to, Reading at, long durationNanos) throws IOException {
+    long paused = pauses.get();
     long longest = reach.longest(durationNanos);
     long ceiling = at.now() + longest + reach.ahead(longest);
     if (ceiling <= published) {
@@ -318,7 +325,7 @@ final class InstanceGuard {
     // Only now: after an error it is unknown whether the file is there, and nothing relies on it.
     published = ceiling;
     reach.published(at.now(), longest);
-    lookFirst = false;
+    lookedAfter = paused;
     succeeded();
   }
 
@@ -419,8 +426,10 @@ final class InstanceGuard {
   }
 
   private void look(InstanceRegistry in, Reading at) throws IOException {
+    long paused =
+        pauses.get(); // before it looks: a pause that comes meanwhile asks for another look
     if (in.isLatest()) {
-      lookFirst = false;
+      lookedAfter = paused;
       lookedAt = at.monotonic();
     } else {
       stop(in);
@@ -442,12 +451,17 @@ final class InstanceGuard {
   private void noteAlive(Reading at) {
     long silent = at.monotonic() - lastAlive;
     if (silent > PAUSED_AFTER) {
-      lookFirst = true;
+      long unused = pauses.incrementAndGet();
       log.info("no sign of life for {} ms: looking for a later instance", silent / 1_000_000);
     }
     if (silent > 0) {
       lastAlive = at.monotonic();
     }
+  }
+
+  /** Whether a pause was noticed that no look has followed. */
+  private boolean mustLook() {
+    return lookedAfter != pauses.get();
   }
 
   void requireLatest() throws LeaseRefusedException {

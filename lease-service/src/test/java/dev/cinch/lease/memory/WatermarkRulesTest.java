@@ -305,6 +305,17 @@ final class WatermarkRulesTest {
     assertEquals(START + 9, only(rig.acquire("a")).watermark().timestamp());
   }
 
+  /** Readers hold it against that time: a later one would let pass what was ahead. */
+  @Test
+  void l2_aWatermarkHasTheTimeWhenItWasFirstStated() throws Exception {
+    Grant grant = rig.acquire("a");
+    var unused = rig.renew(grant, wrote(START + 9));
+    rig.time.advanceMs(10);
+    rig.service.release(grant.id(), wrote(START + 9));
+    assertEquals(
+        new Watermark(START + 9, START, START + 1_000 * MS), only(rig.acquire("a")).watermark());
+  }
+
   @Test
   void l2_aWatermarkStatedBeforeAnExpiryIsKeptBesideTheFence() throws Exception {
     Grant grant = rig.acquire("a");
