@@ -9,6 +9,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.Moment;
 import java.util.List;
 import java.util.Optional;
 import org.openjdk.jcstress.annotations.Actor;
