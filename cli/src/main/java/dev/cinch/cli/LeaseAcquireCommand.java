@@ -83,6 +83,20 @@ final class LeaseAcquireCommand extends LeaseRequest {
   }
 
   @Override
+  int answer(ShardRouter client, Printer printer) throws Exception {
+    try {
+      ask(client, printer);
+      return ExitCode.GOOD;
+    } catch (InterruptedException e) {
+      if (!io.stop().requested()) {
+        throw e;
+      }
+      say("stopped by " + io.stop().name() + "; no lease was taken");
+      return io.stop().exitCode();
+    }
+  }
+
+  @Override
   void ask(ShardRouter client, Printer printer) throws Exception {
     Duration wait = waiting.checked();
     if (holder != null) {
@@ -95,9 +109,20 @@ final class LeaseAcquireCommand extends LeaseRequest {
     LogSet permitted = logs();
     var random = new SecureRandom();
     var asks = new LostAnswers(client);
+    var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
+    io.stop().listen();
     Grant grant =
-        new LeaseWait(wait, SystemTime.INSTANCE, LostAnswers.Asking::queued, random, this::say)
-            .take(asking -> asks.acquire(request(Id.random(random), permitted), asking));
+        new LeaseWait(wait, time, time::queued, random, this::say)
+            .take(
+                asks,
+                asking -> {
+                  Grant taken = asks.acquire(request(Id.random(random), permitted), asking);
+                  if (io.stop().requested()) {
+                    asks.lost(taken.id()); // whoever sent the signal does not wait for its id
+                    throw new InterruptedException("stopped by " + io.stop().name());
+                  }
+                  return taken;
+                });
     if (export) {
       GrantDirectory made = directory(client, grant);
       printer.line(

@@ -38,15 +38,24 @@ abstract class LeaseRequest implements Callable<Integer> {
     }
   }
 
+  /**
+   * Asks and prints.
+   *
+   * @return the exit code
+   */
+  int answer(ShardRouter client, Printer printer) throws Exception {
+    ask(client, printer);
+    return ExitCode.GOOD;
+  }
+
   abstract void ask(ShardRouter client, Printer printer) throws Exception;
 
   @Override
   public final Integer call() throws Exception {
     ShardRouter client = server.client();
     try (Output out = io.output()) {
-      ask(client, out::line);
+      return answer(client, out::line);
     }
-    return ExitCode.GOOD;
   }
 
   /** Of commands whose answers are for programs, and hold secrets. */

@@ -162,18 +162,9 @@ final class LeaseRunCommand implements Callable<Integer> {
   private HeldLease bare(ShardRouter client, LeaseKeeper keeper, LeaseWait taking)
       throws Exception {
     var asks = new LostAnswers(client);
-    try {
-      HeldLease held = taking.take(asking -> asked(client, asks, asking));
-      keeper.keep(held);
-      return held;
-    } catch (InterruptedException e) {
-      try {
-        asks.giveBack(); // the grant may have been on its way
-      } catch (LeaseUnavailableException unheard) {
-        e.addSuppressed(unheard); // it runs out
-      }
-      throw e;
-    }
+    HeldLease held = taking.take(asks, asking -> asked(client, asks, asking));
+    keeper.keep(held);
+    return held;
   }
 
   private HeldLease asked(ShardRouter client, LostAnswers asks, LostAnswers.Asking asking)

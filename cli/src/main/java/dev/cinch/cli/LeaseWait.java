@@ -75,6 +75,25 @@ final class LeaseWait {
   }
 
   /**
+   * As {@link #take(Attempt)}; one who gives up gives back what may have been granted meanwhile.
+   *
+   * @param asks by whom the attempts ask
+   */
+  <T> T take(LostAnswers asks, Attempt<T> attempt)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    try {
+      return take(attempt);
+    } catch (InterruptedException e) {
+      try {
+        asks.giveBack();
+      } catch (LeaseUnavailableException unheard) {
+        e.addSuppressed(unheard); // it runs out
+      }
+      throw e;
+    }
+  }
+
+  /**
    * Takes leases.
    *
    * @throws LeaseRefusedException the last refusal, which names the holder

@@ -37,6 +37,7 @@ final class Cinch {
   private boolean terminal;
   private @Nullable String unwritable;
   private Runnable onNotice = () -> {};
+  private @Nullable Stop stop;
 
   /** What a command said and how it ended. */
   record Ran(int code, byte[] bytes, String err) {
@@ -113,6 +114,13 @@ final class Cinch {
     return this;
   }
 
+  /** From now on commands hear these signals. */
+  @CanIgnoreReturnValue
+  Cinch stoppedBy(Stop signals) {
+    stop = signals;
+    return this;
+  }
+
   Ran run(String... args) {
     return feed(new byte[0], args);
   }
@@ -138,7 +146,7 @@ final class Cinch {
             env::get,
             terminal,
             false,
-            Stop.byHand());
+            stop == null ? Stop.byHand() : stop);
     int code = Main.run(args, io);
     return new Ran(code, out.toByteArray(), err.toString(StandardCharsets.UTF_8));
   }

@@ -17,8 +17,10 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** A store whose buckets can be closed soon, and a lease service for it within this process. */
 final class Served implements AutoCloseable {
@@ -26,6 +28,11 @@ final class Served implements AutoCloseable {
   private final Semaphore acquires = new Semaphore(0);
   private final AtomicInteger superseded = new AtomicInteger();
   private volatile boolean away;
+
+  /** Counted down once it was decided on a grant whose answer nobody gets; null for usual ones. */
+  private volatile @Nullable CountDownLatch unanswered;
+
+  private final CountDownLatch closed = new CountDownLatch(1);
   final Path store;
   final Cinch cinch;
 
@@ -59,7 +66,14 @@ final class Served implements AutoCloseable {
                 if (method.getName().equals("acquire") && superseded.getAndDecrement() > 0) {
                   throw new LeaseRefusedException(Reason.SUPERSEDED, "instance 9 took over", 0);
                 }
-                return method.invoke(service, args);
+                Object answer = method.invoke(service, args);
+                CountDownLatch decided = unanswered;
+                if (decided != null && method.getName().equals("acquire")) {
+                  unanswered = null;
+                  decided.countDown();
+                  closed.await();
+                }
+                return answer;
               } catch (InvocationTargetException e) {
                 throw e.getCause();
               } finally {
@@ -73,6 +87,17 @@ final class Served implements AutoCloseable {
   /** Waits until so many more attempts to acquire were answered. */
   void awaitAcquires(int n) throws InterruptedException {
     acquires.acquire(n);
+  }
+
+  /**
+   * Gives the next grant no answer.
+   *
+   * @return counted down once that was granted
+   */
+  CountDownLatch unanswered() {
+    var decided = new CountDownLatch(1);
+    unanswered = decided;
+    return decided;
   }
 
   /** Whether it answers from now on that there is no service behind it. */
@@ -92,6 +117,7 @@ final class Served implements AutoCloseable {
 
   @Override
   public void close() throws Exception {
+    closed.countDown();
     server.close();
   }
 }
