@@ -257,6 +257,9 @@ public final class HeldLease {
    * Gives the leases back. Renewing has stopped when this returns or throws, and nothing may be
    * written any more; after {@link LeaseUnavailableException} it may be called again.
    *
+   * <p>An instance that was superseded has not released them, and never will. Then they are resumed
+   * at the one that took over, and released there (rule L13).
+   *
    * @param last what to report; every append under the leases has its verdict
    */
   public void release(LeaseReport last) throws LeaseRefusedException, LeaseUnavailableException {
@@ -265,8 +268,23 @@ public final class HeldLease {
     }
     close();
     synchronized (network) {
-      calls.release(grant(), last);
+      try {
+        calls.release(grant(), last);
+      } catch (LeaseRefusedException e) {
+        if (e.reason() != LeaseRefusedException.Reason.SUPERSEDED || now.state() == State.LOST) {
+          throw e;
+        }
+        // No copy of the release was carried out there, nor will be (rule L13).
+        Grant resumed = calls.resume(grant());
+        goesBy(resumed);
+        calls.release(resumed, last);
+      }
     }
+  }
+
+  /** From now on by another instance alone, also to release them once more. */
+  private synchronized void goesBy(Grant resumed) {
+    now = new Snapshot(now.state(), resumed, now.deadline(), now.lostWhy());
   }
 
   /** A service that did not answer may have been restarted: only there can they be released. */

@@ -31,6 +31,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /**
  * The lease servers of one store, of which one address is known (rule L16): asks each for the names
@@ -102,14 +103,23 @@ public final class ShardRouter implements LeaseService {
    */
   private <T> T call(LeaseReport report, Call<T> call)
       throws LeaseRefusedException, LeaseUnavailableException {
+    return call(report, ShardRouter::isElsewhere, call);
+  }
+
+  private <T> T call(LeaseReport report, Predicate<LeaseRefusedException> elsewhere, Call<T> call)
+      throws LeaseRefusedException, LeaseUnavailableException {
     for (int attempt = 1; ; attempt++) {
       ShardServers by = servers.now();
       try {
         return first(
             servers.instance(report.instance()).map(List::of).orElseGet(() -> servers.all(by)),
+            elsewhere,
             call);
       } catch (LeaseRefusedException e) {
-        if (!isElsewhere(e)) {
+        if (!elsewhere.test(e)) {
+          if (e.reason() == Reason.SUPERSEDED) {
+            boolean unused = servers.learn(by); // for whoever resumes
+          }
           throw e;
         }
         if (attempt == ATTEMPTS || !servers.learn(by)) {
@@ -132,7 +142,8 @@ public final class ShardRouter implements LeaseService {
   }
 
   /** The answer of the first one that does not say that it is elsewhere. */
-  private static <T> T first(List<HttpLeaseClient> asked, Call<T> call)
+  private static <T> T first(
+      List<HttpLeaseClient> asked, Predicate<LeaseRefusedException> isElsewhere, Call<T> call)
       throws LeaseRefusedException, LeaseUnavailableException {
     LeaseRefusedException elsewhere = null;
     LeaseUnavailableException silent = null;
@@ -140,7 +151,7 @@ public final class ShardRouter implements LeaseService {
       try {
         return call.on(client);
       } catch (LeaseRefusedException e) {
-        if (!isElsewhere(e)) {
+        if (!isElsewhere.test(e)) {
           throw e;
         }
         elsewhere = e;
@@ -199,12 +210,21 @@ public final class ShardRouter implements LeaseService {
     return call(LeaseReport.NOTHING, client -> client.upgrade(id, durationMs));
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>That the instance which the report names was superseded is its last word: it has not
+   * released the leases (rule L13). No other server's answer takes its place.
+   */
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     Outcome unused =
         call(
             report,
+            e ->
+                e.reason() == Reason.OTHER_SHARD
+                    || (e.reason() == Reason.SUPERSEDED && report.instance().isEmpty()),
             client -> {
               client.release(id, report);
               return Outcome.RELEASED;

@@ -352,17 +352,35 @@ final class LeaseTable {
     }
   }
 
+  /** Whether this instance has been superseded. */
+  @FunctionalInterface
+  interface Latest {
+    /**
+     * @throws LeaseRefusedException {@code SUPERSEDED} once it has, and from then on always
+     */
+    void require() throws LeaseRefusedException;
+  }
+
   /**
    * Gives the leases of a grant back; those of it that were tentative and broken are passed over. A
    * request that is not known may be still on its way, from somebody who gave it up: it is not
    * granted when it comes, since nobody would ever give it back.
+   *
+   * <p>An instance that was superseded says so of a grant that it knows and has not released. All
+   * copies of the request are decided on under one lock, so that this is said of none that is
+   * carried out (rule L13).
+   *
+   * @param latest asked under that lock
    */
-  void release(Id id, LeaseReport report, Moment now) throws LeaseRefusedException {
+  void release(Id id, LeaseReport report, Moment now, Latest latest) throws LeaseRefusedException {
     rules.requireHere(report);
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
       if (stripe.wasReleased(id)) {
         return;
+      }
+      if (stripe.get(id) != null || report.instance().isEmpty()) {
+        latest.require();
       }
       if (stripe.get(id) == null) {
         stripe.giveUp(id, now.time());

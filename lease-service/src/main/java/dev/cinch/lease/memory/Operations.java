@@ -210,11 +210,10 @@ final class Operations {
   <X extends Exception> void release(Id id, LeaseReport report, StoreUse<X> store)
       throws LeaseRefusedException, X {
     Requests.check(report);
-    guard.requireLatest();
     Moment now = inTime.moment(store.read());
     inTime.check(report, now);
     try {
-      table.release(id, report, now);
+      table.release(id, report, now, guard::requireLatest);
     } catch (LeaseRefusedException e) {
       throw orElsewhere(id, e);
     }

@@ -48,6 +48,9 @@ final class ResumedHoldTest {
     /** While a resume is under way. */
     Runnable meanwhile = () -> {};
 
+    /** Up to this number, the instance that is asked says that it was superseded. */
+    long superseded;
+
     interface Failure {
       void happen() throws LeaseRefusedException, LeaseUnavailableException;
     }
@@ -115,6 +118,10 @@ final class ResumedHoldTest {
     public void release(Id id, LeaseReport said)
         throws LeaseRefusedException, LeaseUnavailableException {
       releasing.happen();
+      if (said.instance().orElse(0) <= superseded) {
+        asked.add("release to " + said.instance().orElse(0) + at());
+        throw new LeaseRefusedException(Reason.SUPERSEDED, "a later one has taken over", 0);
+      }
       check(said, "release");
     }
 
@@ -254,5 +261,50 @@ final class ResumedHoldTest {
     service.resuming = () -> {};
     lease.release(LeaseReport.NOTHING);
     assertEquals("release to 2 at 2", last());
+  }
+
+  @Test
+  void l13_whatASupersededInstanceDoesNotReleaseIsResumedAndReleasedThere() throws Exception {
+    HeldLease lease = restarted();
+    service.superseded = 1;
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(
+        List.of("release to 1 at 2", "resume from 1 at 2", "release to 2 at 2"), service.asked);
+    assertEquals(HeldLease.State.CLOSED, lease.state());
+  }
+
+  @Test
+  void l13_untilTheResumeIsAnsweredTheReleaseMayBeRepeated() throws Exception {
+    HeldLease lease = restarted();
+    service.superseded = 1;
+    service.resuming = ResumedHoldTest::noAnswer;
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    service.resuming = () -> {};
+    lease.release(LeaseReport.NOTHING);
+    assertEquals("release to 2 at 2", last());
+  }
+
+  /** The one at which it was resumed may have released it, and granted it on. */
+  @Test
+  void l13_whoWasResumedReleasesThereAlone() throws Exception {
+    HeldLease lease = restarted();
+    service.superseded = 1;
+    service.meanwhile = () -> service.releasing = ResumedHoldTest::noAnswer;
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    service.releasing = () -> {};
+    service.asked.clear();
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(List.of("release to 2 at 2"), service.asked);
+  }
+
+  @Test
+  void l13_whatWasLostIsNotResumedToBeReleased() throws Exception {
+    HeldLease lease = restarted();
+    service.superseded = 1;
+    rig.time.advanceMs(Rig.LEASE_MS);
+    assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
+    assertEquals(HeldLease.State.LOST, lease.state());
+    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(List.of("release to 1 at 2"), service.asked);
   }
 }

@@ -67,7 +67,7 @@ public final class LeaseMemory {
       text += name(i).value().length() + holder(i).length();
       if (history) {
         Id first = acquire(i);
-        table.release(first, wrote(i), at(START + i));
+        table.release(first, wrote(i), at(START + i), () -> {});
       }
       Id id = acquire(i);
       if (history) {

@@ -25,6 +25,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -32,6 +33,8 @@ import dev.cinch.lease.witness.WitnessSigner;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
 /** Rules L10 to L12: a lease goes on at a later instance. */
@@ -509,5 +512,81 @@ final class ResumeRulesTest {
     refused(Reason.WATERMARK, () -> later.service.release(resumed.id(), wrote(above).to(2)));
     pass(LEASE_MS);
     assertTrue(only(acquired(later, "a")).fence().upTo() >= above);
+  }
+
+  /** Whose next look finds a later one. */
+  private void superseded(Rig rig) {
+    pass(InstanceGuard.LOOK_EVERY / MS);
+    rig.service.maintain();
+    assertTrue(rig.service.info().superseded());
+  }
+
+  private static LeaseReport toFirst() {
+    return LeaseReport.NOTHING.to(1);
+  }
+
+  @Test
+  void l13_whatASupersededInstanceDoesNotReleaseIsReleasedAtTheLaterOne() throws Exception {
+    Grant grant = first.acquire("a");
+    Rig second = later();
+    superseded(first);
+    LeaseReport last = wrote(time.wallNanos()).to(1);
+    refused(Reason.SUPERSEDED, () -> first.service.release(grant.id(), last));
+    Grant there = resumed(second, grant);
+    refused(Reason.OTHER_INSTANCE, () -> second.service.release(grant.id(), last));
+    second.service.release(there.id(), last.to(2));
+    refused(Reason.SUPERSEDED, () -> first.service.release(grant.id(), last));
+    Witness next = only(acquired(second, "a")); // it waits for no ceiling of the first
+    assertEquals(Ending.RELEASED, next.previousEnding());
+    assertEquals(Fence.NONE, next.fence());
+    assertEquals(last.watermark().orElseThrow(), next.lowerBound());
+  }
+
+  /** What it released before it may have granted on, so none of it may be resumed. */
+  @Test
+  void l13_aSupersededInstanceSaysSoOfNothingThatItHasReleased() throws Exception {
+    Grant grant = first.acquire("a");
+    first.service.release(grant.id(), toFirst());
+    Rig second = later();
+    superseded(first);
+    first.service.release(grant.id(), toFirst()); // a second copy, or the answer was lost
+    refused(Reason.OTHER_INSTANCE, () -> first.service.release(grant.id(), toFirst().to(2)));
+    var unknown = new Id(1, 2); // it may have been released, and forgotten since
+    refused(Reason.NOT_HELD, () -> first.service.release(unknown, toFirst()));
+    refused(Reason.OTHER_INSTANCE, () -> second.service.release(grant.id(), toFirst()));
+  }
+
+  /** Which of two copies is first decides for both. */
+  @Test
+  void l13_copiesOfAReleaseAreDecidedOnOneAfterTheOther() throws Exception {
+    var table =
+        new LeaseTable(
+            TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
+    AcquireRequest request = first.request("a");
+    var unused = table.acquire(request, Rig.at(START), Long.MAX_VALUE);
+    var second =
+        new FutureTask<>(
+            () -> {
+              table.release(
+                  request.id(),
+                  toFirst(),
+                  Rig.at(START),
+                  () -> {
+                    throw new LeaseRefusedException(Reason.SUPERSEDED, "later", 0);
+                  });
+              return true;
+            });
+    var thread = new Thread(second);
+    table.release(
+        request.id(),
+        toFirst(),
+        Rig.at(START),
+        () -> {
+          thread.start();
+          while (thread.getState() != Thread.State.BLOCKED && thread.isAlive()) {
+            Thread.onSpinWait();
+          }
+        });
+    assertTrue(second.get(), "it was released");
   }
 }
