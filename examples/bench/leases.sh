@@ -3,7 +3,8 @@
 # client process, in turns in one run. Usage: leases.sh [--install] [ROUNDS]
 # --install: first install what is missing, with apt-get. CINCH_BENCH_DIR: where the servers keep their data (/var/tmp, which should be
 # on a disk). CINCH_BENCH_MILLIS: how long a turn lasts (2000). CINCH_BENCH_GRANTS: grants of 1,000 leases that are renewed (16).
-# CINCH_BENCH_PEERS: which ones ("etcd zookeeper redis").
+# CINCH_BENCH_PEERS: which ones ("etcd zookeeper redis"). CINCH_BENCH_NATIVE=1: Cinch's server and client sign and check with the add-on
+# that docs/operating.md names.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
@@ -23,6 +24,17 @@ fi
 libraries=$(cat "$out/classpath.txt")
 classes=cli/target/cinch.jar:lease-service/target/test-classes:$out:$libraries
 javac -nowarn -proc:none -d "$out" -cp "$classes" examples/bench/LeasePeerBench.java
+
+if [ "${CINCH_BENCH_NATIVE:-}" = 1 ]; then
+  processor=$(uname -m)
+  version=$(sed -n 's,.*<corretto.version>\(.*\)</corretto.version>.*,\1,p' pom.xml)
+  export CINCH_ADDONS=$root/$out/addons
+  mvn -B -q -N dependency:copy -DoutputDirectory="$CINCH_ADDONS" \
+    -Dartifact="software.amazon.cryptools:AmazonCorrettoCryptoProvider:$version:jar:linux-${processor/aarch64/aarch_64}"
+  classes+=$(printf ':%s' "$CINCH_ADDONS"/*.jar)
+else
+  export CINCH_ADDONS= # nor that of this checkout
+fi
 
 work=$(mktemp -d "${CINCH_BENCH_DIR:-/var/tmp}/lease-bench.XXXXXX")
 servers=()
@@ -104,6 +116,7 @@ if wanted redis redis-server; then
   versions+=", Redis $(redis-server --version | grep -o 'v=[0-9.]*' | cut -c3-)"
 fi
 
+versions+=", Cinch $(grep -m 1 '^signs with' "$work/cinch.out" || echo 'has not said what it signs with')"
 echo "$versions; data on $(stat -f -c %T "$work"), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg)"
 # shellcheck disable=SC2086 # several options in one variable are meant
 java -Xmx2g -Dslf4j.internal.verbosity=ERROR ${CINCH_BENCH_JAVA_OPTS:-} -cp "$classes" LeasePeerBench "$rounds" "${CINCH_BENCH_MILLIS:-2000}" \

@@ -32,9 +32,10 @@ case $what in
     run "$cp" PeerBench "$dir" "$rounds" 1000; rm -rf "$dir"/peer-bench* ;;
   micro)
     # Class path of the tests, with JMH, of the module that knows the most; what the annotation processor made is in test-classes.
-    [ -f bagstore/target/test-classpath.txt ] ||
+    [ -f bagstore/target/test-classpath.txt ] && [ -f lease-service/target/test-classpath.txt ] ||
       mvn -B -q -pl bagstore -am test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath.txt
     cp="bagstore/target/classes:bagstore/target/test-classes:lease-service/target/test-classes:$(cat bagstore/target/test-classpath.txt)"
+    cp+=:$(cat lease-service/target/test-classpath.txt) # has the add-on that signs
     [ $# -gt 2 ] && options=("${@:3}") || options=(-f 1 -wi 4 -w 500ms -i 7 -r 500ms -prof gc)
     flags=("-Dcinch.bench.dir=$dir")
     run "$cp" org.openjdk.jmh.Main "${options[@]}" ;;

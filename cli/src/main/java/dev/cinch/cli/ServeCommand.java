@@ -12,6 +12,7 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.udp.RoughtimeServer;
+import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -230,6 +231,7 @@ final class ServeCommand implements Callable<Integer> {
         tell(out, times.line(host, roughtime));
       }
       tellWait(out, service);
+      tell(out, "signs with " + Signatures.library());
       Optional<String> by = end.join();
       if (by.isPresent() && opened != null && isMoved(opened, shard.orElseThrow())) {
         handOver(out, service, by.get());

@@ -4,7 +4,6 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
-import org.bouncycastle.crypto.params.Ed25519PublicKeyParameters;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,8 +22,8 @@ public final class PublicKey {
   private final byte[] bytes;
   private final byte[] id;
 
-  /** Its point of the curve, since finding it takes a fifth of a verification; made on demand. */
-  private volatile @Nullable Ed25519PublicKeyParameters point;
+  /** Kept, since making it ready takes up to a verification; made on demand. */
+  private volatile Ed25519.@Nullable Checker checker;
 
   /**
    * @throws IllegalArgumentException if there are not 32 bytes
@@ -70,16 +69,11 @@ public final class PublicKey {
     return HexFormat.of().formatHex(id);
   }
 
-  /**
-   * Its point of the curve.
-   *
-   * @throws IllegalArgumentException if the 32 bytes are none
-   */
-  Ed25519PublicKeyParameters point() {
-    Ed25519PublicKeyParameters found = point;
+  Ed25519.Checker checker() {
+    Ed25519.Checker found = checker;
     if (found == null) {
-      found = new Ed25519PublicKeyParameters(bytes, 0);
-      point = found;
+      found = Ed25519Choice.chosen().checker(bytes);
+      checker = found;
     }
     return found;
   }

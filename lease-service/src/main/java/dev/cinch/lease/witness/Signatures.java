@@ -1,7 +1,6 @@
 package dev.cinch.lease.witness;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import org.bouncycastle.crypto.signers.Ed25519Signer;
 
 /**
  * Ed25519 signatures (RFC 8032) of bytes that are given in parts and signed as one. What is signed
@@ -17,25 +16,20 @@ public final class Signatures {
 
   /** Signs. The same yields the same bytes. */
   public static byte[] sign(SigningKey key, byte[]... parts) {
-    var signer = new Ed25519Signer();
-    signer.init(true, key.parameters());
-    for (byte[] part : parts) {
-      signer.update(part, 0, part.length);
-    }
-    return signer.generateSignature();
+    return key.signer().sign(parts);
   }
 
   /** Whether a signature of any length, by a key of any 32 bytes, is good for these parts. */
   public static boolean isBy(PublicKey key, byte[] signature, byte[]... parts) {
-    var verifier = new Ed25519Signer();
-    try {
-      verifier.init(false, key.point());
-    } catch (IllegalArgumentException e) {
-      return false; // 32 bytes that are no point of the curve
-    }
-    for (byte[] part : parts) {
-      verifier.update(part, 0, part.length);
-    }
-    return signature.length == BYTES && verifier.verifySignature(signature);
+    return signature.length == BYTES && key.checker().isGood(signature, parts);
+  }
+
+  /**
+   * Which library signs and checks in this process, for its operator: Bouncy Castle, or Amazon
+   * Corretto Crypto Provider where it is on the class path and passes a test. Their signatures and
+   * verdicts are the same. {@code -Dcinch.ed25519=bc} asks for Bouncy Castle.
+   */
+  public static String library() {
+    return Ed25519Choice.chosen().title();
   }
 }

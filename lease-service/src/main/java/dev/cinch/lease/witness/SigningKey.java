@@ -15,6 +15,7 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Set;
 import org.bouncycastle.crypto.params.Ed25519PrivateKeyParameters;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An Ed25519 private key, from its 32-byte seed (RFC 8032). Immutable and thread-safe.
@@ -29,13 +30,16 @@ public final class SigningKey {
   private static final String PREFIX = "cinch-signing-key-1 ";
 
   private final byte[] seed;
-  private final Ed25519PrivateKeyParameters parameters;
   private final PublicKey publicKey;
+
+  /** Made on demand: most commands that read a key sign nothing. */
+  private volatile Ed25519.@Nullable Signer signer;
 
   private SigningKey(byte[] seed) {
     this.seed = seed.clone();
-    this.parameters = new Ed25519PrivateKeyParameters(this.seed, 0);
-    this.publicKey = new PublicKey(parameters.generatePublicKey().getEncoded());
+    this.publicKey =
+        new PublicKey(
+            new Ed25519PrivateKeyParameters(this.seed, 0).generatePublicKey().getEncoded());
   }
 
   /**
@@ -138,8 +142,13 @@ public final class SigningKey {
     return publicKey;
   }
 
-  Ed25519PrivateKeyParameters parameters() {
-    return parameters;
+  Ed25519.Signer signer() {
+    Ed25519.Signer found = signer;
+    if (found == null) {
+      found = Ed25519Choice.chosen().signer(seed);
+      signer = found;
+    }
+    return found;
   }
 
   /** Names the public key only. */

@@ -12,8 +12,8 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
-import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessSigner;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -32,6 +32,7 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Scope;
@@ -39,8 +40,9 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * A witness signed, verified and decoded, against the JDK's own Ed25519 over the same bytes; and
- * the service's table without signatures.
+ * A witness signed by Bouncy Castle and by the add-on, its signature checked by both, against the
+ * JDK's own Ed25519 over the same bytes; a witness decoded; and the service's table without
+ * signatures.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -49,11 +51,13 @@ import org.openjdk.jmh.annotations.State;
 public class LeaseMicro {
   private static final int SIGNATURE_BYTES = 64;
   private static final int NAMES = 100_000;
+  private static final String BOUNCY_CASTLE = "-Dcinch.ed25519=bc";
+  private static final String NATIVE = "-Dcinch.ed25519=native";
   private static final String X509_PREFIX = "302a300506032b6570032100";
 
   private final Random random = new Random(1);
   private WitnessSigner signer;
-  private TrustedKeys keys;
+  private PublicKey key;
   private Witness witness;
   private byte[] signed;
   private byte[] payload;
@@ -84,9 +88,13 @@ public class LeaseMicro {
   public void setUp() throws Exception {
     byte[] seed = new byte[32];
     random.nextBytes(seed);
-    SigningKey key = SigningKey.ofSeed(seed);
-    signer = new WitnessSigner(key);
-    keys = TrustedKeys.of(key.publicKey());
+    SigningKey signing = SigningKey.ofSeed(seed);
+    signer = new WitnessSigner(signing);
+    key = signing.publicKey();
+    String wanted = System.getProperty("cinch.ed25519");
+    if (wanted != null && wanted.equals("bc") != Signatures.library().equals("Bouncy Castle")) {
+      throw new IllegalStateException("measures " + Signatures.library() + ": not what was asked");
+    }
     table = MemoryLeaseService.builder(new NoSigner(), SystemTime.INSTANCE).fresh(true).start();
     for (int i = 0; i < NAMES; i++) {
       held = table.acquire(request("held/" + i)).id();
@@ -101,7 +109,7 @@ public class LeaseMicro {
             new X509EncodedKeySpec(
                 ByteBuffer.allocate(44)
                     .put(HexFormat.of().parseHex(X509_PREFIX))
-                    .put(key.publicKey().bytes())
+                    .put(key.bytes())
                     .array()));
     signature = signWithJdk();
   }
@@ -112,7 +120,14 @@ public class LeaseMicro {
   }
 
   @Benchmark
+  @Fork(jvmArgsAppend = BOUNCY_CASTLE)
   public SignedWitness sign() {
+    return signer.sign(witness);
+  }
+
+  @Benchmark
+  @Fork(jvmArgsAppend = NATIVE)
+  public SignedWitness signNative() {
     return signer.sign(witness);
   }
 
@@ -125,8 +140,15 @@ public class LeaseMicro {
   }
 
   @Benchmark
-  public SignedWitness verify() throws WitnessException {
-    return new WitnessVerifier(keys).verify(signed); // a new one: it remembers what was good
+  @Fork(jvmArgsAppend = BOUNCY_CASTLE)
+  public boolean verify() {
+    return Signatures.isBy(key, signature, payload);
+  }
+
+  @Benchmark
+  @Fork(jvmArgsAppend = NATIVE)
+  public boolean verifyNative() {
+    return Signatures.isBy(key, signature, payload);
   }
 
   @Benchmark

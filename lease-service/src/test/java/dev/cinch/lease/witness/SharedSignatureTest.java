@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
+import org.bouncycastle.crypto.params.Ed25519PrivateKeyParameters;
 import org.bouncycastle.crypto.signers.Ed25519Signer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -224,7 +225,7 @@ final class SharedSignatureTest {
     byte[] statement =
         concat("cinch witness tree 1\n".getBytes(US_ASCII), sha256(one, left, right));
     var ed25519 = new Ed25519Signer();
-    ed25519.init(true, KEY.parameters());
+    ed25519.init(true, new Ed25519PrivateKeyParameters(new byte[32], 0)); // KEY's seed
     ed25519.update(statement, 0, statement.length);
     byte[] signature = ed25519.generateSignature();
     byte[] keyId = KEY.publicKey().id();
