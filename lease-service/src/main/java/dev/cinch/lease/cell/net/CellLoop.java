@@ -1,0 +1,476 @@
+package dev.cinch.lease.cell.net;
+
+import dev.cinch.lease.cell.Acceptor;
+import dev.cinch.lease.cell.Ballot;
+import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Cell;
+import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Proposer;
+import dev.cinch.lease.cell.Step;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A node without its thread: machines, timers and datagrams, driven by turns. A turn takes what has
+ * come, handles it, and sends what is ready. Not thread-safe, but for what {@link Requests} is.
+ */
+final class CellLoop {
+  private static final Logger LOG = LoggerFactory.getLogger(CellLoop.class);
+
+  /** Datagrams that a turn takes, so that timers and callers get theirs too. */
+  private static final int TURN = 256;
+
+  /** Requests that a turn begins. */
+  private static final int BEGINNINGS = 4_096;
+
+  /** How often the acceptor forgets, and what part of its names it looks at. */
+  private static final long SWEEP_NANOS = 100_000_000;
+
+  private static final int SWEEP_PART = 128;
+
+  /** Beyond so many doublings, an attempt that is outbid waits no longer. */
+  private static final int DOUBLINGS = 6;
+
+  private final int self;
+  private final Algorithm algorithm;
+  private final CellSettings settings;
+  private final LongSupplier clock;
+  private final RandomGenerator random;
+  private final Link link;
+  private final Requests requests;
+
+  private final Cell cell;
+  private final Ballots ballots;
+  private final Acceptor acceptor;
+  private final Datagrams datagrams;
+  private final ByteBuffer buffer = ByteBuffer.allocate(Datagrams.LARGEST + 1);
+
+  /** From this node to itself. */
+  private final ArrayDeque<Message> within = new ArrayDeque<>();
+
+  private final Map<Bytes, Holding> holdings = new HashMap<>();
+  private final Map<Bytes, List<Inquiry>> inquiries = new HashMap<>();
+
+  /** Of pursuits and inquiries; few, and changing all the time. */
+  private final Timers attempts = new Timers();
+
+  /** Of leases that are held; many, and hardly ever touched. */
+  private final Timers ends = new Timers();
+
+  private final Outbox out = this::send;
+  private final Datagrams.Receiver receiver = this::receive;
+  private long messagesWithin;
+  private long sweepAt;
+  private long faults;
+  private int pursuits;
+
+  /**
+   * @param nodes ids of all nodes, this one's too; all are acceptors
+   */
+  CellLoop(
+      int self,
+      int boot,
+      List<Integer> nodes,
+      byte[] key,
+      Algorithm algorithm,
+      CellSettings settings,
+      Link link,
+      Requests requests,
+      LongSupplier clock,
+      RandomGenerator random) {
+    this.self = self;
+    this.algorithm = algorithm;
+    this.settings = settings;
+    this.clock = clock;
+    this.random = random;
+    this.link = link;
+    this.requests = requests;
+    this.cell = new Cell(nodes, List.of());
+    this.ballots = new Ballots(self, boot);
+    this.acceptor = algorithm.acceptor(boot, clock.getAsLong());
+    List<Integer> others = nodes.stream().filter(node -> node != self).toList();
+    this.datagrams = new Datagrams(self, boot, others, key, settings.datagramBytes(), link, clock);
+  }
+
+  /** Does what is to be done now; returns whether that was anything. */
+  boolean turn() {
+    int taken = take();
+    int done = drainWithin() + due() + begin();
+    done += drainWithin();
+    datagrams.flush();
+    return taken + done > 0;
+  }
+
+  /** Whether a request waits that can begin now. */
+  boolean canBegin() {
+    return requests.canBegin(pursuits);
+  }
+
+  /** Waits until there may be something to do. */
+  void await() throws IOException {
+    long next = Math.min(attempts.next(), ends.next());
+    if (acceptor.size() > 0) {
+      next = Math.min(next, sweepAt);
+    }
+    link.await(next == Long.MAX_VALUE ? next : Math.max(0, next - clock.getAsLong()));
+  }
+
+  /** Takes datagrams. */
+  private int take() {
+    int count = 0;
+    try {
+      while (count < TURN && link.receive(buffer.clear())) {
+        count++;
+        try {
+          datagrams.open(buffer.flip(), clock.getAsLong(), receiver);
+        } catch (RuntimeException e) {
+          failed(e);
+        }
+      }
+    } catch (IOException e) {
+      LOG.debug("receiving: {}", String.valueOf(e.getMessage())); // as if it were lost
+    }
+    return count;
+  }
+
+  /** A handler did not do what it should: the node goes on without it. */
+  private void failed(RuntimeException e) {
+    if (faults++ == 0) {
+      LOG.error("a handler of node {} failed; further ones are counted only", self, e);
+    }
+  }
+
+  private void send(int to, Message message) {
+    if (to == self) {
+      within.add(message);
+    } else {
+      datagrams.add(to, message);
+    }
+  }
+
+  /** Messages to itself take the way of all others, but for the network (rule R5). */
+  private int drainWithin() {
+    int count = 0;
+    for (Message m = within.poll(); m != null; m = within.poll()) {
+      try {
+        receive(self, m, clock.getAsLong());
+      } catch (RuntimeException e) {
+        failed(e);
+      }
+      count++;
+    }
+    messagesWithin += count;
+    return count;
+  }
+
+  private void receive(int from, Message message, long now) {
+    if (message instanceof Message.Promise
+        || message instanceof Message.Accepted
+        || message instanceof Message.Reject) {
+      Holding holding = holdings.get(message.name());
+      if (holding != null) {
+        stepped(holding, holding.proposer.receive(from, message, now, out), now);
+      }
+    } else if (message instanceof Message.Told told) {
+      told(from, told);
+    } else {
+      acceptor.receive(from, message, now, out);
+    }
+  }
+
+  private int due() {
+    long now = clock.getAsLong();
+    int count = 0;
+    for (Timer t = attempts.due(now); t != null; t = attempts.due(now)) {
+      try {
+        wake(t, now);
+      } catch (RuntimeException e) {
+        failed(e);
+      }
+      count++;
+    }
+    for (Timer t = ends.due(now); t != null; t = ends.due(now)) {
+      settle((Holding) t, now);
+      count++;
+    }
+    if (now >= sweepAt && acceptor.size() > 0) {
+      acceptor.sweep(now, 1 + acceptor.size() / SWEEP_PART);
+      sweepAt = now + SWEEP_NANOS;
+    }
+    return count;
+  }
+
+  private void wake(Timer timer, long now) {
+    if (timer instanceof Inquiry inquiry) {
+      end(inquiry);
+    } else if (timer instanceof Pursuit pursuit) {
+      Holding holding = holdings.get(pursuit.name);
+      if (holding == null || holding.pursuit != pursuit) {
+        throw new IllegalStateException("a timer of " + pursuit.name + ", which has none");
+      }
+      if (pursuit.resting) {
+        again(holding, pursuit, now);
+      } else {
+        stepped(holding, holding.proposer.wake(now, out), now);
+      }
+    }
+  }
+
+  /** Begins what callers asked for: renewals first, and no more than can be under way. */
+  private int begin() {
+    int count = 0;
+    while (count < BEGINNINGS) {
+      Request request = requests.poll(pursuits);
+      if (request == null) {
+        break;
+      }
+      try {
+        begin(request, clock.getAsLong());
+      } catch (RuntimeException e) {
+        failed(e);
+        request.result().completeExceptionally(e);
+      }
+      count++;
+    }
+    return count;
+  }
+
+  private void begin(Request request, long now) {
+    if (request instanceof Pursuit pursuit) {
+      begin(pursuit, now);
+    } else if (request instanceof Request.Release release) {
+      release.result().complete(release(release, now));
+    } else if (request instanceof Inquiry inquiry) {
+      inquiries.computeIfAbsent(inquiry.name, name -> new ArrayList<>(1)).add(inquiry);
+      attempts.set(inquiry, inquiry.giveUpAt);
+      send(self, new Message.Query(inquiry.name));
+      for (Datagrams.Peer peer : datagrams.peers()) {
+        send(peer.id, new Message.Query(inquiry.name));
+      }
+    } else if (request instanceof Request.Status status) {
+      status.result().complete(status(now));
+    }
+  }
+
+  private void begin(Pursuit pursuit, long now) {
+    Holding holding = holdings.get(pursuit.name);
+    Outcome refusal = refusal(pursuit, holding, now);
+    if (refusal != null) {
+      pursuit.result.complete(refusal);
+      return;
+    }
+    Holding next =
+        holding == null
+            ? new Holding(algorithm.proposer(cell, ballots, pursuit.name, settings.resendNanos()))
+            : holding;
+    attempt(next, pursuit, now); // whose first answer comes later
+    if (holding == null) {
+      holdings.put(pursuit.name, next);
+    }
+    next.pursuit = pursuit;
+    pursuits++;
+  }
+
+  private static @Nullable Outcome refusal(Pursuit pursuit, @Nullable Holding holding, long now) {
+    if (holding != null && holding.pursuit != null) {
+      return Outcome.Refused.BUSY;
+    }
+    if (pursuit.renewed != null) {
+      boolean held = holding != null && holding.isOf(pursuit.renewed, now);
+      return held ? null : Outcome.Refused.LOST;
+    }
+    if (now >= pursuit.giveUpAt) { // it waited in the queue for too long
+      return new Outcome.Ended(new Step.Unavailable());
+    }
+    return holding != null && holding.proposer.holds(now) ? Outcome.Refused.HELD_HERE : null;
+  }
+
+  private void attempt(Holding holding, Pursuit pursuit, long now) {
+    Proposer proposer = holding.proposer;
+    long patience = pursuit.giveUpAt - now;
+    if (pursuit.renewed == null) {
+      proposer.acquire(now, pursuit.ttl, patience, out);
+    } else {
+      proposer.renew(now, pursuit.ttl, patience, out);
+    }
+    attempts.set(pursuit, proposer.wakeAt());
+  }
+
+  /** Takes up an attempt again that was outbid. */
+  private void again(Holding holding, Pursuit pursuit, long now) {
+    pursuit.resting = false;
+    boolean lost = pursuit.renewed != null && !holding.proposer.holds(now);
+    if (lost || now >= pursuit.giveUpAt) {
+      finish(holding, pursuit, unavailable(pursuit), now);
+    } else {
+      attempt(holding, pursuit, now);
+    }
+  }
+
+  private void stepped(Holding holding, Step step, long now) {
+    Pursuit pursuit = holding.pursuit;
+    if (pursuit == null || pursuit.resting) {
+      return; // a proposer without an attempt ignores everything
+    }
+    if (step instanceof Step.Pending) {
+      if (pursuit.index < 0 || pursuit.at != holding.proposer.wakeAt()) {
+        attempts.set(pursuit, holding.proposer.wakeAt());
+      }
+    } else if (step instanceof Step.Found found) {
+      found(holding, pursuit, found, now);
+    } else if (step instanceof Step.Outbid) {
+      outbid(holding, pursuit, now);
+    } else if (step instanceof Step.Unavailable) {
+      finish(holding, pursuit, unavailable(pursuit), now);
+    } else {
+      if (step instanceof Step.Granted granted && pursuit.renewed == null) {
+        holding.first = granted.ballot();
+      }
+      finish(holding, pursuit, new Outcome.Ended(step), now);
+    }
+  }
+
+  /** Time is over; of an earlier attempt of the pursuit, something may be left at acceptors. */
+  private static Outcome unavailable(Pursuit pursuit) {
+    Ballot proposed = pursuit.proposed;
+    return new Outcome.Ended(
+        proposed == null ? new Step.Unavailable() : new Step.Indeterminate(proposed));
+  }
+
+  private void found(Holding holding, Pursuit pursuit, Step.Found found, long now) {
+    Optional<Bytes> value;
+    try {
+      value = pursuit.decide.apply(found);
+      if (value.isPresent() && value.get().size() > settings.longestValue()) {
+        throw new IllegalArgumentException(
+            "a value of %d bytes doesn't fit datagrams of %d: %d at most"
+                .formatted(value.get().size(), settings.datagramBytes(), settings.longestValue()));
+      }
+    } catch (RuntimeException e) {
+      holding.proposer.giveUp(now, out);
+      leave(holding, pursuit, now);
+      pursuit.result.completeExceptionally(e);
+      return;
+    }
+    if (value.isEmpty()) {
+      holding.proposer.giveUp(now, out);
+      finish(holding, pursuit, Outcome.Refused.DECLINED, now);
+    } else {
+      pursuit.proposed = found.ballot();
+      stepped(holding, holding.proposer.propose(found, value.get(), now, out), now);
+    }
+  }
+
+  /** The first time it was perhaps a ballot too low, and then nobody is in the way. */
+  private void outbid(Holding holding, Pursuit pursuit, long now) {
+    pursuit.outbid++;
+    pursuit.resting = true;
+    if (pursuit.outbid == 1) {
+      again(holding, pursuit, now);
+    } else {
+      long most = settings.backoffNanos() << Math.min(pursuit.outbid - 2, DOUBLINGS);
+      attempts.set(pursuit, Math.min(pursuit.giveUpAt, now + 1 + random.nextLong(most)));
+    }
+  }
+
+  private void finish(Holding holding, Pursuit pursuit, Outcome outcome, long now) {
+    leave(holding, pursuit, now);
+    pursuit.result.complete(outcome);
+  }
+
+  private void leave(Holding holding, Pursuit pursuit, long now) {
+    attempts.cancel(pursuit);
+    holding.pursuit = null;
+    pursuits--;
+    settle(holding, now);
+  }
+
+  /** Waits for the end of what is held, or forgets a name for which nothing is left. */
+  private void settle(Holding holding, long now) {
+    if (holding.proposer.holds(now)) {
+      if (holding.index < 0) { // otherwise it is due before, and comes here again
+        ends.set(holding, holding.proposer.heldUntil());
+      }
+    } else if (holding.pursuit == null) {
+      ends.cancel(holding);
+      holdings.remove(holding.proposer.name());
+    }
+  }
+
+  private boolean release(Request.Release release, long now) {
+    Holding holding = holdings.get(release.name());
+    if (holding == null || !holding.isOf(release.lease(), now)) { // rule R9
+      return false;
+    }
+    holding.proposer.release(now, out);
+    Pursuit pursuit = holding.pursuit;
+    if (pursuit == null) {
+      settle(holding, now);
+    } else {
+      finish(holding, pursuit, Outcome.Refused.LOST, now);
+    }
+    return true;
+  }
+
+  private void told(int from, Message.Told told) {
+    List<Inquiry> asked = inquiries.get(told.name());
+    if (asked != null) {
+      for (Inquiry inquiry : List.copyOf(asked)) {
+        if (inquiry.add(from, told.memory()) >= cell.majority()) {
+          end(inquiry);
+        }
+      }
+    }
+  }
+
+  private void end(Inquiry inquiry) {
+    attempts.cancel(inquiry);
+    List<Inquiry> asked = inquiries.get(inquiry.name);
+    if (asked != null && asked.remove(inquiry) && asked.isEmpty()) {
+      inquiries.remove(inquiry.name);
+    }
+    inquiry.complete();
+  }
+
+  CellStatus status(long now) {
+    var peers = new ArrayList<CellStatus.Peer>();
+    for (Datagrams.Peer peer : datagrams.peers()) {
+      peers.add(new CellStatus.Peer(peer.id, peer.heardAt, peer.boot, peer.ahead));
+    }
+    return new CellStatus(
+        self,
+        ballots.boot(),
+        now,
+        acceptor.quarantinedUntil(),
+        acceptor.size(),
+        holdings.size(),
+        pursuits,
+        faults,
+        datagrams.traffic(messagesWithin),
+        peers);
+  }
+
+  /** Ends all that callers wait for. What is held ends by itself. */
+  void close() {
+    for (Holding holding : holdings.values()) {
+      Pursuit pursuit = holding.pursuit;
+      if (pursuit != null) {
+        pursuit.close();
+      }
+    }
+    inquiries.values().forEach(asked -> asked.forEach(Inquiry::close));
+  }
+}

@@ -1,0 +1,304 @@
+package dev.cinch.lease.cell.net;
+
+import dev.cinch.lease.cell.Ballot;
+import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Step;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A running node of a cell. One thread owns its machines; it sleeps while there is nothing to do.
+ *
+ * <p>Results complete on that thread: what depends on them, and isn't asynchronous itself, must be
+ * quick, and must not wait for the node.
+ *
+ * <p>Times are nanoseconds of the node's own monotonic clock, {@link #now}, on which no other
+ * node's have a bearing. A machine that sleeps may stop that clock; its leases then seem to last
+ * longer than they do, so a node must not run where machines are suspended.
+ *
+ * <p>Thread-safe.
+ */
+public final class CellNode implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(CellNode.class);
+
+  /** Longer patience is cut, so that no time overflows. */
+  private static final long MOST_PATIENCE = 1L << 60;
+
+  private final Algorithm algorithm;
+  private final Link link;
+  private final LongSupplier clock;
+  private final BootCounter boots;
+  private final Requests requests;
+  private final CellLoop loop;
+  private final Thread thread;
+
+  /** The thread waits, or is about to: what it doesn't see any more must wake it. */
+  private volatile boolean waiting;
+
+  private volatile boolean closing;
+
+  /** When the thread has ended, and nobody takes requests any more. */
+  private volatile boolean closed;
+
+  private CellNode(
+      int node,
+      List<Integer> nodes,
+      byte[] key,
+      Algorithm algorithm,
+      CellSettings settings,
+      BootCounter boots,
+      Link link,
+      LongSupplier clock,
+      RandomGenerator random) {
+    this.algorithm = algorithm;
+    this.link = link;
+    this.clock = clock;
+    this.boots = boots;
+    this.requests = new Requests(settings);
+    this.loop =
+        new CellLoop(
+            node, boots.boot(), nodes, key, algorithm, settings, link, requests, clock, random);
+    this.thread = new Thread(this::run, "cinch-cell-" + node);
+    this.thread.setDaemon(true);
+  }
+
+  /**
+   * Starts a node; for as long as a lease may last its acceptor is silent (rule R5).
+   *
+   * @param file which nodes there are
+   * @param node the id of this one
+   * @param directory of this node alone, which keeps how often it has started
+   * @param settings but for the size of datagrams, which the file has
+   * @throws IOException one line that says what is wrong: with the directory, or the address
+   * @throws IllegalArgumentException if the cell has no such node
+   */
+  public static CellNode start(CellFile file, int node, Path directory, CellSettings settings)
+      throws IOException {
+    Map<Integer, InetSocketAddress> addresses = file.addresses();
+    InetSocketAddress at = addresses.get(node);
+    if (at == null) {
+      throw new IllegalArgumentException("the cell has no node " + node);
+    }
+    return start(
+        node,
+        List.copyOf(addresses.keySet()),
+        file.key(),
+        Algorithm.paxosLease(file.durations()),
+        settings.withDatagramBytes(file.datagramBytes()),
+        directory,
+        new UdpLink(at, addresses),
+        monotonic(),
+        RandomGenerator.getDefault());
+  }
+
+  /** Counts from 0, as machines want it. */
+  private static LongSupplier monotonic() {
+    long origin = System.nanoTime();
+    return () -> System.nanoTime() - origin;
+  }
+
+  /** Starts a node on a link, which it closes. */
+  static CellNode start(
+      int node,
+      List<Integer> nodes,
+      byte[] key,
+      Algorithm algorithm,
+      CellSettings settings,
+      Path directory,
+      Link link,
+      LongSupplier clock,
+      RandomGenerator random)
+      throws IOException {
+    BootCounter boots;
+    try {
+      boots = BootCounter.next(directory, node);
+    } catch (IOException | RuntimeException e) {
+      link.close();
+      throw e;
+    }
+    var started = new CellNode(node, nodes, key, algorithm, settings, boots, link, clock, random);
+    started.thread.start();
+    return started;
+  }
+
+  private void run() {
+    try {
+      while (!closing) {
+        if (!loop.turn()) {
+          waiting = true;
+          if (!loop.canBegin() && !closing) {
+            loop.await();
+          }
+          waiting = false;
+        }
+      }
+    } catch (IOException | ClosedSelectorException e) {
+      LOG.error("the cell's node stops: {}", String.valueOf(e.getMessage()));
+    } finally {
+      closed = true;
+      loop.close();
+      requests.close();
+    }
+  }
+
+  /** What the node's clock shows. */
+  public long now() {
+    return clock.getAsLong();
+  }
+
+  /**
+   * Tries to get a lease.
+   *
+   * @param name 1 to 255 bytes
+   * @param ttlNanos 1 to the cell's longest lease; counts from when an attempt begins
+   * @param patienceNanos for how long to try, from now
+   * @param decide makes the value to agree on of what was found, or gives up; it may be asked again
+   *     after another attempt. It runs on the node's thread: quick, and without waiting
+   * @return {@link Step.Granted} is the lease, until a time of {@link #now}. Completes
+   *     exceptionally with what {@code decide} throws, or if its value is too long
+   * @throws IllegalArgumentException if the name or the ttl is out of its range
+   */
+  public CompletableFuture<Outcome> acquire(
+      Bytes name, long ttlNanos, long patienceNanos, Function<Step.Found, Optional<Bytes>> decide) {
+    return pursue(name, null, ttlNanos, patienceNanos, decide);
+  }
+
+  /**
+   * Tries to hold a lease for longer. If it fails, the old end stays.
+   *
+   * @param lease a ballot with which this lease was granted, by acquiring or renewing it
+   * @see #acquire
+   */
+  public CompletableFuture<Outcome> renew(
+      Bytes name,
+      Ballot lease,
+      long ttlNanos,
+      long patienceNanos,
+      Function<Step.Found, Optional<Bytes>> decide) {
+    return pursue(name, lease, ttlNanos, patienceNanos, decide);
+  }
+
+  private CompletableFuture<Outcome> pursue(
+      Bytes name,
+      @Nullable Ballot lease,
+      long ttl,
+      long patience,
+      Function<Step.Found, Optional<Bytes>> decide) {
+    check(name);
+    if (ttl < 1 || ttl > algorithm.longest()) {
+      throw new IllegalArgumentException(
+          "a lease time is 1 to " + algorithm.longest() + " ns, not " + ttl);
+    }
+    var pursuit = new Pursuit(name, lease, ttl, giveUpAt(patience), decide);
+    if (!submit(pursuit)) {
+      pursuit.result.complete(Outcome.Refused.OVERLOADED);
+    }
+    return pursuit.result;
+  }
+
+  private long giveUpAt(long patience) {
+    return clock.getAsLong() + Math.max(0, Math.min(patience, MOST_PATIENCE));
+  }
+
+  private static void check(Bytes name) {
+    if (name.size() < 1 || name.size() > MessageCodec.LONGEST_NAME) {
+      throw new IllegalArgumentException("a name has 1 to 255 bytes, not " + name.size());
+    }
+  }
+
+  /**
+   * Ends a lease, of which the caller has stopped to act as owner before. Renewals under way end
+   * with it. Completes when acceptors are told, without waiting for them: others may find it held
+   * for a moment more, or until its end if what tells them is lost.
+   *
+   * @param lease a ballot with which it was granted
+   * @return whether it was held; false also if too much waits: then it ends by itself
+   */
+  public CompletableFuture<Boolean> release(Bytes name, Ballot lease) {
+    var release = new Request.Release(name, lease, new CompletableFuture<>());
+    if (!submit(release)) {
+      release.result().complete(false);
+    }
+    return release.result();
+  }
+
+  /**
+   * Asks acceptors for a name. The answer is a hint, on which nobody may act as owner, or take the
+   * name for free (rule R6).
+   *
+   * @return what says the most of a majority's answers, or of those that came in time; empty if
+   *     none did
+   */
+  public CompletableFuture<Optional<Memory>> query(Bytes name, long patienceNanos) {
+    check(name);
+    var inquiry = new Inquiry(name, giveUpAt(patienceNanos));
+    if (!submit(inquiry)) {
+      inquiry.complete();
+    }
+    return inquiry.result;
+  }
+
+  /** How the node is. Completes exceptionally if it is closed, or too much waits. */
+  public CompletableFuture<CellStatus> status() {
+    var status = new Request.Status(new CompletableFuture<>());
+    if (!submit(status)) {
+      status.result().completeExceptionally(new IllegalStateException("too much waits"));
+    }
+    return status.result();
+  }
+
+  private boolean submit(Request request) {
+    if (closed) {
+      request.close();
+      return true;
+    }
+    if (!requests.add(request)) {
+      return false;
+    }
+    if (waiting) {
+      link.wakeUp();
+    }
+    if (closed) { // meanwhile, and perhaps after its last look
+      requests.close();
+    }
+    return true;
+  }
+
+  /** Has the loop look at its clock. */
+  void nudge() {
+    link.wakeUp();
+  }
+
+  /**
+   * Stops the node. Attempts end as refused; leases that it holds end by themselves, so that a
+   * caller releases them before. The next start is quarantined like every other.
+   */
+  @Override
+  public void close() throws IOException {
+    closing = true;
+    link.wakeUp();
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    try {
+      link.close();
+    } finally {
+      boots.close();
+    }
+  }
+}

@@ -1,0 +1,271 @@
+package dev.cinch.lease.cell.net;
+
+import dev.cinch.lease.cell.Message;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.security.GeneralSecurityException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongSupplier;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Datagrams of many messages, authenticated with the key of the cell. Numbers are big-endian.
+ *
+ * <pre>
+ *   0  version, 1 (1)
+ *   1  node that sends (4)
+ *   5  its boot (4)
+ *   9  node that is to receive (4)
+ *  13  what the sender's clock showed (8)
+ *  21  messages, one behind the other, as {@link MessageCodec} has them
+ * end  the first 16 bytes of HMAC-SHA-256 of all before, with the key of the cell (16)
+ * </pre>
+ *
+ * <p>A datagram may be replayed, by whoever has heard it, or doubled by the network: the algorithms
+ * count each acceptor once for one ballot, ballots are never used again, and an acceptor takes no
+ * accept whose promise is of another life or long ago. A replayed {@code LEARN} is a wrong hint,
+ * which nobody may rely on. What is in a datagram is not secret.
+ *
+ * <p>Not thread-safe.
+ */
+final class Datagrams {
+  static final int VERSION = 1;
+
+  /** Larger ones are split by networks, or don't fit UDP. */
+  static final int LARGEST = 60 << 10;
+
+  static final int HEADER = 21;
+  static final int MAC_BYTES = 16;
+
+  private static final int SENDER = 1;
+  private static final int BOOT = 5;
+  private static final int RECEIVER = 9;
+  private static final int CLOCK = 13;
+
+  /** Takes the messages of a datagram, in their order. */
+  @FunctionalInterface
+  interface Receiver {
+    void receive(int from, Message message, long now);
+  }
+
+  /** Another node. */
+  static final class Peer {
+    final int id;
+    private final ByteBuffer out;
+    private int messages;
+
+    /** When it was heard last, by this node's clock; -1 if never. */
+    long heardAt = -1;
+
+    int boot;
+
+    /** What its clock showed when it sent, less what ours did when that came. */
+    long ahead;
+
+    Peer(int id, int limit) {
+      this.id = id;
+      this.out = ByteBuffer.allocate(limit);
+    }
+  }
+
+  private final int self;
+  private final int boot;
+  private final int limit;
+  private final Link link;
+  private final LongSupplier clock;
+  private final Mac mac;
+  private final byte[] tag;
+  private final Peer[] peers;
+  private final List<Message> opened = new ArrayList<>();
+
+  private long datagramsSent;
+  private long messagesSent;
+  private long datagramsReceived;
+  private long messagesReceived;
+  private long malformed;
+  private long otherVersion;
+  private long notForThisNode;
+  private long unknownSender;
+  private long wrongKey;
+  private long notSent;
+
+  /**
+   * @param others ids of the other nodes
+   * @param key of the cell
+   * @param limit bytes that a datagram may have
+   */
+  Datagrams(
+      int self,
+      int boot,
+      List<Integer> others,
+      byte[] key,
+      int limit,
+      Link link,
+      LongSupplier clock) {
+    this.self = self;
+    this.boot = boot;
+    this.limit = limit;
+    this.link = link;
+    this.clock = clock;
+    this.peers = others.stream().map(id -> new Peer(id, limit)).toArray(Peer[]::new);
+    try {
+      mac = Mac.getInstance("HmacSHA256");
+      mac.init(new SecretKeySpec(key, "HmacSHA256"));
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("every Java has HmacSHA256", e);
+    }
+    tag = new byte[mac.getMacLength()];
+  }
+
+  /** Puts a message into the datagram for a node; one that is full goes off. */
+  void add(int node, Message message) {
+    Peer peer = peer(node);
+    int size = MessageCodec.size(message);
+    if (peer == null || HEADER + size + MAC_BYTES > limit) {
+      notSent++;
+      return;
+    }
+    if (peer.messages > 0 && peer.out.position() + size + MAC_BYTES > limit) {
+      send(peer);
+    }
+    if (peer.messages == 0) {
+      peer.out.clear().position(HEADER);
+    }
+    MessageCodec.encode(message, peer.out);
+    peer.messages++;
+  }
+
+  /** Sends what is ready. */
+  void flush() {
+    for (Peer peer : peers) {
+      if (peer.messages > 0) {
+        send(peer);
+      }
+    }
+  }
+
+  private void send(Peer peer) {
+    ByteBuffer out = peer.out;
+    out.put(0, (byte) VERSION).putInt(SENDER, self).putInt(BOOT, boot);
+    out.putInt(RECEIVER, peer.id).putLong(CLOCK, clock.getAsLong());
+    sign(out.array(), out.position());
+    out.put(tag, 0, MAC_BYTES).flip();
+    try {
+      if (link.send(peer.id, out)) {
+        datagramsSent++;
+        messagesSent += peer.messages;
+      } else {
+        notSent++;
+      }
+    } catch (IOException e) {
+      notSent++; // as if it were lost
+    }
+    peer.messages = 0;
+  }
+
+  /** Leaves what authenticates the first bytes in {@link #tag}. */
+  private void sign(byte[] bytes, int count) {
+    mac.update(bytes, 0, count);
+    try {
+      mac.doFinal(tag, 0);
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("the array is as long as the code", e);
+    }
+  }
+
+  /**
+   * Takes a datagram: all its messages, or none.
+   *
+   * @param in with an array that begins where the buffer does
+   * @param now read after it came
+   */
+  void open(ByteBuffer in, long now, Receiver receiver) {
+    datagramsReceived++;
+    Peer peer = authentic(in);
+    if (peer == null) {
+      return;
+    }
+    in.position(HEADER).limit(in.limit() - MAC_BYTES);
+    opened.clear();
+    while (in.hasRemaining()) {
+      Message message = MessageCodec.decode(in);
+      if (message == null) {
+        malformed++;
+        return;
+      }
+      opened.add(message);
+    }
+    peer.heardAt = now;
+    peer.boot = in.getInt(BOOT);
+    peer.ahead = in.getLong(CLOCK) - now;
+    messagesReceived += opened.size();
+    for (int i = 0; i < opened.size(); i++) {
+      receiver.receive(peer.id, opened.get(i), now);
+    }
+  }
+
+  private @Nullable Peer authentic(ByteBuffer in) {
+    if (in.remaining() <= HEADER + MAC_BYTES) {
+      malformed++;
+    } else if (in.get(0) != VERSION) {
+      otherVersion++;
+    } else if (in.getInt(RECEIVER) != self) {
+      notForThisNode++;
+    } else {
+      Peer peer = peer(in.getInt(SENDER));
+      if (peer == null) {
+        unknownSender++;
+      } else if (isSigned(in)) {
+        return peer;
+      } else {
+        wrongKey++;
+      }
+    }
+    return null;
+  }
+
+  /** Compares all bytes, so that the time tells nothing. */
+  private boolean isSigned(ByteBuffer in) {
+    int signed = in.limit() - MAC_BYTES;
+    sign(in.array(), signed);
+    int differing = 0;
+    for (int i = 0; i < MAC_BYTES; i++) {
+      differing |= tag[i] ^ in.get(signed + i);
+    }
+    return differing == 0;
+  }
+
+  private @Nullable Peer peer(int node) {
+    for (Peer peer : peers) {
+      if (peer.id == node) {
+        return peer;
+      }
+    }
+    return null;
+  }
+
+  Peer[] peers() {
+    return peers.clone();
+  }
+
+  /**
+   * @param within messages from the node to itself
+   */
+  Traffic traffic(long within) {
+    return new Traffic(
+        datagramsSent,
+        messagesSent,
+        datagramsReceived,
+        messagesReceived,
+        within,
+        malformed,
+        otherVersion,
+        notForThisNode,
+        unknownSender,
+        wrongKey,
+        notSent);
+  }
+}
