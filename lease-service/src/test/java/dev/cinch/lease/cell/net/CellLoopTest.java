@@ -1,0 +1,32 @@
+package dev.cinch.lease.cell.net;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** Cells with a network that loses, doubles and reorders, and nodes that start again. */
+final class CellLoopTest {
+  private static final int CELLS = Integer.getInteger("cinch.cell.nets", 300);
+  private static final int STEPS = 2_000;
+
+  @Test
+  void aNameHasOneOwnerWhateverTheNetworkDoes() {
+    int granted = 0;
+    int renewed = 0;
+    int released = 0;
+    for (long seed = 1; seed <= CELLS; seed++) {
+      var cell = new FaultyCell(seed);
+      try {
+        cell.run(STEPS);
+        cell.calm();
+      } catch (AssertionError e) {
+        throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
+      }
+      granted += cell.granted;
+      renewed += cell.renewed;
+      released += cell.released;
+    }
+    String happened = "%d granted, %d renewed, %d released".formatted(granted, renewed, released);
+    assertTrue(granted > 5 * CELLS && renewed > CELLS && released > CELLS, happened);
+  }
+}

@@ -1,0 +1,74 @@
+package dev.cinch.lease.cell.net;
+
+import dev.cinch.lease.cell.paxos.Durations;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.random.RandomGenerator;
+
+/** Three nodes in this process that talk over loopback, with a clock that a test puts forward. */
+public final class LoopbackCell implements AutoCloseable {
+  private static final byte[] KEY = new byte[CellKey.BYTES];
+  private static final List<Integer> IDS = List.of(1, 2, 3);
+
+  public final List<CellNode> nodes = new ArrayList<>();
+  private final TestClock clock = new TestClock();
+  private final Durations durations;
+
+  /**
+   * Starts the nodes; they are quarantined.
+   *
+   * @param directory that is empty
+   */
+  public LoopbackCell(Path directory, Durations durations, CellSettings settings)
+      throws IOException {
+    this.durations = durations;
+    List<UdpLink> links = new ArrayList<>();
+    Map<Integer, InetSocketAddress> addresses = new HashMap<>();
+    for (int id : IDS) {
+      var link = new UdpLink(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Map.of());
+      links.add(link);
+      addresses.put(id, link.address());
+    }
+    links.forEach(link -> link.nodes(addresses));
+    for (int id : IDS) {
+      nodes.add(
+          CellNode.start(
+              id,
+              IDS,
+              KEY,
+              Algorithm.paxosLease(durations),
+              settings,
+              directory.resolve("node-" + id),
+              links.get(id - 1),
+              clock,
+              RandomGenerator.of("L64X128MixRandom")));
+    }
+  }
+
+  public CellNode node(int id) {
+    return nodes.get(id - 1);
+  }
+
+  /** Lets time pass on all clocks. */
+  public void forward(long nanos) {
+    clock.forward(nanos);
+    nodes.forEach(CellNode::nudge);
+  }
+
+  public void endQuarantine() {
+    forward(durations.quarantine());
+  }
+
+  @Override
+  public void close() throws IOException {
+    for (CellNode node : nodes) {
+      node.close();
+    }
+  }
+}
