@@ -3,10 +3,11 @@
 #   examples/bench/run.sh append|close|peers|process [DIRECTORY] [ROUNDS]
 #   examples/bench/run.sh leases [--install] [ROUNDS]
 #   examples/bench/run.sh memory [LEASES] [history]
+#   examples/bench/run.sh cell [LEASES] [BYTES OF A DATAGRAM] [ROUNDS]
 #   examples/bench/run.sh micro [DIRECTORY] [OPTIONS OF JMH]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-what=${1:?append, close, peers, leases, memory, micro or process}
+what=${1:?append, cell, close, peers, leases, memory, micro or process}
 [ "$what" = leases ] && exec "$root/examples/bench/leases.sh" "${@:2}"
 dir=${2:-/dev/shm}
 rounds=${3:-5}
@@ -50,6 +51,9 @@ case $what in
         if (at >= from && at <= to) { n++; sum += ns; if (ns > max) max = ns } }
       END { printf "Java stopped %d times meanwhile, %.1f ms at the longest, %.0f ms in all\n", n, max / 1e6, sum / 1e6 }' \
       "$log.out" "$log" ;;
+  cell)
+    # Three nodes of a replicated cell over loopback, in one process.
+    java -Xmx3g -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes dev.cinch.lease.bench.CellBench "${@:2}" ;;
   process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
-  *) echo "append, close, peers, leases, memory, micro or process" >&2; exit 2 ;;
+  *) echo "append, cell, close, peers, leases, memory, micro or process" >&2; exit 2 ;;
 esac
