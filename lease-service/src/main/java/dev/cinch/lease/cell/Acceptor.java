@@ -35,7 +35,7 @@ public abstract class Acceptor {
   /** Until when a lease that is accepted now excludes others. */
   protected abstract long deadline(Accept accept, long now);
 
-  /** Whether an attempt can still succeed, and keeps to the longest lease. */
+  /** Whether an attempt can still succeed, and keeps to the longest lease; else it is refused. */
   protected abstract boolean timely(Accept accept, long now);
 
   /** What a promise carries, and {@link #timely} sees again. */
@@ -102,13 +102,10 @@ public abstract class Acceptor {
   }
 
   private void accept(int from, Accept message, long now, Outbox out) {
-    if (!timely(message, now)) {
-      return;
-    }
     byte[] row = rows.get(message.name());
     boolean live = row != null && Row.live(row, now);
     boolean same = row != null && Row.acceptedFrom(row, message.ballot());
-    if (below(message.ballot(), row) || (live && !same)) { // rule R3
+    if (!timely(message, now) || below(message.ballot(), row) || (live && !same)) { // rule R3
       out.send(from, reject(message.name(), message.ballot(), row, now));
       return;
     }
@@ -160,6 +157,7 @@ public abstract class Acceptor {
             ? Memory.State.LIVE
             : Row.released(row) ? Memory.State.RELEASED : Memory.State.EXPIRED;
     long nanos = state == Memory.State.LIVE ? Row.deadline(row) - now : now - Row.deadline(row);
+    nanos = Math.max(0, nanos); // a clock may have been set back
     return new Memory(state, Row.ballot(row, Row.ACCEPTED), Row.value(row), nanos);
   }
 

@@ -7,13 +7,25 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One attempt of a proposer: a ballot, and what acceptors answered to exactly this ballot, each
- * counted once (rule R1). Handed to subclasses of {@link Proposer}, which read it only.
+ * counted once (rule R1).
  */
-public final class Attempt {
+final class Attempt {
   enum Phase {
     PREPARING,
     FOUND,
     ACCEPTING
+  }
+
+  /** What the promises that are there make of it. */
+  enum Verdict {
+    /** More answers are needed. */
+    WAIT,
+    /** The name is open to this attempt. */
+    OPEN,
+    /** It can't be: another lease is in the way. */
+    HELD,
+    /** It can't be: higher ballots are in the way. */
+    OUTBID
   }
 
   final Ballot ballot;
@@ -51,42 +63,47 @@ public final class Attempt {
     this.promises = new Promise[cell.size()];
   }
 
-  /** The lease time, in nanoseconds. */
-  public long ttl() {
-    return ttl;
-  }
-
-  /** When it ends if it succeeds, by the proposer's clock. */
-  public long deadline() {
-    return deadline;
-  }
-
-  /** How many acceptors there are. */
-  public int size() {
-    return promises.length;
-  }
-
-  public int majority() {
-    return cell.majority();
-  }
-
   /** The promise of an acceptor, by its place in the cell, once it is there. */
-  public @Nullable Promise promise(int acceptor) {
+  @Nullable Promise promise(int acceptor) {
     return promises[acceptor];
   }
 
-  /** How many refused the ballot and promised nothing. */
-  public int refusals() {
-    return Integer.bitCount(rejected);
+  /**
+   * The name is open if a majority of acceptors knows of no live lease, or of none but the one that
+   * is renewed (PaxosLease, 2.2: empty proposals from a majority). Flease reads the value of the
+   * highest write from any majority. Open votes are safe there, too, since acceptors refuse to
+   * replace a live lease (rule R3), and what one acceptor has of an attempt that failed is not in
+   * the way.
+   */
+  Verdict verdict() {
+    int open = 0;
+    int closed = 0;
+    for (Promise promise : promises) {
+      if (promise != null) {
+        if (closedBy(promise.memory())) {
+          closed++;
+        } else {
+          open++;
+        }
+      }
+    }
+    int others = promises.length - cell.majority();
+    if (open >= cell.majority()) {
+      return Verdict.OPEN;
+    }
+    if (closed > others) {
+      return Verdict.HELD;
+    }
+    return closed + Integer.bitCount(rejected) > others ? Verdict.OUTBID : Verdict.WAIT;
   }
 
   /** Whether an acceptor's last lease stands in this attempt's way. */
-  public boolean closedBy(Memory memory) {
+  boolean closedBy(Memory memory) {
     return memory.live() && !own(memory);
   }
 
   /** Whether it is the lease that is renewed: its last ballot, or a renewal of it that failed. */
-  public boolean own(Memory memory) {
+  boolean own(Memory memory) {
     return base.counter() > 0 && memory.ballot().sameOwner(ballot) && !memory.ballot().below(base);
   }
 
@@ -111,7 +128,7 @@ public final class Attempt {
   }
 
   boolean isAccepted() {
-    return Integer.bitCount(accepted) >= majority();
+    return Integer.bitCount(accepted) >= cell.majority();
   }
 
   boolean hasAccepted(int acceptor) {
@@ -120,13 +137,13 @@ public final class Attempt {
 
   /** Whether a majority can't accept any more. */
   boolean isRefused() {
-    return size() - Integer.bitCount(rejected & ~accepted) < majority();
+    return promises.length - Integer.bitCount(rejected & ~accepted) < cell.majority();
   }
 
   Step.Found found() {
     int remembered = 0;
     long quiet = Long.MAX_VALUE;
-    List<Memory> lasts = new ArrayList<>(size());
+    List<Memory> lasts = new ArrayList<>(promises.length);
     for (Promise promise : promises) {
       if (promise != null && promise.memory().known()) {
         remembered++;
@@ -135,7 +152,7 @@ public final class Attempt {
         quiet = Math.min(quiet, promise.memory().nanos());
       }
     }
-    boolean enough = remembered >= majority();
+    boolean enough = remembered >= cell.majority();
     return new Step.Found(ballot, enough, enough ? 0 : quiet, lasts);
   }
 
@@ -158,6 +175,7 @@ public final class Attempt {
     text.append(phase).append(' ').append(ballot).append(" base ").append(base);
     text.append(" until ").append(deadline).append('/').append(giveUpAt).append(' ').append(value);
     text.append(' ').append(rejected).append('/').append(accepted).append(' ').append(resendAt);
+    text.append(' ').append(inTheWay).append(' ').append(outbidBy);
     for (Promise promise : promises) {
       text.append(' ').append(promise);
     }

@@ -39,7 +39,7 @@ public sealed interface Message {
    *
    * @param ballot that is refused
    * @param promised what this acceptor has promised; {@code ballot} is below it, unless a live
-   *     lease is in the way
+   *     lease is in the way, or the attempt took too long
    * @param memory the lease in the way, if it is live
    */
   record Reject(Bytes name, Ballot ballot, Ballot promised, Memory memory) implements Message {}

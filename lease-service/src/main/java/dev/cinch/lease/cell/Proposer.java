@@ -49,25 +49,19 @@ public abstract class Proposer {
     this.resendNanos = resendNanos;
   }
 
-  /** What the algorithm makes of the promises that it has. */
-  protected enum Verdict {
-    /** More answers are needed. */
-    WAIT,
-    /** The name is open to this attempt. */
-    OPEN,
-    /** It can't be: another lease is in the way. */
-    HELD,
-    /** It can't be: higher ballots are in the way. */
-    OUTBID
-  }
-
-  protected abstract Verdict judge(Attempt attempt);
-
   /** The counter of a new ballot is at least this. */
   protected abstract long counter(long now, long seen);
 
-  /** What an accept says of the lease's time. */
-  protected abstract long term(Attempt attempt);
+  /**
+   * What an accept says of the lease's time.
+   *
+   * @param ttl the lease time
+   * @param deadline when it ends if it is granted, by this proposer's clock
+   */
+  protected abstract long term(long ttl, long deadline);
+
+  /** The shortest lease time that acceptors can tell from none. */
+  protected abstract long shortest();
 
   /** The longest lease time. */
   protected abstract long longest();
@@ -81,7 +75,10 @@ public abstract class Proposer {
     return now < heldUntil; // rule R8: not at its end
   }
 
-  /** The end of what it holds or held last, by its own clock; 0 if it has released it. */
+  /**
+   * The end of what it holds or held last, by its own clock; 0 once it was released, or something
+   * was done because it had ended. A clock that is set back then makes nobody owner again.
+   */
   public final long heldUntil() {
     return heldUntil;
   }
@@ -100,13 +97,14 @@ public abstract class Proposer {
    *
    * @param ttl nanoseconds that it is to last, from now; the time until it is granted is part of it
    * @param patience after so many nanoseconds without success the attempt ends
-   * @throws IllegalArgumentException if the ttl is not between 1 and the longest
+   * @throws IllegalArgumentException if the ttl is not between the shortest and the longest
    * @throws IllegalStateException if it is held
    */
   public final void acquire(long now, long ttl, long patience, Outbox out) {
     if (holds(now)) {
       throw new IllegalStateException("held until " + heldUntil + ", to be renewed");
     }
+    heldUntil = 0;
     begin(Ballot.NONE, now, ttl, now + patience, out);
   }
 
@@ -114,7 +112,7 @@ public abstract class Proposer {
    * Begins an attempt to hold the lease for longer; if it fails, or its end comes before the old
    * one, the old end stays (rule R7).
    *
-   * @throws IllegalArgumentException if the ttl is not between 1 and the longest
+   * @throws IllegalArgumentException if the ttl is not between the shortest and the longest
    * @throws IllegalStateException if it is not held: then it is to be acquired
    */
   public final void renew(long now, long ttl, long patience, Outbox out) {
@@ -125,8 +123,9 @@ public abstract class Proposer {
   }
 
   private void begin(Ballot from, long now, long ttl, long giveUpAt, Outbox out) {
-    if (ttl < 1 || ttl > longest()) {
-      throw new IllegalArgumentException("a lease time is 1 to " + longest() + " ns, not " + ttl);
+    if (ttl < shortest() || ttl > longest()) {
+      throw new IllegalArgumentException(
+          "a lease time is %d to %d ns, not %d".formatted(shortest(), longest(), ttl));
     }
     giveUp(now, out);
     Ballot ballot = ballots.next(counter(now, seen)); // rule R4
@@ -163,13 +162,15 @@ public abstract class Proposer {
   }
 
   /**
-   * Ends the lease. The caller has stopped acting before. Without effect if it is not held;
-   * acceptors that the message doesn't reach wait for the end.
+   * Ends the lease. The caller has stopped acting before. Without effect if it was released; if it
+   * has just ended, acceptors may keep it for a little longer. Those that the message doesn't reach
+   * wait for the end.
    */
   public final void release(long now, Outbox out) {
     Ballot last = attempt == null ? held : attempt.ballot;
+    boolean ended = heldUntil == 0;
     giveUp(now, out);
-    if (holds(now)) {
+    if (!ended) {
       heldUntil = 0;
       toAcceptors(new Release(name, base, last), out);
       cell.tell(new Learn(name, held, 0, Bytes.EMPTY), out);
@@ -252,7 +253,7 @@ public abstract class Proposer {
   }
 
   private Step judged(Attempt current) {
-    return switch (judge(current)) {
+    return switch (current.verdict()) {
       case WAIT -> Pending.PENDING;
       case OPEN -> {
         current.phase = Attempt.Phase.FOUND;
@@ -318,6 +319,7 @@ public abstract class Proposer {
     }
     if (!holds(now)) {
       // Nobody acts on what acceptors may hold, and nobody will: it need not be waited for.
+      heldUntil = 0; // also if this clock is set back
       Ballot first = current.base.counter() > 0 ? current.base : current.ballot;
       toAcceptors(new Release(name, first, current.ballot), out);
     }
@@ -340,7 +342,12 @@ public abstract class Proposer {
   private void sendAccept(Attempt current, int acceptor, Promise promise, Outbox out) {
     out.send(
         cell.acceptor(acceptor),
-        new Accept(name, current.ballot, promise.pledge(), term(current), current.value));
+        new Accept(
+            name,
+            current.ballot,
+            promise.pledge(),
+            term(current.ttl, current.deadline),
+            current.value));
   }
 
   private void toAcceptors(Message message, Outbox out) {

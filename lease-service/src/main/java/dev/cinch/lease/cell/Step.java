@@ -43,13 +43,16 @@ public sealed interface Step {
    *
    * @param lease as one acceptor sees it; its owner is a hint
    * @param retryAfterNanos when a majority may be free, if it is neither renewed nor released; a
-   *     hint
+   *     hint. In Flease it reaches &epsilon; past the lease's expiry: who asks between the two is
+   *     told to try again then (algorithm 4), and does so with a new ballot
    */
   record Held(Memory lease, long retryAfterNanos) implements Step {}
 
   /**
-   * A majority has promised higher ballots, or may have: try again, with a new ballot, after a
-   * random while. A lease that is held stays held.
+   * A majority has promised higher ballots, or may have, or takes the attempt for over: try again,
+   * with a new ballot, after a random while. A lease that is held stays held.
+   *
+   * @param by the highest ballot that an acceptor has promised
    */
   record Outbid(Ballot by) implements Step {}
 

@@ -1,15 +1,13 @@
 package dev.cinch.lease.cell.paxos;
 
-import dev.cinch.lease.cell.Attempt;
 import dev.cinch.lease.cell.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
-import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Proposer;
 
 /**
- * A proposer of PaxosLease (2009, 2.2 and 3.1 to 3.3). A name is open to it if a majority of
- * acceptors knows of no live lease, or of none but the one that is renewed. Not thread-safe.
+ * A proposer of PaxosLease (2009, 2.2 and 3.1 to 3.3): it counts ballots, and sends the lease time
+ * as a duration. Not thread-safe.
  */
 public final class PaxosLeaseProposer extends Proposer {
   private final Durations durations;
@@ -24,37 +22,18 @@ public final class PaxosLeaseProposer extends Proposer {
   }
 
   @Override
-  protected Verdict judge(Attempt attempt) {
-    int open = 0;
-    int closed = 0;
-    for (int i = 0; i < attempt.size(); i++) {
-      Promise promise = attempt.promise(i);
-      if (promise != null) {
-        if (attempt.closedBy(promise.memory())) {
-          closed++;
-        } else {
-          open++;
-        }
-      }
-    }
-    int others = attempt.size() - attempt.majority();
-    if (open >= attempt.majority()) {
-      return Verdict.OPEN;
-    }
-    if (closed > others) {
-      return Verdict.HELD;
-    }
-    return closed + attempt.refusals() > others ? Verdict.OUTBID : Verdict.WAIT;
-  }
-
-  @Override
   protected long counter(long now, long seen) {
     return seen + 1;
   }
 
   @Override
-  protected long term(Attempt attempt) {
-    return attempt.ttl();
+  protected long term(long ttl, long deadline) {
+    return ttl;
+  }
+
+  @Override
+  protected long shortest() {
+    return 1;
   }
 
   @Override

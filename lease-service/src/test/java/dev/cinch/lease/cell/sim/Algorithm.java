@@ -5,6 +5,8 @@ import dev.cinch.lease.cell.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Proposer;
+import dev.cinch.lease.cell.flease.FleaseAcceptor;
+import dev.cinch.lease.cell.flease.FleaseProposer;
 import dev.cinch.lease.cell.paxos.Durations;
 import dev.cinch.lease.cell.paxos.PaxosLeaseAcceptor;
 import dev.cinch.lease.cell.paxos.PaxosLeaseProposer;
@@ -24,6 +26,16 @@ enum Algorithm {
 
     private Durations durations(Plan plan) {
       return new Durations(plan.longest(), plan.rateErrorPpm(), plan.keep());
+    }
+
+    @Override
+    long shortest(Plan plan) {
+      return plan.shortest();
+    }
+
+    @Override
+    double elapsed(Plan plan, long shown) {
+      return shown / (1 + plan.rateErrorPpm() / 1e6);
     }
 
     @Override
@@ -50,11 +62,70 @@ enum Algorithm {
         default -> 1 - rho + 2 * rho * rng.real();
       };
     }
+  },
+
+  FLEASE {
+    @Override
+    Acceptor acceptor(Plan plan, int boot, long now) {
+      return new FleaseAcceptor(durations(plan), now);
+    }
+
+    @Override
+    Proposer proposer(Plan plan, Cell cell, Ballots ballots, Bytes name) {
+      return new FleaseProposer(cell, durations(plan), ballots, name, plan.resend());
+    }
+
+    private dev.cinch.lease.cell.flease.Durations durations(Plan plan) {
+      return new dev.cinch.lease.cell.flease.Durations(plan.longest(), plan.epsilon(), plan.keep());
+    }
+
+    /** Above epsilon by what messages take. */
+    @Override
+    long shortest(Plan plan) {
+      return Math.max(plan.shortest(), plan.epsilon() + 50 * Plan.MS);
+    }
+
+    @Override
+    double elapsed(Plan plan, long shown) {
+      return shown;
+    }
+
+    @Override
+    long quarantine(Plan plan) {
+      return plan.longest() + 2 * plan.epsilon();
+    }
+
+    @Override
+    SimClock clock(Plan plan, Rng rng, long time) {
+      return new SimClock(time, anywhere(plan, rng, time), 1);
+    }
+
+    /** It steps, forth or back. */
+    @Override
+    void disturb(Plan plan, Rng rng, SimClock clock, long time) {
+      clock.step(time, anywhere(plan, rng, time));
+    }
+
+    /** Half of epsilon before the common time to half of it after, and often just there. */
+    private long anywhere(Plan plan, Rng rng, long time) {
+      long common = 100 * plan.longest() + time;
+      return switch (rng.below(4)) {
+        case 0 -> common - plan.epsilon() / 2;
+        case 1 -> common + plan.epsilon() / 2;
+        default -> common - plan.epsilon() / 2 + rng.between(0, plan.epsilon());
+      };
+    }
   };
 
   abstract Acceptor acceptor(Plan plan, int boot, long now);
 
   abstract Proposer proposer(Plan plan, Cell cell, Ballots ballots, Bytes name);
+
+  /** The shortest lease time with which a lease is to be had. */
+  abstract long shortest(Plan plan);
+
+  /** What must have gone by if a node says so, at the least. */
+  abstract double elapsed(Plan plan, long shown);
 
   /** How long a node that started must be silent, by its clock. */
   abstract long quarantine(Plan plan);

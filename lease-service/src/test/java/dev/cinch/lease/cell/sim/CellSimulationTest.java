@@ -1,5 +1,6 @@
 package dev.cinch.lease.cell.sim;
 
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Tag;
@@ -20,15 +21,16 @@ final class CellSimulationTest {
     run(Algorithm.PAXOS_LEASE);
   }
 
+  @Test
+  @Tag("share")
+  void fleaseHasOneOwner() {
+    run(Algorithm.FLEASE);
+  }
+
   private static void run(Algorithm algorithm) {
-    long granted = 0;
-    for (long seed = FROM; seed < FROM + WORLDS; seed++) {
-      try {
-        granted += new World(algorithm, seed).run();
-      } catch (RuntimeException e) {
-        throw new AssertionError(algorithm + ", seed " + seed + ": " + e.getMessage(), e);
-      }
-    }
-    assertTrue(granted >= WORLDS, granted + " leases granted");
+    var campaign = new CellCampaign();
+    campaign.run(algorithm, FROM, WORLDS);
+    assertNull(campaign.failure);
+    assertTrue(campaign.granted >= WORLDS, campaign.granted + " leases granted");
   }
 }

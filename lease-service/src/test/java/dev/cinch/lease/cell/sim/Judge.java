@@ -88,10 +88,10 @@ final class Judge {
   private long quiet(Node node, Bytes name, Lease lease, Step.Found found) {
     boolean known = found.lasts().stream().anyMatch(m -> number(m.value()) >= lease.number);
     // Counted by a clock that may be fast, and after messages were under way.
-    double slowest = 1 + world.plan.rateErrorPpm() / 1e6;
+    double least = world.algorithm.elapsed(world.plan, found.quietNanos());
     long ago = lease.ended == Long.MAX_VALUE ? 0 : world.time - lease.ended;
     boolean own = lease.owner == node && node.holds(name, world.time);
-    if (!known && !own && ago < found.quietNanos() / slowest - Plan.MS) {
+    if (!known && !own && ago < least - Plan.MS) {
       // If the attempt fails, its answers were older than that lease.
       doubts.put(
           name + " " + node.id,
