@@ -9,8 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Ballots;
-import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Learner;
 import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message.Accept;
@@ -23,84 +21,26 @@ import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Release;
 import dev.cinch.lease.cell.Message.Told;
 import dev.cinch.lease.cell.Proposer;
+import dev.cinch.lease.cell.RulesRig;
 import dev.cinch.lease.cell.Step;
-import dev.cinch.lease.cell.Table;
 import dev.cinch.lease.cell.Table.Sent;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Rules R1 to R9 in PaxosLease, message by message. All clocks show the same. */
-final class PaxosLeaseRulesTest {
-  private static final long MS = 1_000_000;
-  private static final long LONGEST = 1_000 * MS;
-  private static final long KEEP = 5_000 * MS;
-  private static final long RESEND = 10_000 * MS;
+final class PaxosLeaseRulesTest extends RulesRig {
   private static final Durations DURATIONS = new Durations(LONGEST, 0, KEEP);
-  private static final Cell CELL = new Cell(List.of(0, 1, 2), List.of(9));
-  private static final Bytes NAME = Bytes.of("name");
-  private static final Bytes VALUE = Bytes.of("value");
-
-  private final Table table = new Table();
-  private final List<Acceptor> acceptors = new ArrayList<>();
-  private final Proposer p = proposer(5, 1);
-  private final Proposer q = proposer(6, 1);
-
-  /** The acceptors' quarantine is over. */
-  private long now = LONGEST;
 
   PaxosLeaseRulesTest() {
     for (int i = 0; i < 3; i++) {
       acceptors.add(new PaxosLeaseAcceptor(DURATIONS, 1, 0));
     }
+    now = LONGEST; // the acceptors' quarantine is over
   }
 
-  private static Proposer proposer(int node, int boot) {
-    return new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(node, boot), NAME, RESEND);
-  }
-
-  private static int node(Proposer proposer, Proposer p) {
-    return proposer == p ? 5 : 6;
-  }
-
-  /** Delivers what is sent to some acceptors. */
-  private void toAcceptors(int... ids) {
-    List<Sent> all = List.copyOf(table.sent);
-    for (int id : ids) {
-      List<Sent> mine = all.stream().filter(s -> s.to() == id).toList();
-      table.sent.removeAll(mine);
-      table.give(acceptors.get(id), id, now, mine);
-    }
-  }
-
-  private Step back(Proposer proposer) {
-    int node = node(proposer, p);
-    List<Sent> mine = table.sent.stream().filter(s -> s.to() == node).toList();
-    table.sent.removeAll(mine);
-    return table.give(proposer, node, now, mine);
-  }
-
-  private Step get(Proposer proposer, int... ids) {
-    proposer.acquire(now, LONGEST, LONGEST, table.from(node(proposer, p)));
-    return go(proposer, ids);
-  }
-
-  /** Both halves of an attempt that has begun, with some acceptors. */
-  private Step go(Proposer proposer, int... ids) {
-    toAcceptors(ids);
-    Step step = back(proposer);
-    if (step instanceof Step.Found found) {
-      proposer.propose(found, VALUE, now, table.from(node(proposer, p)));
-      toAcceptors(ids);
-      step = back(proposer);
-    }
-    table.sent.clear();
-    return step;
-  }
-
-  private Memory told(int acceptor) {
-    acceptors.get(acceptor).receive(8, new Query(NAME), now, table.from(acceptor));
-    return ((Told) table.take(Told.class).get(0).message()).memory();
+  @Override
+  protected Proposer proposer(Ballots ballots) {
+    return new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
   }
 
   @Test

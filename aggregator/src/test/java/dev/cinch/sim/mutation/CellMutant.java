@@ -1,0 +1,108 @@
+package dev.cinch.sim.mutation;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which tests see a rule of replicated leases broken.
+ *
+ * <p>{@code CellMutant WORLDS STATES [NAME...]}: a row for each mutation, of the first test of a
+ * rule, the number of worlds, and the number of states, that it took. Run it in {@code aggregator}.
+ */
+final class CellMutant {
+  private static final String CELL = "dev.cinch.lease.cell.";
+
+  private final Mutant mutant;
+
+  private CellMutant(Mutant mutant) {
+    this.mutant = mutant;
+  }
+
+  static CellMutant of(Mutation mutation) {
+    try {
+      return new CellMutant(Mutant.of(mutation, MutationTest.ROOT));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String upper(String algorithm) {
+    return algorithm.equals("Flease") ? "FLEASE" : "PAXOS_LEASE";
+  }
+
+  @Nullable String rule(String algorithm) {
+    String test = algorithm.equals("Flease") ? "flease." : "paxos.";
+    return (String) call("RuleTests", test + algorithm + "RulesTest");
+  }
+
+  @Nullable String simulated(String algorithm, long worlds) {
+    return (String) call("sim.CellCampaign", upper(algorithm), worlds);
+  }
+
+  @Nullable String explored(String algorithm, long states) {
+    return (String) call("explore.Exploration", upper(algorithm), states);
+  }
+
+  /** The first test that sees it, cheap ones first; none if none does. */
+  List<String> seenBy(String algorithm, long worlds, long states) {
+    for (int i = 0; i < 3; i++) {
+      String seen =
+          i == 0
+              ? rule(algorithm)
+              : i == 1 ? simulated(algorithm, worlds) : explored(algorithm, states);
+      if (seen != null) {
+        return List.of(seen);
+      }
+    }
+    return List.of();
+  }
+
+  private @Nullable Object call(String type, Object... args) {
+    try {
+      Class<?>[] types = new Class<?>[args.length];
+      for (int i = 0; i < args.length; i++) {
+        types[i] = args[i] instanceof Long ? long.class : String.class;
+      }
+      return mutant.loadClass(CELL + type).getMethod("failure", types).invoke(null, args);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("the tests of cells failed", e);
+    }
+  }
+
+  public static void main(String[] args) throws IOException {
+    long worlds = Long.parseLong(args[0]);
+    long states = Long.parseLong(args[1]);
+    List<String> wanted = List.of(args).subList(2, args.length);
+    for (Mutation m : CellMutationTest.all()) {
+      if (wanted.isEmpty() || wanted.contains(m.name())) {
+        CellMutant mutant = of(m);
+        var row = new ArrayList<String>(List.of(m.name(), m.rule(), m.what()));
+        for (String algorithm : List.of("PaxosLease", "Flease")) {
+          row.add(brief(mutant.rule(algorithm)));
+          row.add(brief(mutant.simulated(algorithm, worlds)));
+          row.add(brief(mutant.explored(algorithm, states)));
+        }
+        System.out.println("| " + String.join(" | ", row) + " |");
+      }
+    }
+  }
+
+  /** With the whole of it on the error stream. */
+  private static String brief(@Nullable String seen) {
+    if (seen == null) {
+      return "";
+    }
+    System.err.println(seen);
+    String[] lines = seen.split("\n");
+    String first = lines[0].split(":")[0];
+    boolean owners = lines[lines.length - 1].contains("two owners");
+    return (first.startsWith("r")
+            ? "`" + first.split("_")[0].toUpperCase(Locale.ROOT) + "`"
+            : first)
+        + (owners ? " (two owners)" : "");
+  }
+}

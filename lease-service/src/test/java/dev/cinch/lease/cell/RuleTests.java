@@ -1,0 +1,34 @@
+package dev.cinch.lease.cell;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Runs the tests of rules without JUnit: for rules that are broken on purpose. */
+public final class RuleTests {
+  private RuleTests() {}
+
+  /**
+   * The name of a test that fails; null if none does.
+   *
+   * @param test the class, in this package
+   */
+  public static @Nullable String failure(String test) throws ReflectiveOperationException {
+    Class<?> type = Class.forName(RuleTests.class.getPackageName() + "." + test);
+    Constructor<?> constructor = type.getDeclaredConstructor();
+    constructor.setAccessible(true);
+    for (Method method : type.getDeclaredMethods()) {
+      if (method.isAnnotationPresent(Test.class)) {
+        method.setAccessible(true);
+        try {
+          method.invoke(constructor.newInstance());
+        } catch (InvocationTargetException e) {
+          return method.getName();
+        }
+      }
+    }
+    return null;
+  }
+}
