@@ -1,10 +1,13 @@
 package dev.cinch.sim.mutation;
 
+import static java.util.Locale.ROOT;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,12 +100,15 @@ final class CellMutant {
       return "";
     }
     System.err.println(seen);
-    String[] lines = seen.split("\n");
-    String first = lines[0].split(":")[0];
-    boolean owners = lines[lines.length - 1].contains("two owners");
-    return (first.startsWith("r")
-            ? "`" + first.split("_")[0].toUpperCase(Locale.ROOT) + "`"
-            : first)
-        + (owners ? " (two owners)" : "");
+    boolean owners = seen.contains("two owners") || seen.contains("TwoOwners");
+    String what =
+        Character.isDigit(seen.charAt(0))
+            ? seen.substring(0, seen.indexOf(':'))
+            : Stream.of(seen.split(", "))
+                .map(test -> test.contains("_") ? test.substring(0, 2).toUpperCase(ROOT) : "other")
+                .distinct()
+                .sorted()
+                .collect(Collectors.joining(", "));
+    return what + (owners ? " (two owners)" : "");
   }
 }

@@ -3,6 +3,7 @@ package dev.cinch.lease.cell;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -11,7 +12,7 @@ public final class RuleTests {
   private RuleTests() {}
 
   /**
-   * The name of a test that fails; null if none does.
+   * The names of the tests that fail; null if none does.
    *
    * @param test the class, in this package
    */
@@ -19,16 +20,17 @@ public final class RuleTests {
     Class<?> type = Class.forName(RuleTests.class.getPackageName() + "." + test);
     Constructor<?> constructor = type.getDeclaredConstructor();
     constructor.setAccessible(true);
+    var failed = new StringJoiner(", ");
     for (Method method : type.getDeclaredMethods()) {
       if (method.isAnnotationPresent(Test.class)) {
         method.setAccessible(true);
         try {
           method.invoke(constructor.newInstance());
         } catch (InvocationTargetException e) {
-          return method.getName();
+          failed.add(method.getName());
         }
       }
     }
-    return null;
+    return failed.length() == 0 ? null : failed.toString();
   }
 }

@@ -1,5 +1,6 @@
 package dev.cinch.lease.cell;
 
+import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Told;
 import dev.cinch.lease.cell.Table.Sent;
@@ -78,6 +79,39 @@ public abstract class RulesRig {
   protected final void propose(Proposer proposer, Step.Found found) {
     int node = node(proposer);
     proposer.propose(found, VALUE, clock(node), table.from(node));
+  }
+
+  /**
+   * Both proposers have promises of acceptors 0 and 1 when 0 starts again and forgets, and propose
+   * after its quarantine. In the papers' versions the first is then accepted by 0 and 2, and the
+   * second by 0 and 1.
+   *
+   * @param fresh acceptor 0, as it starts now
+   * @param quarantine of it
+   */
+  protected final boolean twoOwnersAfterLateProposals(Acceptor fresh, long quarantine) {
+    p.acquire(now, LONGEST, 4 * LONGEST, table.from(5));
+    toAcceptors(0, 1, 2);
+    List<Sent> third = table.take(Promise.class, 2);
+    Step firstFound = back(p);
+    q.acquire(now, LONGEST, 4 * LONGEST, table.from(6));
+    toAcceptors(0, 1);
+    table.sent.removeIf(s -> s.to() == 2);
+    Step secondFound = back(q);
+    acceptors.set(0, fresh);
+    now += quarantine;
+    if (firstFound instanceof Step.Found found) {
+      propose(p, found);
+      table.give(p, 5, now, third);
+      toAcceptors(0, 2);
+      back(p);
+    }
+    if (secondFound instanceof Step.Found found) {
+      propose(q, found);
+      toAcceptors(0, 1);
+      back(q);
+    }
+    return p.holds(now) && q.holds(now);
   }
 
   /** What an acceptor knows. */

@@ -32,6 +32,9 @@ final class Explorer {
   private static final int GRANTED = NUMBER + 2;
   private static final int MESSAGES = GRANTED + 1;
 
+  /** An event on the way to a state: told, or what a node was given. */
+  private record Event(@Nullable String what, int node, int code, int reading) {}
+
   private final Subject subject;
   private final Bounds bounds;
   private final long most;
@@ -39,7 +42,7 @@ final class Explorer {
   private final Acceptors acceptors;
   private final Proposers[] proposers = new Proposers[NODES - Subject.PROPOSER];
   private final HashedStates seen = new HashedStates();
-  private final Deque<String> path = new ArrayDeque<>();
+  private final Deque<Event> path = new ArrayDeque<>();
   private long events;
   private long grants;
 
@@ -90,7 +93,7 @@ final class Explorer {
       return null;
     } catch (Broken e) {
       var way = new StringJoiner("\n");
-      path.descendingIterator().forEachRemaining(way::add);
+      path.descendingIterator().forEachRemaining(event -> way.add(text(event)));
       return way + "\n" + e.getMessage();
     }
   }
@@ -205,7 +208,7 @@ final class Explorer {
         granted(next, i, granted.ballot());
       }
     } catch (Broken e) {
-      path.push(text(node, code, reading));
+      path.push(new Event(null, node, code, reading));
       throw e;
     }
     go(node < Subject.PROPOSER ? next : useful(next), null, node, code, reading);
@@ -290,16 +293,9 @@ final class Explorer {
     if (seen.size() >= most || !seen.add(hash(next))) {
       return;
     }
-    path.push(what == null ? "" : what);
-    try {
-      judge(next);
-      visit(next);
-    } catch (Broken e) {
-      if (what == null) {
-        path.push(path.pop() + text(node, code, reading));
-      }
-      throw e;
-    }
+    path.push(new Event(what, node, code, reading));
+    judge(next);
+    visit(next);
     path.pop();
   }
 
@@ -365,7 +361,11 @@ final class Explorer {
     }
   }
 
-  private String text(int node, int code, int reading) {
+  private String text(Event event) {
+    if (event.what() != null) {
+      return event.what();
+    }
+    int code = event.code();
     String what =
         code >= Machines.DELIVER
             ? "takes " + network.get(code - Machines.DELIVER)
@@ -374,7 +374,7 @@ final class Explorer {
                 : code >= Proposers.ACQUIRE
                     ? "acquires, for " + (subject.longest - code + Proposers.ACQUIRE)
                     : code == Proposers.WAKE ? "gives up" : "releases";
-    return "node " + node + " at " + reading + " " + what;
+    return "node " + event.node() + " at " + event.reading() + " " + what;
   }
 
   @Override

@@ -79,6 +79,16 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
+  void nobodyWritesTheLeaseOfAnotherBack() {
+    get(p, 0, 1, 2);
+    q.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1, 2);
+    assertInstanceOf(Step.Held.class, back(q));
+    assertEquals(List.of(), table.take(Accept.class));
+    assertFalse(q.isTrying());
+  }
+
+  @Test
   void aLeaseIsHeldWhereTheOwnersClockIsBehindByEpsilon() {
     ahead[5] = -EPSILON;
     var granted = assertInstanceOf(Step.Granted.class, get(p, 0, 1, 2));
@@ -147,6 +157,12 @@ final class FleaseRulesTest extends RulesRig {
     }
     toAcceptors(0, 1);
     assertEquals(end, assertInstanceOf(Step.Granted.class, back(p)).until());
+  }
+
+  @Test
+  void r2_lateProposalsMakeNoTwoOwners() {
+    assertFalse(
+        twoOwnersAfterLateProposals(new FleaseAcceptor(DURATIONS, now), DURATIONS.quarantine()));
   }
 
   @Test

@@ -59,6 +59,16 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
+  void nobodyProposesTheLeaseOfAnother() {
+    get(p, 0, 1, 2);
+    q.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1, 2);
+    assertInstanceOf(Step.Held.class, back(q));
+    assertEquals(List.of(), table.take(Accept.class));
+    assertFalse(q.isTrying());
+  }
+
+  @Test
   void r1_doubledAnswersAndOtherBallotsDoNotCount() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0);
@@ -96,6 +106,13 @@ final class PaxosLeaseRulesTest extends RulesRig {
     now = end;
     assertInstanceOf(Step.Indeterminate.class, table.give(p, 5, now, accepted.subList(1, 2)));
     assertFalse(p.holds(now));
+  }
+
+  @Test
+  void r2_lateProposalsMakeNoTwoOwners() {
+    assertFalse(
+        twoOwnersAfterLateProposals(
+            new PaxosLeaseAcceptor(DURATIONS, 2, now), DURATIONS.quarantine()));
   }
 
   @Test
