@@ -129,7 +129,7 @@ public final class LeaseTableRace {
     @Actor
     public void release() {
       try {
-        table.release(ONE, LeaseReport.NOTHING, NOW);
+        table.release(ONE, LeaseReport.NOTHING, NOW, () -> {});
       } catch (LeaseRefusedException e) {
         // it has not come yet
       }
