@@ -179,6 +179,7 @@ class ModulesTest {
                 "java..",
                 "com.sun.management", // how many descriptors a process may have
                 "com.sun.nio.file", // O_DIRECT
+                "javax.crypto..", // HMAC of datagrams, of the platform
                 "javax.net.ssl", // to do without it
                 "org.slf4j",
                 "org.jspecify.annotations",

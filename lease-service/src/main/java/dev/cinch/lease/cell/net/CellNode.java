@@ -4,6 +4,7 @@ import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedSelectorException;
@@ -106,8 +107,8 @@ public final class CellNode implements AutoCloseable {
 
   /** Counts from 0, as machines want it. */
   private static LongSupplier monotonic() {
-    long origin = System.nanoTime();
-    return () -> System.nanoTime() - origin;
+    long origin = SystemTime.INSTANCE.monotonicNanos();
+    return () -> SystemTime.INSTANCE.monotonicNanos() - origin;
   }
 
   /** Starts a node on a link, which it closes. */
