@@ -29,7 +29,10 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public class LeaseState {
-  /** Whether the last lease still counts; it may have expired all the same. */
+  /**
+   * Whether the last lease still counts; it may have expired all the same. In the order of their
+   * numbers in {@link LeaseLayout}.
+   */
   public enum State {
     /** Given back: {@link LeaseState#endedAt} says when. Also of a name without a lease. */
     RELEASED,
