@@ -129,6 +129,19 @@ final class LeaseRulesTest {
   }
 
   @Test
+  void l2_aFenceThatIsStillToComeCanNotBeDoneWith() throws Exception {
+    long upTo = NOW + 2 * SECOND + 1; // a second ahead of the latest that it can be, and more
+    Inheritance from = Inheritance.origin(Ending.UNKNOWN, new Fence(upTo, LogSet.ALL));
+    var lease = new LeaseState("n");
+    var unused =
+        rules.acquire(request(ID, A, false), List.of(lease), l -> from, at(NOW), NO_CEILING);
+    refused(Reason.WATERMARK, () -> renew(lease, FENCED, NOW));
+    refused(Reason.WATERMARK, () -> release(lease, FENCED, NOW));
+    renew(lease, FENCED, NOW + 1);
+    assertEquals(upTo, lease.witness(7).watermark().timestamp());
+  }
+
+  @Test
   void l2_theHighestWatermarkOfALeaseIsInherited() throws Exception {
     LeaseState lease = granted(ID, false);
     renew(lease, wrote(NOW + 5), NOW + 10);
