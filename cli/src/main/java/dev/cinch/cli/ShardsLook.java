@@ -43,7 +43,7 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
    * @return empty if the store has no map
    */
   static Optional<ShardsLook> ask(Store store) throws IOException {
-    StoreShards shards = StoreShards.look(store.context());
+    StoreShards shards = StoreShards.lookAsPermitted(store.context());
     ShardMap map = shards.map();
     if (map.number() == 0) {
       return Optional.empty();

@@ -60,6 +60,14 @@ public final class StoreShards {
   }
 
   /**
+   * As {@link #look}; for users who may only read it may be old. For what is shown, and nothing
+   * that a server or a client of one decides by.
+   */
+  public static StoreShards lookAsPermitted(StoreContext store) throws IOException {
+    return new StoreShards(store, store.fresh().listAsPermitted(store.layout().instances()));
+  }
+
+  /**
    * Publishes the next map. Instances of all earlier ones stop when they see it.
    *
    * @param count of its shards
