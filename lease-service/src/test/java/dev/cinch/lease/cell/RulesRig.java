@@ -2,6 +2,7 @@ package dev.cinch.lease.cell;
 
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;
+import dev.cinch.lease.cell.Message.Release;
 import dev.cinch.lease.cell.Message.Told;
 import dev.cinch.lease.cell.Table.Sent;
 import java.util.ArrayList;
@@ -112,6 +113,30 @@ public abstract class RulesRig {
       back(q);
     }
     return p.holds(now) && q.holds(now);
+  }
+
+  /**
+   * The first proposer gives its lease back and takes the next one; the release comes once more, to
+   * all acceptors, and the second proposer tries. In PaxosLease as printed both are owners then.
+   */
+  protected final boolean twoOwnersAfterAStaleRelease() {
+    get(p, 0, 1, 2);
+    p.release(now, table.from(5));
+    List<Sent> release = table.take(Release.class);
+    giveAll(release);
+    now++;
+    get(p, 0, 1, 2);
+    giveAll(release);
+    if (get(q, 0, 1, 2) instanceof Step.Outbid) {
+      get(q, 0, 1, 2);
+    }
+    return p.holds(now) && q.holds(now);
+  }
+
+  private void giveAll(List<Sent> sent) {
+    for (int i = 0; i < CELL.size(); i++) {
+      table.give(acceptors.get(i), i, clock(i), sent);
+    }
   }
 
   /** What an acceptor knows. */

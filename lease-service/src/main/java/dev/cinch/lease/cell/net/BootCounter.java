@@ -18,6 +18,9 @@ import java.util.regex.Pattern;
  * How often a node has started (rule R4), in the file {@code boot} of its own directory: one line
  * like {@code node 2 boot 17}. The directory is locked until this is closed. A node whose directory
  * is lost must come back with another id.
+ *
+ * <p>The directory is on a disk of the node's machine, and no part of a store. So the file may be
+ * renamed and locked, which is not so on a shared filesystem (rule N1).
  */
 final class BootCounter implements AutoCloseable {
   private static final Pattern LINE = Pattern.compile("node (\\d{1,10}) boot (\\d{1,10})\n");

@@ -28,7 +28,7 @@ enum Subject {
 
     @Override
     int quarantine() {
-      return 5; // a nanosecond above 4
+      return 5; // some nanoseconds above 4
     }
   },
 
@@ -80,7 +80,9 @@ enum Subject {
   }
 
   private dev.cinch.lease.cell.paxos.Durations paxos() {
-    int ppm = rate(0) == 1 ? 0 : 333_333; // (1 + 1/3) / (1 - 1/3) = 2
+    // (1 + 1/3) / (1 - 1/3) = 2, rounded up: with less these clocks would be off by more than is
+    // said.
+    int ppm = rate(0) == 1 ? 0 : 333_334;
     return new dev.cinch.lease.cell.paxos.Durations(longest * TICK, ppm, 0);
   }
 

@@ -101,6 +101,16 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
+  void aSlowClockMakesNoTwoOwners() {
+    ahead[5] = -EPSILON;
+    get(p, 0, 1, 2);
+    now = p.heldUntil() + EPSILON - 1;
+    get(q, 0, 1, 2);
+    assertTrue(p.holds(clock(5)));
+    assertFalse(q.holds(clock(6)));
+  }
+
+  @Test
   void eachAttemptHasABallotOfItsOwnAndNotBelowTheTime() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     Ballot first = ((Prepare) table.sent.get(0).message()).ballot();
@@ -331,6 +341,12 @@ final class FleaseRulesTest extends RulesRig {
     var found = assertInstanceOf(Step.Found.class, back(q));
     assertTrue(found.remembered(), "an expired lease is an empty vote, and no dropped message");
     assertEquals(List.of(Memory.State.EXPIRED), found.lasts().stream().map(Memory::state).toList());
+  }
+
+  @Test
+  void r9_aStaleReleaseMakesNoTwoOwners() {
+    assertFalse(twoOwnersAfterAStaleRelease());
+    assertTrue(p.holds(now));
   }
 
   @Test

@@ -279,6 +279,12 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
+  void r9_aStaleReleaseMakesNoTwoOwners() {
+    assertFalse(twoOwnersAfterAStaleRelease());
+    assertTrue(p.holds(now));
+  }
+
+  @Test
   void r9_onlyTheExactLeaseIsReleased() {
     get(p, 0, 1, 2);
     Ballot first = p.ballot();
