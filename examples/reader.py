@@ -41,6 +41,7 @@ FIELDS = {
     },
     "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
+    "node": {"publicKey": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
     "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int},
     "segment": {"sha256": str, "index": str},
@@ -53,6 +54,7 @@ FIELDS = {
 VERSIONS = {
     "record": {1: {}, 2: {"keys": str}},
     "checkpoint": {1: {}, 2: {"segments": list}},
+    "key": {1: {}, 2: {"instance": int, "nodes": list}},
     "lock": {1: {}, 2: {}},
 }
 SETTINGS = {
@@ -562,11 +564,13 @@ class Witness:
         self.signed = signed
         self.payload_length = struct.unpack_from("<I", signed)[0]
         rest = len(signed) - self.payload_length
-        self.depth = 0 if rest == 72 else (rest - 76) // 32  # hashes between the payload and what is signed
-        whole = rest == 72 or 1 <= self.depth <= 16 and rest == 76 + 32 * self.depth
+        self.key_id = signed[self.payload_length : self.payload_length + 8]
+        self.by_nodes = self.nodes() if rest % 2 else []  # nodes of a cell signed it
+        depth = 0 if rest == 72 else (rest - 76) // 32
+        self.one = Signature(signed[self.payload_length + 8 :], depth)
+        whole = self.by_nodes or self.one.whole and rest == 8 + self.one.length
         timed = signed[4:8] in (b"CLW\3", b"CLW\4")  # says between which times it was issued
         well_formed = (timed or signed[4:8] in (b"CLW\1", b"CLW\2")) and whole
-        well_formed = well_formed and (not self.depth or self.leaf() >> self.depth == 0)
         well_formed = well_formed and 115 + 24 * timed <= self.payload_length <= 32_648
         well_formed = well_formed and signed[11] in ((1, 2) if timed else (0,))
         if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1:
@@ -574,6 +578,7 @@ class Witness:
         if min(struct.unpack_from("<qq", signed, 12)) < 1 or not signed[10] and any(signed[60:76]):
             raise ValueError("not a lease")
         self.tentative = signed[8] != 0
+        self.instance = struct.unpack_from("<q", signed, 12)[0]
         self.expiry = struct.unpack_from("<q", signed, 28)[0]
         self.correlation = signed[44:60].hex()
         watermark, _, fence = struct.unpack_from("<qqq", signed, 84)
@@ -614,27 +619,76 @@ class Witness:
         return not self.tentative and named and bounds
 
     def is_signed(self, keys):
-        p = self.payload_length
-        return any(
-            hashlib.sha256(key).digest()[:8] == self.signed[p : p + 8]
-            and ed25519(key, self.statement(), self.signed[p + 8 : p + 72])
-            for key in keys
-        )
+        payload = self.signed[: self.payload_length]
+        cells = [key for key in keys if isinstance(key, CellKey)]
+        if self.by_nodes:
+            cell = next((cell for cell in cells if key_id(cell) == self.key_id), None)
+            return (
+                cell is not None
+                and cell.instance == self.instance
+                and len(self.by_nodes) > len(cell.nodes) // 2
+                and all(n <= len(cell.nodes) and one.is_by(cell.nodes[n - 1], payload) for n, one in self.by_nodes)
+            )
+        if any(cell.instance == self.instance for cell in cells):
+            return False  # one key is no majority
+        return any(key_id(key) == self.key_id and self.one.is_by(key, payload) for key in keys)
 
-    def leaf(self):
-        return struct.unpack_from("<I", self.signed, self.payload_length + 72)[0]
+    def nodes(self):
+        """The numbers of the nodes that signed, and what each did."""
+        found, at, last = [], self.payload_length + 9, 0
+        for _ in range(self.signed[self.payload_length + 8]):
+            node, depth = self.signed[at : at + 2]
+            one = Signature(self.signed[at + 2 :], depth)
+            if node <= last or not one.whole:
+                raise ValueError("not a node's signature")
+            found.append((node, one))
+            last = node
+            at += 2 + one.length
+        if at != len(self.signed) or not found:
+            raise ValueError("no nodes, or more behind them")
+        return found
 
-    def statement(self):
+
+class Signature:
+    """A signature of a payload, or of a tree that it is in; then the leaf's number and its path."""
+
+    def __init__(self, data, depth):
+        self.depth = depth
+        self.length = 68 + 32 * depth if depth else 64
+        self.bytes = data[:64]
+        self.leaf = struct.unpack_from("<I", data, 64)[0] if depth and len(data) >= 68 else 0
+        self.path = data[68 : self.length]
+        self.whole = 0 <= depth <= 16 and len(data) >= self.length and self.leaf >> depth == 0
+
+    def is_by(self, key, payload):
+        return not isinstance(key, CellKey) and ed25519(key, self.statement(payload), self.bytes)
+
+    def statement(self, payload):
         """What has to be signed: the payload, or the root of the tree to which the path leads."""
-        payload, path = self.signed[: self.payload_length], self.signed[self.payload_length + 76 :]
         if not self.depth:
             return payload
         hashed = hashlib.sha256(b"\0" + payload).digest()
         for level in range(self.depth):
-            sibling = path[32 * level : 32 * level + 32]
-            pair = sibling + hashed if self.leaf() >> level & 1 else hashed + sibling
+            sibling = self.path[32 * level : 32 * level + 32]
+            pair = sibling + hashed if self.leaf >> level & 1 else hashed + sibling
             hashed = hashlib.sha256(b"\1" + pair).digest()
         return b"cinch witness tree 1\n" + hashed
+
+
+def key_id(key):
+    return hashlib.sha256(key).digest()[:8]
+
+
+class CellKey(bytes):
+    """What stands for the keys of a cell's nodes, of which a majority signs the witnesses of its instance."""
+
+    def __new__(cls, instance, nodes):
+        if instance < 1 or not 1 <= len(set(nodes)) == len(nodes) <= 31:
+            raise ValueError("not the keys of a cell")
+        said = b"cinch cell 1\n" + struct.pack("<qB", instance, len(nodes)) + b"".join(nodes)
+        key = super().__new__(cls, hashlib.sha256(said).digest())
+        key.instance, key.nodes = instance, nodes
+        return key
 
 
 class Keys:
@@ -693,15 +747,28 @@ class Keys:
         same = fields["store"] == self.settings["store"] and fields["number"] == number
         check(same, path, 0, f"key {number} of this store")
         key, by = bytes.fromhex(fields["publicKey"]), fields["signedBy"]
+        domain = b"cinch trusted key 1\n"
+        if fields["version"] == 2:
+            key, domain = self.cell(path, fields), b"cinch trusted cell 1\n"
         if number == 1 and by == 0:
             signer = key
         else:
             check(0 < by < number, path, 0, "the number of an earlier key")
             signer = self.keys[by - 1]
-        statement = b"cinch trusted key 1\n" + bytes.fromhex(fields["store"]) + struct.pack("<q", number) + key
-        good = ed25519(signer, statement, bytes.fromhex(fields["signature"]))
+        statement = domain + bytes.fromhex(fields["store"]) + struct.pack("<q", number) + key
+        good = not isinstance(signer, CellKey) and ed25519(signer, statement, bytes.fromhex(fields["signature"]))
         check(good, path, 0, f"a signature of key {by or number}")
         return key
+
+    @staticmethod
+    def cell(path, fields):
+        for node in fields["nodes"]:
+            typed(node, path, FIELDS["node"])
+            check(re.fullmatch("[0-9a-f]{64}", node["publicKey"]), path, 0, "a key in hexadecimal")
+        with sense(path):
+            cell = CellKey(fields["instance"], [bytes.fromhex(node["publicKey"]) for node in fields["nodes"]])
+        check(cell.hex() == fields["publicKey"], path, 0, "the key of these nodes")
+        return cell
 
     def unsigned(self):
         """How many keys count without a signature: as many as records of version 1 counted."""

@@ -53,7 +53,9 @@ case $what in
       "$log.out" "$log" ;;
   cell)
     # Three nodes of a replicated cell over loopback, in one process.
-    java -Xmx3g -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes dev.cinch.lease.bench.CellBench "${@:2}" ;;
+    java -Xmx3g -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes dev.cinch.lease.bench.CellBench "${@:2}"
+    # The leases of a service at such nodes, not signed and signed by a majority of them.
+    java -Xmx3g -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes dev.cinch.lease.bench.SignedCellBench ;;
   process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
   *) echo "append, cell, close, peers, leases, memory, micro or process" >&2; exit 2 ;;
 esac

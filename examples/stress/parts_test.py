@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,9 @@ import operations  # noqa: E402
 import places  # noqa: E402
 import reads  # noqa: E402
 import referee  # noqa: E402
+import rivals  # noqa: E402
 import standing  # noqa: E402
+import wires  # noqa: E402
 
 
 class Temporary(unittest.TestCase):
@@ -373,6 +376,106 @@ class RunTest(Temporary):
         self.assertTrue(os.path.exists(place.remains))
         self.assertIn("No space left", said[0])
         self.assertIn(place.remains, said[-1])
+
+
+class RivalsTest(unittest.TestCase):
+    """Leases of one name, and lines under them; a correlation begins with the time of its grant."""
+
+    FIRST, SECOND = "0000000000000001aa", "0000000000000002bb"
+
+    def told(self, *lines):
+        told = rivals.Rivals()
+        told.read("".join(line + "\n" for line in lines) + "HELD a-0 rival")  # which was being written
+        return told
+
+    def one(self, writer, correlation, begin, end):
+        return [f"GRANTED {writer} rivalry/0 {correlation} {begin}", f"HELD {writer} rivalry/0 {correlation} {end}"]
+
+    def doubles(self, *lines):
+        return list(self.told(*lines).doubles())
+
+    def test_leases_one_after_the_other(self):
+        self.assertEqual([], self.doubles(*self.one("a-0", self.FIRST, 10, 20), *self.one("b-0", self.SECOND, 21, 30)))
+
+    def test_a_lease_held_by_two(self):
+        self.assertEqual(1, len(self.doubles(*self.one("a-0", self.FIRST, 10, 20), *self.one("b-0", self.SECOND, 19, 30))))
+        self.assertEqual(1, len(self.doubles(*self.one("a-0", self.FIRST, 10, 40), *self.one("b-0", self.SECOND, 19, 30))))
+
+    def test_an_answer_that_came_when_the_lease_was_over(self):
+        late = "GRANTED c-0 rivalry/0 0000000000000003cc 35"
+        self.assertEqual([], self.doubles(*self.one("a-0", self.FIRST, 10, 40), late, *self.one("b-0", self.SECOND, 41, 50)))
+        self.assertEqual(1, len(self.doubles(*self.one("a-0", self.FIRST, 10, 40), late, *self.one("b-0", self.SECOND, 39, 50))))
+
+    def test_other_names_are_other_leases(self):
+        other = [line.replace("rivalry/0", "own/b-0") for line in self.one("b-0", self.SECOND, 12, 30)]
+        self.assertEqual([], self.doubles(*self.one("a-0", self.FIRST, 10, 20), *other))
+
+    def wrong(self, found, *more):
+        sent = ["SENT a-0 0", "CONFIRMED a-0 0", "SENT a-0 1", "SENT b-0 0", "CONFIRMED b-0 0", *more]
+        return list(self.told(*sent).disorder(found))
+
+    def test_lines_as_they_should_be(self):
+        first, unknown, second = f"a-0 0 rivalry/0 {self.FIRST}", f"a-0 1 rivalry/0 {self.FIRST}", f"b-0 0 rivalry/0 {self.SECOND}"
+        self.assertEqual([], self.wrong([first, second]))
+        self.assertEqual([], self.wrong([first, unknown, second]))
+
+    def test_lines_lost_doubled_rejected_or_of_nobody(self):
+        first, second = f"a-0 0 rivalry/0 {self.FIRST}", f"b-0 0 rivalry/0 {self.SECOND}"
+        self.assertEqual(["line ('a-0', 0) was confirmed and is not there"], self.wrong([second]))
+        self.assertIn("line ('a-0', 0) is there twice", self.wrong([first, first, second]))
+        rejected = f"a-0 2 rivalry/0 {self.FIRST}"
+        self.assertEqual(["line ('a-0', 2) is there and was rejected"], self.wrong([first, rejected, second], "SENT a-0 2", "REJECTED a-0 2"))
+        self.assertEqual(["line ('a-0', 2) is there and was not sent"], self.wrong([first, rejected, second]))
+
+    def test_lines_out_of_order(self):
+        first, unknown, second = f"a-0 0 rivalry/0 {self.FIRST}", f"a-0 1 rivalry/0 {self.FIRST}", f"b-0 0 rivalry/0 {self.SECOND}"
+        self.assertEqual(1, len(self.wrong([unknown, first, second])))
+        self.assertEqual(1, len(self.wrong([second, first])))
+        self.assertIn("stand before and behind", self.wrong([first, second, unknown])[0])
+
+    def test_takeovers_of_killed_ones(self):
+        told = self.told(*self.one("a-0", self.FIRST, 10, 20), *self.one("b-0", self.SECOND, 4_000_000_030, 4_000_000_040))
+        self.assertEqual([4.0], told.takeovers([("a", 30)]))
+        self.assertTrue(told.has_rivals_lease("a"))
+        released = self.told(*self.one("a-0", self.FIRST, 10, 20), f"RELEASED a-0 rivalry/0 {self.FIRST} 25", *self.one("b-0", self.SECOND, 26, 40))
+        self.assertEqual([], released.takeovers([("a", 30)]))
+        self.assertFalse(released.has_rivals_lease("a"))
+        left = self.told(*self.one("a-0", self.FIRST, 10, 20), "REFUSED a-0 UNAVAILABLE 28", *self.one("b-0", self.SECOND, 40, 50))
+        self.assertEqual([], left.takeovers([("a", 30)]))
+        before = self.told(*self.one("a-0", self.FIRST, 10, 20), *self.one("b-0", self.SECOND, 26, 40))
+        self.assertEqual([], before.takeovers([("a", 30)]))
+
+
+class WiresTest(unittest.TestCase):
+    """What happens to a packet from 1 to 2, without namespaces."""
+
+    class Pipes(wires.Wires):
+        def __init__(self):  # no namespaces
+            self.rng, self.weather = random.Random(1), wires.Weather()
+            self.counts = dict.fromkeys(("passed", "lost", "cut", "doubled", "delayed"), 0)
+            self.fds, self.late, self.number = {1: None, 2: None}, [], 0
+            self.sent = []
+
+        def put(self, target, packet):
+            self.sent.append(packet)
+
+    def sent(self, weather, count=1000):
+        pipes = self.Pipes()
+        pipes.fds[2] = 2
+        pipes.weather = weather
+        for _ in range(count):
+            pipes.take(1, bytes([0x45]) + bytes(18) + b"\x02")
+        return len(pipes.sent), len(pipes.late)
+
+    def test_weathers(self):
+        self.assertEqual((1000, 0), self.sent(wires.Weather()))
+        self.assertEqual((0, 0), self.sent(wires.Weather(cut=[(1, 2)])))
+        self.assertEqual((1000, 0), self.sent(wires.Weather(cut=[(2, 1)])))
+        self.assertTrue(600 < self.sent(wires.Weather(loss=0.3))[0] < 800)
+        now, late = self.sent(wires.Weather(duplicate=0.3))
+        self.assertTrue(now == 1000 and 200 < late < 400)
+        now, late = self.sent(wires.Weather(reorder=0.5))
+        self.assertTrue(now + late == 1000 and 400 < late < 600)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("logs", LogsCommand::new);
     BY_NAME.put("serve", ServeCommand::new);
     BY_NAME.put("shards", ShardsCommand::new);
+    BY_NAME.put("cell", CellCommand::new);
     BY_NAME.put("lease", LeaseCommand::new);
     BY_NAME.put("verify", VerifyCommand::new);
     BY_NAME.put("salvage", SalvageCommand::new);
@@ -178,7 +179,7 @@ final class Commands implements Callable<Integer> {
     line.setDefaultValueProvider(
         arg ->
             arg instanceof OptionSpec o && VARIABLES.containsKey(o.longestName())
-                ? io.env().apply(VARIABLES.getOrDefault(o.longestName(), ""))
+                ? variable(o.longestName(), io)
                 : null);
     Converters.register(line);
     if (!one || List.of(args).contains("--help") || List.of(args).contains("-h")) {
@@ -310,6 +311,12 @@ final class Commands implements Callable<Integer> {
       }
     }
     return all;
+  }
+
+  /** An empty one names no server, and commands that ask none need none. */
+  private static @Nullable String variable(String option, Io io) {
+    String value = io.env().apply(VARIABLES.getOrDefault(option, ""));
+    return option.equals("--server") && "".equals(value) ? null : value;
   }
 
   private static int fail(Commands root, Io io, CommandLine command, Throwable e) {

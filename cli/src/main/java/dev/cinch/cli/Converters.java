@@ -5,8 +5,8 @@ import dev.cinch.bag.layout.MachineName;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -32,12 +32,13 @@ final class Converters {
     line.registerConverter(LogName.class, of(LogName::new));
     line.registerConverter(MachineName.class, of(MachineName::new));
     line.registerConverter(LeaseName.class, of(LeaseName::new));
+    line.registerConverter(CellMember.class, of(CellMember::parse));
     line.registerConverter(ShardChoice.Wanted.class, of(ShardChoice.Wanted::parse));
     line.registerConverter(Id.class, of(Id::parse));
     line.registerConverter(Duration.class, of(Converters::duration));
     line.registerConverter(Moment.class, of(times::parse));
     line.registerConverter(Path.class, of(Converters::path));
-    line.registerConverter(URI.class, of(Converters::address));
+    line.registerConverter(ServerAddresses.class, of(ServerAddresses::parse));
   }
 
   /** Why a text is no name, of those that may be several on a command line; null if it is one. */
@@ -117,15 +118,6 @@ final class Converters {
       throw new IllegalArgumentException("the path is empty");
     }
     return Path.of(text);
-  }
-
-  private static URI address(String text) {
-    try {
-      return URI.create(text);
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(
-          "not an address: \"" + shown(text) + "\"; like http://127.0.0.1:8470", e);
-    }
   }
 
   private static String shown(String text) {

@@ -8,6 +8,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -54,14 +55,16 @@ final class EarlierInstance {
     }
     StoreInstances.Instance earlier = latest.get();
     InstanceFile where = earlier.where().get();
-    URI address;
+    Optional<String> objection = Optional.empty();
     try {
-      address = URI.create(where.address());
-      Optional<String> objection = asked(earlier, address, where);
-      return objection.map(why -> earlier.inWords() + " " + why + ": starting in its place");
+      for (URI address : ServerAddresses.parse(where.address()).all()) {
+        Optional<String> here = asked(earlier, address, where);
+        objection = objection.isPresent() ? objection : here;
+      }
     } catch (IllegalArgumentException e) {
       return Optional.empty(); // nobody can be found there
     }
+    return objection.map(why -> earlier.inWords() + " " + why + ": starting in its place");
   }
 
   private Optional<String> asked(StoreInstances.Instance earlier, URI address, InstanceFile where)

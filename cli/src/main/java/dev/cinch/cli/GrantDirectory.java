@@ -1,8 +1,8 @@
 package dev.cinch.cli;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
@@ -46,10 +46,10 @@ final class GrantDirectory {
 
   private final Path directory;
   private final Id id;
-  private final URI server;
+  private final ServerAddresses server;
   private final Duration lasting;
 
-  private GrantDirectory(Path directory, Id id, URI server, Duration lasting) {
+  private GrantDirectory(Path directory, Id id, ServerAddresses server, Duration lasting) {
     this.directory = directory;
     this.id = id;
     this.server = server;
@@ -62,7 +62,7 @@ final class GrantDirectory {
    * @param lasting how long the leases last unless they are renewed, at least 1 ms
    */
   static GrantDirectory make(
-      Id id, URI server, Duration lasting, Function<String, @Nullable String> env)
+      Id id, ServerAddresses server, Duration lasting, Function<String, @Nullable String> env)
       throws IOException {
     String runtime = env.apply("XDG_RUNTIME_DIR");
     Path parent =
@@ -100,7 +100,7 @@ final class GrantDirectory {
       return new GrantDirectory(
           directory,
           Id.parse(lines.get(0)),
-          URI.create(lines.get(1)),
+          ServerAddresses.parse(lines.get(1)),
           Duration.ofMillis(Long.parseLong(lines.get(2))));
     } catch (IllegalArgumentException e) {
       throw new IOException(directory + " is no grant of cinch lease", e);
@@ -124,7 +124,7 @@ final class GrantDirectory {
     return id;
   }
 
-  URI server() {
+  ServerAddresses server() {
     return server;
   }
 

@@ -126,7 +126,10 @@ final class LeaseAcquireCommand extends LeaseRequest {
     if (export) {
       GrantDirectory made = directory(client, grant);
       printer.line(
-          "export CINCH_GRANT=" + quoted(made.path()) + " CINCH_SERVER=" + quoted(server.uri));
+          "export CINCH_GRANT="
+              + quoted(made.path())
+              + " CINCH_SERVER="
+              + quoted(server.addresses));
     } else {
       printer.print(LeaseDocuments.grant(grant));
     }
@@ -134,7 +137,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
 
   private GrantDirectory directory(ShardRouter client, Grant grant) throws Exception {
     try {
-      return GrantDirectory.make(grant.id(), server.uri, length.duration, io.env());
+      return GrantDirectory.make(grant.id(), server.addresses, length.duration, io.env());
     } catch (IOException e) {
       var back = new LostAnswers(client);
       back.lost(grant.id()); // nobody will know it

@@ -214,7 +214,7 @@ final class LeaseRunCommand implements Callable<Integer> {
     try {
       Map<String, String> variables = new HashMap<>();
       variables.put(GrantOption.VARIABLE, grant.path().toString());
-      variables.put("CINCH_SERVER", server.uri.toString());
+      variables.put("CINCH_SERVER", server.addresses.toString());
       if (store != null) {
         variables.put("CINCH_STORE", store.toAbsolutePath().toString());
       }
@@ -235,7 +235,7 @@ final class LeaseRunCommand implements Callable<Integer> {
 
   private GrantDirectory shared(HeldLease held) throws IOException {
     try {
-      return GrantDirectory.make(held.id(), server.uri, length, io.env());
+      return GrantDirectory.make(held.id(), server.addresses, length, io.env());
     } catch (IOException e) {
       String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
       throw e;

@@ -10,12 +10,18 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
 
 /** Asks a store's lease server, the one that is named or the last that left its address. */
@@ -47,6 +53,7 @@ final class LeaseServerLook {
    *     that does not tell, or has granted nothing
    * @param time between which times it is by the server; empty of one that does not tell
    * @param timeProblems what is wrong with where it has that from, in words
+   * @param others where it has several addresses, what is wrong with the servers at other ones
    */
   record Found(
       State state,
@@ -55,14 +62,29 @@ final class LeaseServerLook {
       String why,
       OptionalLong ceiling,
       Optional<TimeBound> time,
-      List<String> timeProblems) {
+      List<String> timeProblems,
+      List<String> others) {
     Found(State state, String address, long instance, String why) {
-      this(state, address, instance, why, OptionalLong.empty(), Optional.empty(), List.of());
+      this(
+          state,
+          address,
+          instance,
+          why,
+          OptionalLong.empty(),
+          Optional.empty(),
+          List.of(),
+          List.of());
     }
 
     private Found with(ServiceInfo info) {
       return new Found(
-          state, address, instance, why, info.ceiling(), info.time(), info.timeProblems());
+          state, address, instance, why, info.ceiling(), info.time(), info.timeProblems(), others);
+    }
+
+    /** The same as the answer of all servers that are equal to this one. */
+    private Found of(String addresses, List<String> wrong) {
+      return new Found(
+          state, addresses, instance, why, ceiling, time, timeProblems, List.copyOf(wrong));
     }
 
     /** Whether it is there, and serves this store. */
@@ -81,9 +103,9 @@ final class LeaseServerLook {
    * @param named by the user; null: whatever the store says
    * @return empty if there never was one, or none that left its address
    */
-  static Optional<Found> ask(Store store, @Nullable URI named) {
+  static Optional<Found> ask(Store store, @Nullable ServerAddresses named) {
     if (named != null) {
-      return Optional.of(ask(store, named.toString(), 0));
+      return Optional.of(ask(store, named, 0));
     }
     Optional<StoreInstances.Instance> latest;
     try {
@@ -104,32 +126,67 @@ final class LeaseServerLook {
       return new Found(State.ELSEWHERE, "", number, "left no address, and can't be asked");
     }
     InstanceFile where = instance.where().get();
+    ServerAddresses addresses;
+    try {
+      addresses = ServerAddresses.parse(where.address());
+    } catch (IllegalArgumentException e) {
+      return new Found(State.SILENT, where.address(), number, OneLine.of("" + e.getMessage(), 300));
+    }
     boolean here = where.machine().equals(MachineNames.ofHost().value());
-    if (!here && isLoopback(where.address())) {
+    if (!here && addresses.all().stream().allMatch(LeaseServerLook::isLoopback)) {
       String why = "listens on " + where.machine() + " only, and can't be asked from here";
       return new Found(State.ELSEWHERE, where.address(), number, why);
     }
-    return ask(store, where.address(), number);
+    return ask(store, addresses, number);
   }
 
-  private static boolean isLoopback(String address) {
-    return address.matches("https?://(127\\..*|localhost|localhost:.*|\\[::1\\].*)");
+  private static boolean isLoopback(URI address) {
+    String host = String.valueOf(address.getHost());
+    return host.startsWith("127.") || host.equals("localhost") || host.equals("[::1]");
   }
 
-  private static Found ask(Store store, String address, long number) {
+  /** Of several equal servers each is asked; the best answer is the service's. */
+  private static Found ask(Store store, ServerAddresses addresses, long number) {
+    if (addresses.all().size() == 1) {
+      return ask(store, addresses.all().get(0), number);
+    }
+    List<Found> all;
+    ExecutorService pool = Executors.newFixedThreadPool(addresses.all().size());
+    try {
+      all =
+          addresses.all().stream()
+              .map(a -> CompletableFuture.supplyAsync(() -> ask(store, a, number), pool))
+              .toList()
+              .stream()
+              .map(CompletableFuture::join)
+              .toList();
+    } finally {
+      pool.shutdown();
+    }
+    Found best = all.stream().min(Comparator.comparing(Found::state)).orElseThrow();
+    var wrong = new ArrayList<String>();
+    for (Found each : all) {
+      if (each != best && each.state() != State.GRANTING) {
+        wrong.add(each.address() + ": " + each.why());
+      } else if (each.instance() != best.instance()) {
+        wrong.add(each.address() + ": is instance " + each.instance());
+      }
+    }
+    return best.of(addresses.toString(), wrong);
+  }
+
+  private static Found ask(Store store, URI at, long number) {
+    String address = at.toString();
     try {
       HttpLeaseClient client =
-          HttpLeaseClient.builder(URI.create(address))
-              .connectTimeout(PATIENCE)
-              .requestTimeout(PATIENCE)
-              .build();
+          HttpLeaseClient.builder(at).connectTimeout(PATIENCE).requestTimeout(PATIENCE).build();
       Health health = client.health();
       long instance = health.instance().orElse(number);
       String served = health.store();
       if (!served.isEmpty() && !served.equals(store.context().identity().id().toString())) {
         return new Found(State.FOREIGN, address, instance, "serves another store, " + served);
       }
-      Optional<LeaseRefusedException> obstacle = health.obstacle();
+      Optional<LeaseRefusedException> obstacle = client.obstacle();
       Found found =
           obstacle.isEmpty()
               ? new Found(State.GRANTING, address, instance, "")

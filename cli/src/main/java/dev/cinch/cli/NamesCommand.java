@@ -7,10 +7,10 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +84,7 @@ final class NamesCommand implements Callable<Integer> {
   }
 
   private List<LeaseInfo> leases(Store opened) throws IOException, LeaseUnavailableException {
-    URI address = server.server != null ? server.server : published(opened);
+    ServerAddresses address = server.server != null ? server.server : published(opened);
     if (address == null) {
       return List.of();
     }
@@ -99,17 +99,17 @@ final class NamesCommand implements Callable<Integer> {
     return found;
   }
 
-  private static HttpLeaseClient client(URI address) {
+  private static HttpLeaseClient client(ServerAddresses address) {
     return HttpLeaseClient.builder(address)
         .connectTimeout(PATIENCE)
         .requestTimeout(PATIENCE)
         .build();
   }
 
-  private static @Nullable URI published(Store opened) throws IOException {
+  private static @Nullable ServerAddresses published(Store opened) throws IOException {
     return StoreInstances.latest(opened.context())
         .flatMap(StoreInstances.Instance::where)
-        .map(where -> URI.create(where.address()))
+        .map(where -> ServerAddresses.parse(where.address()))
         .orElse(null);
   }
 }

@@ -11,12 +11,14 @@ import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
+import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.time.udp.RoughtimeServer;
+import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
-import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -71,7 +73,10 @@ final class ServeCommand implements Callable<Integer> {
       names = "--key",
       paramLabel = "FILE",
       defaultValue = "cinch.key",
-      description = "The signing key, made with mode 0600 if there is none and the store has none.")
+      description = {
+        "The signing key, made with mode 0600 if there is none and the store has none. With a cell",
+        "the node's own, beside the cell's file unless it is said."
+      })
   Path key;
 
   @Option(
@@ -134,11 +139,12 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--first",
       description = {
-        "You vouch that no lease of an earlier service is valid: grant at once. Only without",
-        "--store."
+        "You vouch that no lease of an earlier service is valid: grant at once. Without --store; or",
+        "with a new cell, at the first start of each node."
       })
   boolean first;
 
+  @Mixin ServeBackend backend;
   @Mixin ServeTime times;
   @Mixin ShardChoice shards;
 
@@ -150,6 +156,14 @@ final class ServeCommand implements Callable<Integer> {
       description = "For demonstrations: play a machine whose wall clock is off by so much.")
   Duration clockOffset;
 
+  @Option(
+      names = "--clock-rate",
+      hidden = true,
+      paramLabel = "RATE",
+      defaultValue = "1",
+      description = "For demonstrations: play a machine whose monotonic clock runs so fast.")
+  double clockRate;
+
   ServeCommand(Io io) {
     this.io = io;
   }
@@ -159,10 +173,16 @@ final class ServeCommand implements Callable<Integer> {
     if (port < 0 || port > 65_535) {
       throw new ParameterException(spec.commandLine(), "a port is 0 to 65535, not " + port);
     }
-    if (first && store != null) {
+    backend.check(spec, store != null);
+    backend.http().ifPresent(this::listenAt);
+    backend.signingKey().ifPresent(this::signWith);
+    if (first && store != null && !backend.isCell()) {
       throw new ParameterException(
           spec.commandLine(),
           "--first does not go with a store (" + store + "), whose ceilings tell what is valid");
+    }
+    if (shards.wanted != null && backend.isShared()) {
+      throw new ParameterException(spec.commandLine(), "--shard goes with --backend memory alone");
     }
     if (shards.wanted != null && store == null) {
       throw new ParameterException(spec.commandLine(), "--shard needs --store, which has the map");
@@ -178,7 +198,13 @@ final class ServeCommand implements Callable<Integer> {
     atLeastOne("--connections-per-address", connectionsPerAddress);
     times.check(store != null);
     requireTrustedNetwork();
-    var time = new SystemTime(clockOffset.toNanos());
+    if (!(clockRate >= 0.5 && clockRate <= 2)) {
+      throw new ParameterException(spec.commandLine(), "--clock-rate is 0.5 to 2");
+    }
+    TimeSource time = new SystemTime(clockOffset.toNanos());
+    if (clockRate != 1) {
+      time = new PacedTime(time, clockRate);
+    }
     Store opened =
         store == null
             ? null
@@ -188,8 +214,9 @@ final class ServeCommand implements Callable<Integer> {
       requireKeyOf(opened);
     }
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
+    GrantSigner signer = backend.signer(opened, signing);
     TimeBounds bounds = times.bounds(io, time, opened);
-    MemoryLeaseService.Builder builder = builder(opened, signing, time).bounds(bounds);
+    MemoryLeaseService.Builder builder = builder(opened, signer, time).bounds(bounds);
     Optional<Shard> shard = opened == null ? Optional.empty() : shards.now(opened.context());
     if (opened != null && shard.isPresent()) {
       requireGone(opened, shard.get());
@@ -198,7 +225,7 @@ final class ServeCommand implements Callable<Integer> {
     var end = new CompletableFuture<Optional<String>>(); // a successor's name, none for a signal
     String id = opened == null ? "" : opened.context().identity().id().toString();
     LeaseServer.Builder listening =
-        server(service)
+        server(service, time)
             .health(() -> service.health(id))
             .maintenance(
                 () -> {
@@ -207,9 +234,20 @@ final class ServeCommand implements Callable<Integer> {
                 });
     try (Output out = io.output();
         LeaseServer server = listening.start();
-        RoughtimeServer roughtime = times.start(io, host, signing, bounds)) {
+        RoughtimeServer roughtime = times.start(io, host, signing, bounds);
+        ServeBackend.Running unusedNode =
+            opened == null
+                ? () -> {}
+                : backend.start(
+                    builder,
+                    opened,
+                    time,
+                    longestMs(opened),
+                    first,
+                    address(server),
+                    () -> requireAllGone(opened, Shard.WHOLE))) {
       // Only now what can't be undone: a server that can't listen must not stop the one before it.
-      if (opened != null) {
+      if (opened != null && !backend.isCell()) {
         long unused = TrustedKeyFiles.add(opened.context(), signing);
       }
       io.stop().onRequest(() -> end.complete(Optional.empty()));
@@ -230,6 +268,7 @@ final class ServeCommand implements Callable<Integer> {
       if (roughtime != null) {
         tell(out, times.line(host, roughtime));
       }
+      backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);
       tell(out, "signs with " + Signatures.library());
       Optional<String> by = end.join();
@@ -245,7 +284,31 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
+  /** The address that the cell's file has, unless another one is given. */
+  private void listenAt(URI http) {
+    var given = spec.commandLine().getParseResult();
+    if (!given.hasMatchedOption("--host")) {
+      host = http.getHost();
+    }
+    if (!given.hasMatchedOption("--port") && http.getPort() > 0) {
+      port = http.getPort();
+    }
+  }
+
+  /** The node's own key, unless another file is given. */
+  private void signWith(Path own) {
+    if (!spec.commandLine().getParseResult().hasMatchedOption("--key")) {
+      key = own;
+    }
+  }
+
   private void requireGone(Store opened, Shard shard) throws IOException {
+    if (!backend.isShared()) { // others have the same number
+      requireAllGone(opened, shard);
+    }
+  }
+
+  private void requireAllGone(Store opened, Shard shard) throws IOException {
     if (!replace) {
       new EarlierInstance(opened.context(), shard, MachineNames.ofHost())
           .requireGone()
@@ -260,7 +323,7 @@ final class ServeCommand implements Callable<Integer> {
       Shard shard,
       LeaseServer server)
       throws IOException {
-    if (opened != null) {
+    if (opened != null && !backend.isShared()) {
       builder.registry(new StoreInstances(opened.context(), Optional.of(address(server)), shard));
     }
     service.start(builder);
@@ -316,6 +379,10 @@ final class ServeCommand implements Callable<Integer> {
 
   /** A store that has a key refuses a new one, so a mistyped name must not make one. */
   private void requireKeyOf(Store opened) throws IOException {
+    if (Files.notExists(key) && backend.isCell()) {
+      throw new Failure.Refusal(
+          key + ": no such file: copy this node's key from where cinch cell init has made it");
+    }
     if (Files.notExists(key) && TrustedKeyFiles.any(opened.context())) {
       throw new Failure.Refusal(
           key + ": no such file, and " + store + " has its key already: name the file with --key");
@@ -338,8 +405,9 @@ final class ServeCommand implements Callable<Integer> {
     service.health("").obstacle().ifPresent(why -> tell(out, String.valueOf(why.getMessage())));
   }
 
-  private LeaseServer.Builder server(LateService service) {
+  private LeaseServer.Builder server(LateService service, TimeSource time) {
     var server = LeaseServer.builder(service, service::info).host(host).port(port);
+    backend.tellBy(server, time);
     if (connections != null) {
       server.connections(connections);
     }
@@ -382,15 +450,25 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  private MemoryLeaseService.Builder builder(
-      @Nullable Store opened, SigningKey signing, SystemTime time) {
-    var builder = MemoryLeaseService.builder(new WitnessSigner(signing), time).fresh(first);
+  private long longestMs(@Nullable Store opened) {
     long longest = MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS;
     if (opened != null) {
       longest = opened.settings().longestLeaseMs();
     }
+    long wanted = longestLease == null ? longest : longestLease.toMillis();
+    long most = backend.longestMs(wanted);
+    if (longestLease != null && most < wanted) {
+      throw new ParameterException(
+          spec.commandLine(), "the longest lease of the cell is " + most + " ms, not " + wanted);
+    }
+    return most;
+  }
+
+  private MemoryLeaseService.Builder builder(
+      @Nullable Store opened, GrantSigner signer, TimeSource time) {
+    var builder = MemoryLeaseService.builder(signer, time).fresh(first);
     try {
-      return builder.longestLeaseMs(longestLease == null ? longest : longestLease.toMillis());
+      return builder.longestLeaseMs(longestMs(opened));
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
     }

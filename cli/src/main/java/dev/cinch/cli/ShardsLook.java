@@ -114,6 +114,9 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
         found.add(
             server("shard %s: the lease server at %s: %s".formatted(shard, f.address(), f.why())));
       }
+      for (String other : f.others()) {
+        found.add(server("shard %s: the lease server at %s".formatted(shard, other)));
+      }
       for (String problem : f.timeProblems()) {
         String line = "shard %s: the lease server's time sources: %s".formatted(shard, problem);
         found.add(new Attention(Kind.CLOCK, null, line));

@@ -12,8 +12,8 @@ import dev.cinch.bag.status.LogSurvey;
 import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -93,7 +93,7 @@ record StoreReport(
      * @param only these logs; all if empty
      * @param server as the user named it
      */
-    StoreReport look(List<LogName> only, boolean askServer, @Nullable URI server)
+    StoreReport look(List<LogName> only, boolean askServer, @Nullable ServerAddresses server)
         throws IOException {
       var attention = new ArrayList<Attention>();
       var logs = new ArrayList<LogLine>();
@@ -123,6 +123,13 @@ record StoreReport(
                           Kind.SERVER,
                           null,
                           "the lease server at " + f.address() + ": " + f.why())));
+      found.ifPresent(
+          f ->
+              f.others()
+                  .forEach(
+                      o ->
+                          attention.add(
+                              new Attention(Kind.SERVER, null, "the lease server at " + o))));
       found.ifPresent(
           f ->
               f.timeProblems()

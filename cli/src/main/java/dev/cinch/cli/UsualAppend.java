@@ -4,8 +4,7 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.http.HttpLeaseClient;
-import java.net.URI;
+import dev.cinch.lease.http.ServerAddresses;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -98,10 +97,7 @@ final class UsualAppend {
     command.store.clockOffset = Duration.ZERO;
     command.server = new ServerOptions();
     if (server != null) {
-      command.server.server = URI.create(server);
-      if (!command.leases.isEmpty()) {
-        HttpLeaseClient.Builder unused = HttpLeaseClient.builder(command.server.server);
-      }
+      command.server.server = ServerAddresses.parse(server);
     }
     command.waiting = new WaitOption();
     command.waiting.wait = Duration.ZERO;

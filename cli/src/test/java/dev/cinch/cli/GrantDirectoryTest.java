@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Path;
 import java.nio.file.WatchEvent;
 import java.nio.file.WatchKey;
@@ -34,7 +34,10 @@ class GrantDirectoryTest {
   void make() throws IOException {
     grant =
         GrantDirectory.make(
-            new Id(0, 1), URI.create("http://h:1"), Duration.ofMinutes(1), name -> temp.toString());
+            new Id(0, 1),
+            ServerAddresses.parse("http://h:1,http://h:2"),
+            Duration.ofMinutes(1),
+            name -> temp.toString());
   }
 
   /** What happened in the directory until a name was made there, in order. */

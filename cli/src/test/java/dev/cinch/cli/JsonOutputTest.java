@@ -73,6 +73,7 @@ final class JsonOutputTest {
       lines("cinch status", shared.cinch.run("status", "--json").ended(3));
       lines("cinch status", shared.cinch.run("status", "--json", "--server=" + uri).ended(3));
     }
+    cell();
     Cinch elsewhere = new Cinch();
     String store = temp.resolve("other").toString();
     lines("cinch init", elsewhere.run("init", "--json", store).ended(0));
@@ -87,6 +88,19 @@ final class JsonOutputTest {
     }
     assertEquals(schema.commands(), seen, "commands that the schema has, and those of this test");
     assertEquals(withTheOption(), seen, "commands that have --json, and those of this test");
+  }
+
+  private void cell() throws Exception {
+    Path directory = Files.createDirectory(temp.resolve("cell"));
+    var cell = new ServedCell(directory, "--algorithm=flease");
+    try (cell) {
+      lines("cinch cell init", cell.made);
+      lines("cinch cell status", cell.status("--json").ended(3));
+      for (int node = 1; node <= 3; node++) {
+        cell.tell(ServedCell.status(node, 0, 1_000_000, ServedCell.QUIET));
+      }
+      lines("cinch cell status", cell.status("--json").ended(0));
+    }
   }
 
   private void expired(Cinch cinch) throws Exception {

@@ -43,6 +43,7 @@ class ServeCommandTest {
     changesNothing(
         4, "can't serve on no-such-host.invalid:0", "--port=0", "--host=no-such-host.invalid");
     changesNothing(2, "the longest lease is ", "--port=0", "--longest-lease=0s");
+    changesNothing(2, "--clock-rate is 0.5 to 2", "--port=0", "--clock-rate=-1");
   }
 
   /** There is no authentication, and whoever takes the address from a manual may not know. */

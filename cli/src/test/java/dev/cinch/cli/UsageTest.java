@@ -178,6 +178,7 @@ class UsageTest {
   void whatServesDemonstrationsIsHidden() {
     for (Shown one : all()) {
       assertFalse(one.help().contains("--clock-offset"), one.name());
+      assertFalse(one.help().contains("--clock-rate"), one.name());
       for (OptionSpec option : one.spec().options()) {
         String text = String.join(" ", option.description());
         assertTrue(

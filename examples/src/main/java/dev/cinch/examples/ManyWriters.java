@@ -14,10 +14,10 @@ import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Many writers in one process, each with a lease of its own, until standard input ends: {@code
- * ManyWriters STORE SERVER LOG PREFIX COUNT}. Each writes lines {@code PREFIX-WRITER NUMBER} one
+ * ManyWriters STORE SERVERS LOG PREFIX COUNT}. Each writes lines {@code PREFIX-WRITER NUMBER} one
  * after the other; at the end a line {@code PREFIX-WRITER LINES} for each is printed. Exits with 1
  * if one of them lost its lease, or a line was refused.
  */
@@ -62,7 +62,7 @@ final class ManyWriters {
   public static void main(String[] args) throws Exception {
     var environment = Store.Environment.of(new MachineName(args[3]), SystemTime.INSTANCE);
     Store store = Store.open(Path.of(args[0]), environment);
-    LeaseService service = ShardRouter.of(URI.create(args[1]));
+    LeaseService service = ShardRouter.of(ServerAddresses.parse(args[1]));
     var many = new ManyWriters(store.createLog(new LogName(args[2])));
     try (var files = new Writers(store, Durability.CLOSE);
         var keeper = new LeaseKeeper(SystemTime.INSTANCE)) {

@@ -17,11 +17,18 @@ import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.witness.CellKeys;
+import dev.cinch.lease.witness.Cells;
+import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,8 +65,12 @@ class PythonKeysTest {
   }
 
   private void append(SigningKey key) throws Exception {
+    append(new WitnessSigner(key)::sign);
+  }
+
+  private void append(Function<Witness, SignedWitness> signer) throws Exception {
     var lease = s.first("unit" + leases++, s.clock.wallNanos() + 900 * AuditStore.SECOND);
-    LeaseStamp under = AuditStore.stamp(new WitnessSigner(key).sign(lease));
+    LeaseStamp under = AuditStore.stamp(signer.apply(lease));
     try (LogWriter writer = s.writer(log)) {
       s.settle(log, AuditStore.append(writer, under, "message"));
     }
@@ -114,6 +125,26 @@ class PythonKeysTest {
     Path file = root.resolve("keys/0000000002");
     OldStore.replace(file, KeyFile.plain(KeyForgeries.FORGER.publicKey()).encode());
     tells("a plain key that was noted");
+  }
+
+  @Test
+  void f3_ofACellsInstanceAMajorityIsReadAndOneKeyIsNot() throws Exception {
+    Path unused = fillEmpty();
+    CellKeys cell = Cells.of(1, 3);
+    assertEquals(2, TrustedKeyFiles.add(s.store.context(), cell.key(), s.key));
+    append(w -> Cells.signed(cell, w, 1, 3));
+    reads(1);
+    append(w -> Cells.signed(cell, w, 2));
+    append(Cells.node(1));
+    append(s.key);
+    reads(1);
+    Path file = root.resolve("keys/0000000002");
+    KeyFile good = KeyFile.decode(Files.readAllBytes(file), file);
+    PublicKey stripped = new PublicKey(good.key().bytes());
+    for (PublicKey key : List.of(stripped, Cells.of(2, 3).key(), Cells.of(1, 5).key())) {
+      OldStore.replace(file, new KeyFile(key, good.endorsement()).encode());
+      tells("an altered key of a cell");
+    }
   }
 
   @Test

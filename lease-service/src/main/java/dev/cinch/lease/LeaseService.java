@@ -63,6 +63,17 @@ public interface LeaseService {
   void release(Id id, LeaseReport report) throws LeaseRefusedException, LeaseUnavailableException;
 
   /**
+   * As {@link #release}, for a holder that can resume the leases at another server of the service:
+   * it is not sent to that one instead, which does not know them (rule L13).
+   *
+   * @throws LeaseNotSentException if nobody is there any more, and another server is asked next
+   */
+  default void releaseHere(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    release(id, report);
+  }
+
+  /**
    * Carries out operations one after the other, each as if it had been asked for alone: one that is
    * refused changes nothing for the others. Witnesses of all of them may share a signature.
    *
@@ -133,6 +144,15 @@ public interface LeaseService {
    */
   default boolean listen(LeaseListener listener) {
     return false;
+  }
+
+  /**
+   * How often requests have begun to go to another server of the service, for a holder: the next
+   * one knows its leases once they were resumed there. It has to be done before they are released,
+   * since it must not be afterwards (rule L13). 0 for ever of services that have one server.
+   */
+  default long moves() {
+    return 0;
   }
 
   /** What is known about a name. */

@@ -8,7 +8,8 @@ import java.util.OptionalLong;
  * What a lease service says about itself. Immutable and thread-safe.
  *
  * @param instance its number (rule L9)
- * @param publicKey the key that checks its witnesses: 64 hexadecimal digits
+ * @param publicKey the key that checks its witnesses, or stands for those of its cell: 64
+ *     hexadecimal digits
  * @param longestLeaseMs the longest duration that it grants, milliseconds
  * @param now its signed time, nanoseconds since the Unix epoch
  * @param quarantineLeftMs how long until it grants, milliseconds; 0 when it does

@@ -9,20 +9,25 @@ import java.util.regex.Pattern;
  * What an instance of the lease service leaves in the file of its number: where it is. It is for
  * people and for the next instance, which asks it whether it runs; nothing else goes by it.
  *
- * @param address where clients find it, like {@code http://web-1:8470}
+ * @param address where clients find it, like {@code http://web-1:8470}; of an instance that equal
+ *     servers serve 2 to 16, with commas between them; at most 900 characters
  * @param machine the name of the machine on which it runs
  */
 public record InstanceFile(String address, String machine) {
   /** The most that is read of such a file, bytes. */
   public static final int MAX_BYTES = 1_024;
 
-  private static final Pattern ADDRESS = Pattern.compile("https?://[!-~]{1,500}");
+  /** Of all addresses and the commas between them. */
+  private static final int MAX_LENGTH = 900;
+
+  private static final String ONE = "https?://[!-~&&[^,]]{1,500}";
+  private static final Pattern ADDRESS = Pattern.compile(ONE + "(," + ONE + "){0,15}");
 
   /**
    * @throws IllegalArgumentException if that is no address that a line of text can have
    */
   public InstanceFile {
-    if (!ADDRESS.matcher(address).matches()) {
+    if (address.length() > MAX_LENGTH || !ADDRESS.matcher(address).matches()) {
       throw new IllegalArgumentException(
           "not an address for others: " + address + " (like http://web-1:8470)");
     }

@@ -1,13 +1,16 @@
 package dev.cinch.bag.format;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.KeyEndorsement;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.Optional;
 
@@ -22,8 +25,20 @@ import java.util.Optional;
 public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
   private static final String TYPE = "key";
 
+  /** The version with a cell's nodes; a key that signs alone has the first. */
+  private static final int OF_A_CELL = 2;
+
   /** The longest that is read. */
   public static final int MAX_BYTES = 1 << 12;
+
+  /**
+   * @throws IllegalArgumentException if it is a cell's and nobody vouches for it
+   */
+  public KeyFile {
+    if (key.cell().isPresent() && endorsement.isEmpty()) {
+      throw new IllegalArgumentException("a plain file has no place for a cell's nodes");
+    }
+  }
 
   /**
    * Who vouches for a key.
@@ -69,8 +84,15 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("store", e.store().toString()).put("number", e.number());
     document.put("publicKey", key.toString());
+    if (key.cell().isPresent()) {
+      CellKeys cell = key.cell().get();
+      document.put("instance", cell.instance());
+      ArrayNode nodes = document.putArray("nodes");
+      cell.nodes().forEach(node -> nodes.addObject().put("publicKey", node.toString()));
+    }
     document.put("signedBy", e.signedBy()).put("signature", e.signature());
-    return Envelope.encode(TYPE, document);
+    int version = key.cell().isPresent() ? OF_A_CELL : Envelope.FIRST_VERSION;
+    return Envelope.encode(TYPE, version, document);
   }
 
   /**
@@ -87,8 +109,12 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
             path, 0, "a public key in hexadecimal, or an envelope of one", e.getMessage() + "");
       }
     }
-    Fields in = Envelope.decode(TYPE, bytes, path);
-    PublicKey key = PublicKey.parse(in.hex("publicKey", 2 * PublicKey.BYTES));
+    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, OF_A_CELL, bytes, path);
+    Fields in = read.fields();
+    PublicKey key = publicKey(in);
+    if (read.version() == OF_A_CELL) {
+      key = cellKey(in, key, path);
+    }
     var endorsement =
         new Endorsement(
             in.id("store"),
@@ -96,5 +122,27 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
             in.number("signedBy", 0, Long.MAX_VALUE),
             in.hex("signature", 2 * KeyEndorsement.BYTES));
     return new KeyFile(key, Optional.of(endorsement));
+  }
+
+  private static PublicKey publicKey(Fields in) throws DamagedException {
+    return PublicKey.parse(in.hex("publicKey", 2 * PublicKey.BYTES));
+  }
+
+  private static PublicKey cellKey(Fields in, PublicKey expected, Path path)
+      throws DamagedException {
+    var nodes = new ArrayList<PublicKey>();
+    for (Fields node : in.objects("nodes")) {
+      nodes.add(publicKey(node));
+    }
+    PublicKey found;
+    try {
+      found = new CellKeys(in.number("instance"), nodes).key();
+    } catch (IllegalArgumentException e) {
+      throw new DamagedException(path, 0, "the keys of a cell", String.valueOf(e.getMessage()));
+    }
+    if (!found.equals(expected)) {
+      throw new DamagedException(path, 0, "the key of these nodes, " + found, "" + expected);
+    }
+    return found;
   }
 }

@@ -18,7 +18,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -36,17 +35,15 @@ import java.util.Set;
  */
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
-  /**
-   * A listing may overlap with a publication: the last few ceilings stay, so that it finds at least
-   * one of them.
-   */
-  private static final int KEPT_CEILINGS = 3;
-
   private final StoreContext store;
   private final Optional<InstanceFile> where;
-  private final ArrayDeque<Path> published = new ArrayDeque<>();
+  private final OldCeilings old;
   private final StoreEnds ends;
   private final CountingKeys keys;
+
+  /** The number is a cell's, whose nodes share it; {@link #takeNumber} takes none. */
+  private final boolean shared;
+
   private long number;
   private final Shard shard;
   private List<Earlier> earlier = List.of();
@@ -63,7 +60,29 @@ public final class StoreInstances implements InstanceRegistry {
 
   /** For one of several servers (rule L16). */
   public StoreInstances(StoreContext store, Optional<InstanceFile> where, Shard shard) {
+    this(store, where, shard, 0);
+  }
+
+  /**
+   * For a node of a cell. All nodes are one instance, whose number was taken when the cell was
+   * made: {@link #takeNumber} gives it, if no later instance has taken over. What a node ends is
+   * ended by all of them (rule L11).
+   *
+   * @param number of the cell, from 1
+   */
+  public static StoreInstances ofCell(StoreContext store, long number) {
+    if (number < 1) {
+      throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
+    }
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number);
+  }
+
+  private StoreInstances(
+      StoreContext store, Optional<InstanceFile> where, Shard shard, long ofCell) {
     this.store = store;
+    this.shared = ofCell > 0;
+    this.number = ofCell;
+    this.old = new OldCeilings(store, shared);
     this.shard = shard;
     this.ends = new StoreEnds(store);
     this.keys = CountingKeys.ofStore(store).strict();
@@ -162,6 +181,10 @@ public final class StoreInstances implements InstanceRegistry {
   public long takeNumber() throws IOException {
     ends.prepare(); // before what can't be undone: a number stops the instance before
     StoreShards now = StoreShards.look(store);
+    if (shared) {
+      requireCellLatest(now);
+      return number;
+    }
     requireLast(now.map());
     long next = now.highestNumber() + 1;
     while (true) {
@@ -196,6 +219,28 @@ public final class StoreInstances implements InstanceRegistry {
                   + last.inWords()
                   + ": say which one is served with --shard, like 1/"
                   + last.count());
+    }
+  }
+
+  private void requireCellLatest(StoreShards now) throws IOException {
+    if (now.lastMap() > 0) {
+      throw new IOException(
+          "the store has " + now.map().inWords() + ", of which a cell can serve no shard");
+    }
+    long latest = now.highestNumber();
+    if (latest > number) {
+      throw new IOException(
+          instance(store, latest).inWords()
+              + " has taken over from the cell, which is instance "
+              + number
+              + ": make a new cell to serve this store");
+    }
+    if (latest < number) {
+      throw new IOException(
+          store.layout().instances()
+              + " has no instance "
+              + number
+              + ": the cell was made for another store, or for a later state of this one");
     }
   }
 
@@ -282,14 +327,12 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public boolean publishCeiling(long ceiling) throws IOException {
-    String name = new CeilingName(number, ceiling).toString();
-    Path file;
+    var name = new CeilingName(number, ceiling);
     try {
-      file = create(store.layout().ceilings(), name, Optional.empty());
+      Path unused = create(store.layout().ceilings(), name.toString(), Optional.empty());
     } catch (FileAlreadyExistsException e) {
       // Ours, from a request that was sent twice; or the force of an earlier call failed, after
-      // which the name may not outlive a power cut.
-      file = store.layout().ceilings().resolve(name);
+      // which the name may not outlive a power cut. Or another node's of the cell: as good as ours.
       store.fs().forceDirectory(store.layout().ceilings());
     }
     // Only now look for a later instance: one that took its number before this look will find the
@@ -297,12 +340,7 @@ public final class StoreInstances implements InstanceRegistry {
     if (!isLatest()) {
       return false;
     }
-    if (!published.contains(file)) {
-      published.addLast(file);
-    }
-    if (published.size() > KEPT_CEILINGS) {
-      store.fresh().removeQuietly(published.removeFirst());
-    }
+    old.published(name);
     return true;
   }
 

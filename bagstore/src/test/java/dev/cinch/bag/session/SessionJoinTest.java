@@ -16,6 +16,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo.State;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -30,7 +31,7 @@ final class SessionJoinTest extends SessionRig {
         new Writers(store, Durability.SYNC), service, "tester", LeaseKeeper.stepped(rig.time));
   }
 
-  private Witness shown() {
+  private Witness shown() throws LeaseUnavailableException {
     return service.show(NAME).orElseThrow().witness();
   }
 

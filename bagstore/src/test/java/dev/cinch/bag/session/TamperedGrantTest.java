@@ -9,6 +9,7 @@ import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -63,7 +64,7 @@ final class TamperedGrantTest extends SessionRig {
 
   private List<SignedWitness> edited(List<SignedWitness> good, WitnessSigner signer) {
     int last = good.size() - 1;
-    var other = signer.sign(service.show(NAME).orElseThrow().witness());
+    var other = signer.sign(shown());
     var all = new ArrayList<Edit>(Tampering.of(good.get(last), other));
     all.addAll(Tampering.valuesOf(good.get(last)));
     edits = all.size();
@@ -145,6 +146,14 @@ final class TamperedGrantTest extends SessionRig {
             this::what);
         edit = -1;
       }
+    }
+  }
+
+  private Witness shown() {
+    try {
+      return service.show(NAME).orElseThrow().witness();
+    } catch (LeaseUnavailableException e) {
+      throw new AssertionError(e);
     }
   }
 }

@@ -249,6 +249,19 @@ final class StoreInstancesTest {
   }
 
   @Test
+  void equalServersLeaveUpToSixteenAddresses() {
+    String all = "http://web-1:8470" + ",https://web-2".repeat(15);
+    var where = new InstanceFile(all, "web-1");
+    assertEquals(Optional.of(where), InstanceFile.decode(where.encode()));
+    String longest = "http://" + "a".repeat(493) + ",http://" + "b".repeat(392);
+    assertTrue(new InstanceFile(longest, "m".repeat(100)).encode().length < InstanceFile.MAX_BYTES);
+    for (String none :
+        List.of(all + ",http://web-3", longest + "b", "http://a,", "http://a,b", ",http://a")) {
+      assertThrows(IllegalArgumentException.class, () -> new InstanceFile(none, "web-1"), none);
+    }
+  }
+
+  @Test
   void l3_aCeilingWhoseForceFailedCountsOnlyOnceItIsForced() throws Exception {
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
     var instances = new StoreInstances(store(fs, rig.time));

@@ -8,6 +8,8 @@ import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Release;
 import dev.cinch.lease.cell.Message.Told;
+import java.util.Optional;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,16 +22,19 @@ public abstract class Acceptor {
   private final long quarantinedUntil;
   private final long quarantine;
   private final long keep;
+  private final boolean first;
 
   /**
    * @param quarantinedUntil when all leases and attempts of which this node may have known are over
    * @param quarantine how long an attempt lasts at most, by this clock: so long a promise is kept
    * @param keep how long a lease that ended is remembered, for its successor
+   * @param first whether the cell is new, so that there is nothing that it may have forgotten
    */
-  protected Acceptor(long quarantinedUntil, long quarantine, long keep) {
+  protected Acceptor(long quarantinedUntil, long quarantine, long keep, boolean first) {
     this.quarantinedUntil = quarantinedUntil;
     this.quarantine = quarantine;
     this.keep = keep;
+    this.first = first;
   }
 
   /** Until when a lease that is accepted now excludes others. */
@@ -74,6 +79,27 @@ public abstract class Acceptor {
       byte[] row = rows.get(query.name());
       out.send(from, new Told(query.name(), memory(row, now)));
     }
+  }
+
+  /**
+   * The value that it accepted with a ballot, or learned to have been agreed on with it; empty if
+   * it did not, has accepted another since, or is quarantined.
+   */
+  public final Optional<Bytes> accepted(Bytes name, Ballot ballot, long now) {
+    byte[] row = now < quarantinedUntil ? null : rows.get(name);
+    return row != null && Row.hasAccepted(row) && Row.compare(row, Row.ACCEPTED, ballot) == 0
+        ? Optional.of(Row.value(row))
+        : Optional.empty();
+  }
+
+  /** Visits the names of which it knows a value, in no order. */
+  public final void each(BiConsumer<Bytes, Bytes> visitor) {
+    rows.each(
+        row -> {
+          if (Row.hasAccepted(row)) {
+            visitor.accept(Row.name(row), Row.value(row));
+          }
+        });
   }
 
   /**
@@ -150,7 +176,7 @@ public abstract class Acceptor {
 
   private Memory memory(byte @Nullable [] row, long now) {
     if (row == null || !Row.hasAccepted(row)) {
-      return Memory.forgotten(Math.min(keep, now - quarantinedUntil));
+      return Memory.forgotten(first ? keep : Math.min(keep, now - quarantinedUntil));
     }
     Memory.State state =
         Row.live(row, now)

@@ -131,6 +131,10 @@ final class Attempt {
     return Integer.bitCount(accepted) >= cell.majority();
   }
 
+  boolean isAcceptedByAll() {
+    return Integer.bitCount(accepted) == cell.size();
+  }
+
   boolean hasAccepted(int acceptor) {
     return (accepted & (1 << acceptor)) != 0;
   }

@@ -30,6 +30,17 @@ public final class Ballots {
   }
 
   /**
+   * Has all ballots from now on be above a counter. Whoever raises it to the time before each
+   * attempt has ballots that say which lease was later, also where acceptors forgot the earlier
+   * one: they are silent for longer than clocks are apart.
+   *
+   * @throws IllegalArgumentException if it is no counter
+   */
+  public void raise(long counter) {
+    last = Math.max(last, new Ballot(counter, boot, node).counter());
+  }
+
+  /**
    * The next ballot.
    *
    * @param atLeast its counter is not below this
@@ -39,6 +50,11 @@ public final class Ballots {
     var ballot = new Ballot(Math.max(last + 1, atLeast), boot, node);
     last = ballot.counter();
     return ballot;
+  }
+
+  /** The counter of the last ballot that it gave; 0 if it gave none. */
+  public long counter() {
+    return last;
   }
 
   @Override

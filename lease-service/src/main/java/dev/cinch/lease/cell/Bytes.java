@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Bytes that mean nothing to the algorithms: the name of a lease, the value agreed on. Immutable.
  */
-public final class Bytes {
+public final class Bytes implements Comparable<Bytes> {
   public static final Bytes EMPTY = new Bytes(new byte[0]);
 
   private final byte[] bytes;
@@ -56,6 +56,17 @@ public final class Bytes {
 
   boolean equalTo(byte[] other, int from, int to) {
     return Arrays.equals(bytes, 0, bytes.length, other, from, to);
+  }
+
+  /** Compared byte by byte without a sign; a beginning of the other comes first. */
+  @Override
+  public int compareTo(Bytes other) {
+    return Arrays.compareUnsigned(bytes, other.bytes);
+  }
+
+  public boolean startsWith(Bytes prefix) {
+    return bytes.length >= prefix.bytes.length
+        && Arrays.equals(bytes, 0, prefix.bytes.length, prefix.bytes, 0, prefix.bytes.length);
   }
 
   @Override

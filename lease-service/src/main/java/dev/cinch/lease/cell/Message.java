@@ -61,4 +61,14 @@ public sealed interface Message {
 
   /** The answer to a query: a hint, of one acceptor. */
   record Told(Bytes name, Memory memory) implements Message {}
+
+  /** To acceptors: sign what you accepted with a ballot. */
+  record Sign(Bytes name, Ballot ballot) implements Message {}
+
+  /**
+   * The answer, of a node whose acceptor did accept with that ballot.
+   *
+   * @param signature as the node's {@code Notary} made it
+   */
+  record Signed(Bytes name, Ballot ballot, Bytes signature) implements Message {}
 }

@@ -39,6 +39,9 @@ public abstract class Proposer {
 
   private @Nullable Attempt attempt;
 
+  /** What was granted last, while it is held, until all acceptors have it. */
+  private @Nullable Attempt granted;
+
   /**
    * @param resendNanos after so long a message is sent again to acceptors that have not answered
    */
@@ -172,9 +175,15 @@ public abstract class Proposer {
     giveUp(now, out);
     if (!ended) {
       heldUntil = 0;
+      granted = null;
       toAcceptors(new Release(name, base, last), out);
       cell.tell(new Learn(name, held, 0, Bytes.EMPTY), out);
     }
+  }
+
+  /** Whether all acceptors have the lease that was granted last, or it is over. */
+  public final boolean isKnownByAll() {
+    return granted == null;
   }
 
   /** Whether the attempt that found something still waits for {@link #propose}. */
@@ -215,12 +224,15 @@ public abstract class Proposer {
    * @param now what this node's clock shows
    */
   public final Step receive(int from, Message message, long now, Outbox out) {
-    Attempt current = attempt;
-    if (current == null || !message.name().equals(name)) {
+    int acceptor = cell.indexOf(from);
+    if (acceptor < 0 || !message.name().equals(name)) {
       return Pending.PENDING;
     }
-    int acceptor = cell.indexOf(from);
-    if (acceptor < 0) {
+    if (granted != null && holds(now)) {
+      complete(granted, acceptor, message, out);
+    }
+    Attempt current = attempt;
+    if (current == null) {
       return Pending.PENDING;
     }
     if (now >= current.giveUpAt) { // rule R2: in every handler
@@ -236,6 +248,18 @@ public abstract class Proposer {
       return accepted(current, acceptor, now, out);
     }
     return Pending.PENDING;
+  }
+
+  /** A majority has it already; the others are to remember it, too. */
+  private void complete(Attempt last, int acceptor, Message message, Outbox out) {
+    if (message instanceof Promise late && late.ballot().equals(last.ballot)) {
+      sendAccept(last, acceptor, late, out);
+    } else if (message instanceof Accepted also && also.ballot().equals(last.ballot)) {
+      last.addAccepted(acceptor);
+      if (last.isAcceptedByAll()) {
+        granted = null;
+      }
+    }
   }
 
   private Step promised(Attempt current, int acceptor, Promise promise, Outbox out) {
@@ -303,6 +327,7 @@ public abstract class Proposer {
       return Pending.PENDING;
     }
     attempt = null;
+    granted = current.isAcceptedByAll() ? null : current;
     boolean renewal = current.base.counter() > 0;
     base = renewal ? current.base : current.ballot;
     held = current.ballot;
@@ -359,7 +384,7 @@ public abstract class Proposer {
   /** All that it knows. */
   @Override
   public String toString() {
-    return "%s base %s held %s until %d seen %d; %s"
-        .formatted(name, base, held, heldUntil, seen, attempt);
+    return "%s base %s held %s until %d seen %d; %s; granted %s"
+        .formatted(name, base, held, heldUntil, seen, attempt, granted);
   }
 }

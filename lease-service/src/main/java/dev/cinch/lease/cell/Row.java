@@ -49,6 +49,10 @@ final class Row {
     return Bytes.hash(row, NAME, valueAt(row));
   }
 
+  static Bytes name(byte[] row) {
+    return Bytes.of(row, NAME, valueAt(row));
+  }
+
   private static int valueAt(byte[] row) {
     return NAME + (row[LENGTH] & 0xFF);
   }

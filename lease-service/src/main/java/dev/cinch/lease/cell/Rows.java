@@ -1,5 +1,6 @@
 package dev.cinch.lease.cell;
 
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +38,14 @@ final class Rows {
 
   byte @Nullable [] get(Bytes name) {
     return slots[find(name)];
+  }
+
+  void each(Consumer<byte[]> visitor) {
+    for (byte[] row : slots) {
+      if (row != null) {
+        visitor.accept(row);
+      }
+    }
   }
 
   /** Puts a row in the place of one of the same name, or adds it. */

@@ -33,6 +33,11 @@ final class GrantCalls {
     this.reports = reports;
   }
 
+  /** How often the service has begun to ask another server. */
+  long moves() {
+    return service.moves();
+  }
+
   private static long instanceOf(Grant grant) {
     return grant.witnesses().get(0).witness().instance();
   }
@@ -62,6 +67,6 @@ final class GrantCalls {
 
   void release(Grant grant, LeaseReport last)
       throws LeaseRefusedException, LeaseUnavailableException {
-    service.release(grant.id(), last.to(instanceOf(grant)));
+    service.releaseHere(grant.id(), last.to(instanceOf(grant)));
   }
 }

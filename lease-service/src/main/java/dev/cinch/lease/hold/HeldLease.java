@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseNotSentException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
@@ -69,6 +70,15 @@ public final class HeldLease {
   /** Whether the last call was not answered. */
   private volatile boolean unsure;
 
+  /** Whether a release was sent that nobody answered: then nothing is resumed (rule L13). */
+  private boolean releaseUnheard;
+
+  /** Whether no release was sent, and the server that goes on has to resume them before one is. */
+  private boolean elsewhere;
+
+  /** {@link LeaseService#moves} before the last call that was answered. */
+  private volatile long moves;
+
   /** What readers see at once. */
   private record Snapshot(State state, Grant grant, long deadline, @Nullable String lostWhy) {}
 
@@ -95,6 +105,7 @@ public final class HeldLease {
     this.settings = settings;
     this.listener = listener;
     this.random = random;
+    this.moves = service.moves();
     this.now = new Snapshot(State.HELD, grant, askedAt + settings.safeNanos(), null);
     this.renewAt = askedAt + third();
   }
@@ -258,18 +269,19 @@ public final class HeldLease {
    * written any more; after {@link LeaseUnavailableException} it may be called again.
    *
    * <p>An instance that was superseded has not released them, and never will. Then they are resumed
-   * at the one that took over, and released there (rule L13).
+   * at the one that took over, and released there (rule L13). So they are where another server of
+   * the service goes on, if no release was sent before.
    *
    * @param last what to report; every append under the leases has its verdict
    */
   public void release(LeaseReport last) throws LeaseRefusedException, LeaseUnavailableException {
-    if (unsure) {
+    if (unsure || moves != calls.moves()) {
       resumeFirst();
     }
     close();
     synchronized (network) {
       try {
-        calls.release(grant(), last);
+        sendRelease(last);
       } catch (LeaseRefusedException e) {
         if (e.reason() != LeaseRefusedException.Reason.SUPERSEDED || now.state() == State.LOST) {
           throw e;
@@ -279,6 +291,39 @@ public final class HeldLease {
         goesBy(resumed);
         calls.release(resumed, last);
       }
+    }
+  }
+
+  /**
+   * To the next server if the first one is gone. That one has to resume them before it hears of it.
+   */
+  private void sendRelease(LeaseReport last)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    for (boolean again = false; ; again = true) {
+      if (elsewhere) {
+        resumeElsewhere();
+        elsewhere = false;
+      }
+      try {
+        calls.release(grant(), last);
+        return;
+      } catch (LeaseNotSentException e) {
+        elsewhere = !releaseUnheard && now.state() != State.LOST;
+        if (again) {
+          throw e;
+        }
+      } catch (LeaseUnavailableException e) {
+        releaseUnheard = true;
+        throw e;
+      }
+    }
+  }
+
+  private void resumeElsewhere() throws LeaseUnavailableException {
+    try {
+      goesBy(calls.resume(grant()));
+    } catch (LeaseRefusedException e) {
+      LOG.debug("before they are released elsewhere: {}", e.toString());
     }
   }
 
@@ -315,9 +360,11 @@ public final class HeldLease {
           LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here" + why, 0);
     }
     long askedAt = time.monotonicNanos();
+    long movesBefore = calls.moves();
     try {
       Grant grant = call.send();
       renewed(grant, askedAt);
+      moves = movesBefore;
       unsure = false;
       return grant;
     } catch (LeaseUnavailableException e) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * since pieces of single bytes would take some sixty each if they were kept. Calls of a subscriber
  * come one after the other.
  */
-final class BoundedBody implements BodySubscriber<byte[]> {
+public final class BoundedBody implements BodySubscriber<byte[]> {
   private final int most;
   private final ByteArrayOutputStream all = new ByteArrayOutputStream();
   private final CompletableFuture<byte[]> done = new CompletableFuture<>();
@@ -24,7 +24,7 @@ final class BoundedBody implements BodySubscriber<byte[]> {
   /**
    * @param most bytes, at most
    */
-  BoundedBody(int most) {
+  public BoundedBody(int most) {
     this.most = most;
   }
 

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * <p>Has no end to call, since lease services have none: the threads end by themselves a while
  * after nobody refers to this any more. Thread-safe.
  */
-final class ClientThreads implements Executor {
+public final class ClientThreads implements Executor {
   /** How many; tasks do not wait for the network but for names to be resolved. */
   static final int COUNT = 4;
 
@@ -38,7 +38,7 @@ final class ClientThreads implements Executor {
    *
    * @throws OutOfMemoryError if the system allows no more threads; those started end again
    */
-  static ClientThreads start() {
+  public static ClientThreads start() {
     return start(
         task -> {
           var thread = new Thread(task, "cinch-lease-client");

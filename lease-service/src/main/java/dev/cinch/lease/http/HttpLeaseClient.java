@@ -23,19 +23,20 @@ import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
-import dev.cinch.lease.http.Transport.Reply;
-import java.io.IOException;
-import java.net.ConnectException;
+import dev.cinch.lease.http.Endpoints.Endpoint;
+import dev.cinch.lease.http.Endpoints.Request;
+import dev.cinch.lease.http.Endpoints.Sent;
+import dev.cinch.lease.http.Transport.Patience;
+import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
-import java.net.http.HttpConnectTimeoutException;
-import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -49,14 +50,15 @@ import org.jspecify.annotations.Nullable;
  * <p>Operations are sent in CBOR, and what several threads ask for while an answer is under way is
  * sent as one request.
  *
- * <p>A call whose answer is lost is sent once more, which its id makes harmless. Witnesses are
- * checked to be well-formed and to say what the answer says, not for their signatures: whoever acts
- * on them does that, with the keys that it trusts.
+ * <p>A call whose answer is lost is sent once more, which its id makes harmless. Of several equal
+ * servers it is sent to the next one, and so is one that a server turns away: since it is starting,
+ * is overloaded, or does not reach its store. Whoever goes by a grant of one is told {@code
+ * OTHER_INSTANCE} by the next, and resumes there (rule L10). Witnesses are checked to be
+ * well-formed and to say what the answer says, not for their signatures: whoever acts on them does
+ * that, with the keys that it trusts.
  */
 @CheckReturnValue
 public final class HttpLeaseClient implements LeaseService {
-  private static final int ATTEMPTS = 2;
-
   /**
    * Above the longest answer of a server: 1,000 witnesses take at most some 5 MB, with {@link
    * Grant#MAX_LOGS} logs and as many in fences. No more than a quarter of the heap.
@@ -64,8 +66,19 @@ public final class HttpLeaseClient implements LeaseService {
   static final int MAX_ANSWER_BYTES =
       (int) Math.min(16 << 20, Runtime.getRuntime().maxMemory() / 4);
 
-  private final Transport transport;
-  private final URI base;
+  /**
+   * The longest that a request waits in one server's queue where there are others, milliseconds.
+   */
+  private static final long QUEUED_MS = 10_000;
+
+  /**
+   * Where there are other servers a renewal waits for one no longer than this part of its lease.
+   */
+  private static final int PARTS = 4;
+
+  private final Endpoints servers;
+  private final Patience patience;
+  private final long queuedMs;
 
   /** Made once somebody watches: it has threads. */
   private final Supplier<HttpClient> watching;
@@ -77,16 +90,22 @@ public final class HttpLeaseClient implements LeaseService {
   private final Gatherer<Told> newcomers = new Gatherer<>(this::send);
 
   private HttpLeaseClient(Builder b) {
-    base = b.base;
-    var patience = new Transport.Patience(b.connectTimeout, b.requestTimeout);
-    UnaryOperator<HttpClient.Builder> change = b.http;
-    boolean plain =
-        change == null && "http".equalsIgnoreCase(base.getScheme()) && !Transport.isProxied();
-    transport =
-        plain
-            ? new PlainTransport(patience)
-            : new JdkTransport(patience, change == null ? client -> client : change);
-    watching = () -> JdkTransport.client(patience, change == null ? client -> client : change);
+    patience = new Patience(b.connectTimeout, b.requestTimeout);
+    queuedMs = b.addresses.all().size() == 1 ? MAX_WAIT_MS : b.queuedMs;
+    UnaryOperator<HttpClient.Builder> change = b.http == null ? client -> client : b.http;
+    boolean mayBePlain = b.http == null && !Transport.isProxied();
+    var all = new ArrayList<Endpoint>();
+    Transport shared = null;
+    for (URI base : b.addresses.all()) {
+      if (mayBePlain && "http".equalsIgnoreCase(base.getScheme())) {
+        all.add(new Endpoint(base, new PlainTransport(patience)));
+      } else {
+        shared = shared == null ? new JdkTransport(patience, change) : shared;
+        all.add(new Endpoint(base, shared));
+      }
+    }
+    servers = new Endpoints(all, patience, SystemTime.INSTANCE::monotonicNanos);
+    watching = () -> JdkTransport.client(patience, change);
   }
 
   /**
@@ -96,27 +115,24 @@ public final class HttpLeaseClient implements LeaseService {
    * @throws IllegalArgumentException if that is no such address
    */
   public static Builder builder(URI base) {
-    return new Builder(base);
+    return builder(ServerAddresses.of(base));
+  }
+
+  /** Prepares a client of a service that equal servers have; it asks the one that worked last. */
+  public static Builder builder(ServerAddresses addresses) {
+    return new Builder(addresses);
   }
 
   /** What a client is made of; not thread-safe. */
   public static final class Builder {
-    private final URI base;
+    private final ServerAddresses addresses;
     private Duration connectTimeout = Duration.ofSeconds(2);
     private Duration requestTimeout = Duration.ofSeconds(5);
+    private long queuedMs = QUEUED_MS;
     private @Nullable UnaryOperator<HttpClient.Builder> http;
 
-    private Builder(URI base) {
-      String scheme = base.getScheme() == null ? "" : base.getScheme().toLowerCase(Locale.ROOT);
-      if (base.getHost() == null
-          || !(scheme.equals("http") || scheme.equals("https"))
-          || base.getRawQuery() != null
-          || base.getRawFragment() != null) {
-        throw new IllegalArgumentException(
-            "not the address of a lease service: " + base + " (like http://127.0.0.1:8470)");
-      }
-      String text = base.toString();
-      this.base = URI.create(text.endsWith("/") ? text.substring(0, text.length() - 1) : text);
+    private Builder(ServerAddresses addresses) {
+      this.addresses = addresses;
     }
 
     /** How long to wait for a connection; 2 s unless told otherwise. */
@@ -128,7 +144,8 @@ public final class HttpLeaseClient implements LeaseService {
 
     /**
      * How long to wait for a whole answer, to its last byte and connecting included, each of at
-     * most two times; 5 s unless told otherwise.
+     * most two times; 5 s unless told otherwise. Of several servers as many are asked in that time
+     * as there are.
      */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
@@ -143,6 +160,13 @@ public final class HttpLeaseClient implements LeaseService {
     @CanIgnoreReturnValue
     public Builder http(UnaryOperator<HttpClient.Builder> http) {
       this.http = http;
+      return this;
+    }
+
+    /** How long a request waits in the queue of one of several servers, 10 s unless told so. */
+    @CanIgnoreReturnValue
+    Builder queuedMs(long ms) {
+      this.queuedMs = ms;
       return this;
     }
 
@@ -170,9 +194,29 @@ public final class HttpLeaseClient implements LeaseService {
     if (waitMs < 0 || waitMs > MAX_WAIT_MS) {
       throw new IllegalArgumentException("a request waits 0 to " + MAX_WAIT_MS + " ms");
     }
-    return waitMs == 0
-        ? acquire(request)
-        : grant(sendAlone(new Operation.Acquire(request), waitMs));
+    return waitMs == 0 ? acquire(request) : queue(new Operation.Acquire(request), waitMs);
+  }
+
+  /**
+   * Of several servers one that hangs can't be told from one that has it wait. So it waits for a
+   * part of the time, and again where it stood.
+   */
+  private Grant queue(Operation.Acquire acquire, long waitMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    long from = SystemTime.INSTANCE.monotonicNanos();
+    for (long left = waitMs; ; ) {
+      long part = Math.min(left, queuedMs);
+      try {
+        return grant(sendAlone(acquire, part, false));
+      } catch (LeaseRefusedException e) {
+        long before = left;
+        left = waitMs - (SystemTime.INSTANCE.monotonicNanos() - from) / 1_000_000;
+        boolean waited = before - left >= part / 2; // and was not answered at once
+        if (e.reason() != Reason.HELD || left <= 0 || !waited) {
+          throw e;
+        }
+      }
+    }
   }
 
   @Override
@@ -197,10 +241,28 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    if (holders.call(new Operation.Release(id, report)).outcome()
-        instanceof Outcome.Refused refused) {
+    released(holders.call(new Operation.Release(id, report)));
+  }
+
+  @Override
+  public void releaseHere(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    if (servers.areSeveral()) {
+      released(sendAlone(new Operation.Release(id, report), 0, true));
+    } else {
+      release(id, report);
+    }
+  }
+
+  private static void released(Told told) throws LeaseRefusedException {
+    if (told.outcome() instanceof Outcome.Refused refused) {
       throw refused.refusal();
     }
+  }
+
+  @Override
+  public long moves() {
+    return servers.moves();
   }
 
   @Override
@@ -241,6 +303,12 @@ public final class HttpLeaseClient implements LeaseService {
       return new Told(outcome, unsure);
     }
 
+    /** Whether the server does no such thing at the moment, and another one may. */
+    boolean isTurnedAway() {
+      return outcome instanceof Outcome.Refused refused
+          && refused.refusal().reason() == Reason.NOT_YET;
+    }
+
     void requireKnown() throws LeaseUnavailableException {
       if (unsure && outcome instanceof Outcome.Refused refused) {
         throw new LeaseUnavailableException(
@@ -267,81 +335,124 @@ public final class HttpLeaseClient implements LeaseService {
   }
 
   private List<Told> sendTogether(List<Operation> operations) throws LeaseUnavailableException {
-    String path = "/v1/leases/batch";
     byte[] body = Wire.CBOR.write(WireWriter.operations(operations, Wire.CBOR));
-    Sent sent = send("POST", path, Wire.CBOR, body);
-    Reply reply = sent.answer();
-    if (reply.status() != 200) {
-      throw bad(path, error(path, reply).message());
+    var request = new Request("POST", "/v1/leases/batch", Wire.CBOR, body, more(operations));
+    return ask(
+        request,
+        sent -> together(operations, sent),
+        told -> told.stream().allMatch(Told::isTurnedAway));
+  }
+
+  private static List<Told> together(List<Operation> operations, Sent sent)
+      throws LeaseUnavailableException {
+    if (sent.answer().status() != 200) {
+      throw bad(sent, error(sent).message());
     }
-    List<Outcome> outcomes = read(path, Wire.CBOR, reply, WireReader::outcomes);
+    List<Outcome> outcomes = read(Wire.CBOR, sent, WireReader::outcomes);
     if (outcomes.isEmpty() || outcomes.size() > operations.size()) {
-      throw bad(path, outcomes.size() + " outcomes of " + operations.size() + " operations");
+      throw bad(sent, outcomes.size() + " outcomes of " + operations.size() + " operations");
     }
     var told = new ArrayList<Told>(outcomes.size());
     for (int i = 0; i < outcomes.size(); i++) {
       Operation operation = operations.get(i);
-      told.add(Told.of(operation, checked(path, operation, outcomes.get(i)), sent.again()));
+      told.add(Told.of(operation, checked(sent, operation, outcomes.get(i)), sent.again()));
     }
     return told;
   }
 
   private Told sendAlone(Operation operation) throws LeaseUnavailableException {
-    return sendAlone(operation, 0);
+    return sendAlone(operation, 0, false);
   }
 
-  private Told sendAlone(Operation operation, long waitMs) throws LeaseUnavailableException {
+  private Told sendAlone(Operation operation, long waitMs, boolean stays)
+      throws LeaseUnavailableException {
     String path = "/v1/leases/" + OperationKind.of(operation).wireName;
     ObjectNode fields = OperationKind.write(operation, Wire.CBOR);
     if (waitMs > 0) {
       fields.put(WireWriter.WAIT, waitMs);
     }
-    byte[] body = Wire.CBOR.write(fields);
-    Sent sent = send("POST", path, Wire.CBOR, body, Duration.ofMillis(waitMs));
-    Reply reply = sent.answer();
-    Outcome outcome;
-    if (reply.status() != 200) {
-      outcome = new Outcome.Refused(refusal(path, reply));
-    } else if (operation instanceof Operation.Release) {
-      boolean unused = read(path, Wire.CBOR, reply, WireReader::nothing);
-      outcome = Outcome.RELEASED;
-    } else {
-      outcome = new Outcome.Granted(read(path, Wire.CBOR, reply, WireReader::grant));
-    }
-    return Told.of(operation, checked(path, operation, outcome), sent.again());
+    Duration more = more(List.of(operation)).plusMillis(waitMs);
+    var request = new Request("POST", path, Wire.CBOR, Wire.CBOR.write(fields), more, stays);
+    return ask(request, sent -> alone(operation, sent), Told::isTurnedAway);
   }
 
-  private Outcome checked(String path, Operation operation, Outcome outcome)
+  private static Told alone(Operation operation, Sent sent) throws LeaseUnavailableException {
+    Outcome outcome;
+    if (sent.answer().status() != 200) {
+      outcome = new Outcome.Refused(refusal(sent));
+    } else if (operation instanceof Operation.Release) {
+      boolean unused = read(Wire.CBOR, sent, WireReader::nothing);
+      outcome = Outcome.RELEASED;
+    } else {
+      outcome = new Outcome.Granted(read(Wire.CBOR, sent, WireReader::grant));
+    }
+    return Told.of(operation, checked(sent, operation, outcome), sent.again());
+  }
+
+  /**
+   * How much longer an answer may take; less than nothing where leases could run out meanwhile, and
+   * another server would prolong them.
+   */
+  private Duration more(List<Operation> operations) {
+    if (!servers.areSeveral()) {
+      return Duration.ZERO;
+    }
+    long usual = patience.answer().toMillis();
+    long most = usual;
+    for (Operation operation : operations) {
+      if (operation instanceof Operation.Renew renew) {
+        most = Math.min(most, renew.durationMs() / PARTS);
+      } else if (operation instanceof Operation.Resume resume) {
+        most = Math.min(most, resume.request().durationMs() / PARTS);
+      }
+    }
+    return Duration.ofMillis(Math.max(most, 1) - usual);
+  }
+
+  private static Outcome checked(Sent sent, Operation operation, Outcome outcome)
       throws LeaseUnavailableException {
     boolean releases = operation instanceof Operation.Release;
     if (outcome instanceof Outcome.Granted granted
         ? releases || !granted.grant().id().equals(operation.id())
         : outcome instanceof Outcome.Released && !releases) {
-      throw bad(path, "the grant is of another request");
+      throw bad(sent, "the grant is of another request");
     }
     return outcome;
+  }
+
+  /** What an operator's request came to: one of both. */
+  private record Judged(@Nullable Revoked revoked, @Nullable LeaseRefusedException refusal) {
+    boolean isTurnedAway() {
+      return refusal != null && refusal.reason() == Reason.NOT_YET;
+    }
   }
 
   @Override
   public Revoked revoke(RevokeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    String path = "/v1/leases/revoke";
     byte[] body = Wire.JSON.write(WireWriter.revoke(request));
-    Reply reply = send("POST", path, Wire.JSON, body).answer();
-    if (reply.status() != 200) {
-      throw refusal(path, reply);
+    Judged judged =
+        ask(
+            new Request("POST", "/v1/leases/revoke", Wire.JSON, body, Duration.ZERO),
+            sent ->
+                sent.answer().status() == 200
+                    ? new Judged(read(Wire.JSON, sent, WireReader::revoked), null)
+                    : new Judged(null, refusal(sent)),
+            Judged::isTurnedAway);
+    if (judged.refusal() != null) {
+      throw judged.refusal();
     }
-    return read(path, Wire.JSON, reply, WireReader::revoked);
+    return Objects.requireNonNull(judged.revoked());
   }
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
-    String path = "/v1/leases/" + encoded(name.value());
-    Reply response = get(path);
-    if (response.status() == 404 && error(path, response).error().equals(Answer.UNKNOWN_NAME)) {
-      return Optional.empty();
-    }
-    return Optional.of(answer(path, response, WireReader::info));
+    return get(
+        "/v1/leases/" + encoded(name.value()),
+        sent ->
+            sent.answer().status() == 404 && error(sent).error().equals(Answer.UNKNOWN_NAME)
+                ? Optional.empty()
+                : Optional.of(answer(sent, WireReader::info)));
   }
 
   @Override
@@ -353,12 +464,12 @@ public final class HttpLeaseClient implements LeaseService {
             + after.map(a -> "&after=" + encoded(a.value())).orElse("")
             + "&limit="
             + limit;
-    return answer(path, get(path), WireReader::infos);
+    return get(path, sent -> answer(sent, WireReader::infos));
   }
 
   @Override
   public long now() throws LeaseUnavailableException {
-    return answer("/v1/time", get("/v1/time"), WireReader::now);
+    return get("/v1/time", sent -> answer(sent, WireReader::now));
   }
 
   /**
@@ -373,69 +484,87 @@ public final class HttpLeaseClient implements LeaseService {
     names.forEach(name -> query.add("name=" + encoded(name.value())));
     prefixes.forEach(prefix -> query.add("prefix=" + encoded(prefix)));
     String path = Watching.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
-    return LeaseWatch.open(watching.get(), URI.create(base + path));
+    HttpClient client = watching.get();
+    LeaseUnavailableException failed = null;
+    for (URI base : servers.inTurn()) {
+      try {
+        return LeaseWatch.open(client, URI.create(base + path), patience.answer());
+      } catch (LeaseUnavailableException e) {
+        servers.leave(base);
+        failed = e;
+        if (Thread.currentThread().isInterrupted()) {
+          break;
+        }
+      }
+    }
+    throw Objects.requireNonNull(failed);
   }
 
   @Override
   public ShardServers shards() throws LeaseUnavailableException {
-    return answer("/v1/shards", get("/v1/shards"), WireReader::shards);
+    return get("/v1/shards", sent -> answer(sent, WireReader::shards));
   }
 
   /** What the service says about itself. */
   public ServiceInfo info() throws LeaseUnavailableException {
-    return answer("/v1/service", get("/v1/service"), WireReader::service);
+    return get("/v1/service", sent -> answer(sent, WireReader::service));
   }
 
   /** Whether it is there, and which instance it is; without why it does not grant. */
   public Health health() throws LeaseUnavailableException {
-    return answer("/healthz", get("/healthz"), WireReader::health);
+    return get("/healthz", sent -> answer(sent, WireReader::health));
+  }
+
+  /** Why it grants no leases at the moment; empty if it does. */
+  public Optional<LeaseRefusedException> obstacle() throws LeaseUnavailableException {
+    return get(
+        "/readyz",
+        sent -> sent.answer().status() == 200 ? Optional.empty() : Optional.of(refusal(sent)));
+  }
+
+  /** Turns an answer into a value. */
+  private interface Reading<T> {
+    /**
+     * @throws LeaseUnavailableException if it says that the service failed, or is none of the API
+     */
+    T read(Sent sent) throws LeaseUnavailableException;
+  }
+
+  private <T> T get(String path, Reading<T> reading) throws LeaseUnavailableException {
+    return ask(new Request("GET", path, Wire.JSON, null, Duration.ZERO), reading, told -> false);
   }
 
   /**
-   * What was answered.
-   *
-   * @param again whether the same request may have arrived before, and was not answered
+   * Asks servers until one does not turn the request away. Where all do, the first one's answer
+   * counts, since the others only stand in for it.
    */
-  private record Sent(Reply answer, boolean again) {}
-
-  private Reply get(String path) throws LeaseUnavailableException {
-    return send("GET", path, Wire.JSON, null).answer();
-  }
-
-  private Sent send(String method, String path, Wire wire, byte @Nullable [] body)
+  private <T> T ask(Request request, Reading<T> reading, Predicate<T> isTurnedAway)
       throws LeaseUnavailableException {
-    return send(method, path, wire, body, Duration.ZERO);
-  }
-
-  private Sent send(String method, String path, Wire wire, byte @Nullable [] body, Duration more)
-      throws LeaseUnavailableException {
-    URI uri = URI.create(base + path);
-    boolean again = false;
-    for (int attempt = 1; ; attempt++) {
+    Endpoints.Round round = servers.round(request);
+    T first = null;
+    while (true) {
+      Sent sent;
       try {
-        return new Sent(transport.exchange(method, uri, wire, body, more), again);
-      } catch (IOException e) {
-        again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
-        if (attempt == ATTEMPTS) {
-          throw new LeaseUnavailableException(
-              "no answer from the lease service at " + uri + ": " + reason(e), e);
+        sent = round.send();
+      } catch (LeaseUnavailableException e) {
+        if (first == null || round.mayBeDone()) {
+          throw e;
         }
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new LeaseUnavailableException(
-            "interrupted while asking the lease service at " + uri, e);
+        return first;
+      }
+      try {
+        T told = reading.read(sent);
+        boolean away = isTurnedAway.test(told);
+        if (!away || !round.goesOn(false)) {
+          return !away || first == null || round.mayBeDone() ? told : first;
+        }
+        first = first == null ? told : first;
+      } catch (LeaseUnavailableException e) {
+        if (!round.goesOn(true)) {
+          throw e;
+        }
       }
     }
-  }
-
-  private static String reason(IOException e) {
-    if (e instanceof HttpTimeoutException) {
-      return "timed out";
-    }
-    if (e instanceof ConnectException) {
-      return "can't connect";
-    }
-    return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
   }
 
   /** Turns an answer's fields into a value. */
@@ -443,35 +572,33 @@ public final class HttpLeaseClient implements LeaseService {
     T read(Fields fields) throws WireException;
   }
 
-  private <T> T answer(String path, Reply response, Reader<T> reader)
-      throws LeaseUnavailableException {
-    if (response.status() != 200) {
-      throw bad(path, error(path, response).message());
+  private static <T> T answer(Sent sent, Reader<T> reader) throws LeaseUnavailableException {
+    if (sent.answer().status() != 200) {
+      throw bad(sent, error(sent).message());
     }
-    return read(path, Wire.JSON, response, reader);
+    return read(Wire.JSON, sent, reader);
   }
 
-  private <T> T read(String path, Wire wire, Reply response, Reader<T> reader)
+  private static <T> T read(Wire wire, Sent sent, Reader<T> reader)
       throws LeaseUnavailableException {
     try {
-      return reader.read(wire.read(response.body()));
+      return reader.read(wire.read(sent.answer().body()));
     } catch (WireException e) {
-      throw bad(path, "not an answer of the API: " + e.getMessage());
+      throw bad(sent, "not an answer of the API: " + e.getMessage());
     }
   }
 
-  private WireReader.Failure error(String path, Reply response) throws LeaseUnavailableException {
+  private static WireReader.Failure error(Sent sent) throws LeaseUnavailableException {
     try {
-      return WireReader.failure(Fields.parse(response.body()));
+      return WireReader.failure(Fields.parse(sent.answer().body()));
     } catch (WireException e) {
-      throw bad(path, "status " + response.status() + " without an error that the API has");
+      throw bad(sent, "status " + sent.answer().status() + " without an error that the API has");
     }
   }
 
   /** The refusal that an error stands for; throws if it stands for none. */
-  private LeaseRefusedException refusal(String path, Reply response)
-      throws LeaseUnavailableException {
-    WireReader.Failure failure = error(path, response);
+  private static LeaseRefusedException refusal(Sent sent) throws LeaseUnavailableException {
+    WireReader.Failure failure = error(sent);
     Optional<LeaseRefusedException> refusal = failure.refusal();
     if (refusal.isPresent()) {
       return refusal.get();
@@ -479,12 +606,12 @@ public final class HttpLeaseClient implements LeaseService {
     if (failure.error().equals(Answer.MALFORMED) || failure.error().equals(Answer.TOO_LARGE)) {
       return new LeaseRefusedException(Reason.INVALID, failure.message(), failure.retryAfterMs());
     }
-    throw bad(path, failure.message());
+    throw bad(sent, failure.message());
   }
 
-  private LeaseUnavailableException bad(String path, String message) {
+  private static LeaseUnavailableException bad(Sent sent, String message) {
     return new LeaseUnavailableException(
-        "the lease service at " + base + path + " answered: " + message, null);
+        "the lease service at " + sent.by() + " answered: " + message, null);
   }
 
   private static String encoded(String text) {

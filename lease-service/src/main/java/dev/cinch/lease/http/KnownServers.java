@@ -5,7 +5,6 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.time.TimeSource;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,7 +23,8 @@ final class KnownServers {
   private static final long LEARN_EVERY = 200_000_000L;
 
   private final HttpLeaseClient home;
-  private final Function<URI, HttpLeaseClient> clients;
+  private final ServerAddresses given;
+  private final Function<ServerAddresses, HttpLeaseClient> clients;
   private final TimeSource time;
   private final Map<String, HttpLeaseClient> byAddress = new ConcurrentHashMap<>();
 
@@ -39,18 +39,28 @@ final class KnownServers {
   private long askedAt;
 
   /**
-   * @throws IllegalArgumentException if that is no address
+   * @param given of one server, or of several that are equal
    */
-  KnownServers(URI address, Function<URI, HttpLeaseClient> clients, TimeSource time) {
-    this.home = clients.apply(address);
+  KnownServers(
+      ServerAddresses given, Function<ServerAddresses, HttpLeaseClient> clients, TimeSource time) {
+    this.home = clients.apply(given);
+    this.given = given;
     this.clients = clients;
     this.time = time;
-    byAddress.put(address.toString(), home);
   }
 
-  /** Whose address was given. */
+  /** Whose addresses were given. */
   HttpLeaseClient home() {
     return home;
+  }
+
+  /** How often one of the clients has begun to ask another server. */
+  long moves() {
+    long others = 0;
+    for (HttpLeaseClient client : byAddress.values()) {
+      others += client == home ? 0 : client.moves();
+    }
+    return home.moves() + others;
   }
 
   /** What is known. */
@@ -99,10 +109,15 @@ final class KnownServers {
     }
     try {
       return Optional.of(
-          byAddress.computeIfAbsent(server.address(), a -> clients.apply(URI.create(a))));
+          byAddress.computeIfAbsent(server.address(), a -> client(ServerAddresses.parse(a))));
     } catch (IllegalArgumentException e) {
       return Optional.empty(); // it is but a hint
     }
+  }
+
+  /** Of the same servers there is one, which stays with the one of them that works. */
+  private HttpLeaseClient client(ServerAddresses addresses) {
+    return addresses.sameAs(given) ? home : clients.apply(addresses);
   }
 
   /**

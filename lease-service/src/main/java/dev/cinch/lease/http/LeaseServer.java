@@ -1,5 +1,6 @@
 package dev.cinch.lease.http;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -90,7 +91,7 @@ public final class LeaseServer implements AutoCloseable {
   private int port;
 
   private LeaseServer(Builder b) throws IOException {
-    routes = new Routes(b.service, b.info, b.health);
+    routes = new Routes(b.service, b.info, b.health, b.cell);
     host = b.host;
     maintenance = b.maintenance;
     health = b.health;
@@ -168,6 +169,7 @@ public final class LeaseServer implements AutoCloseable {
     private String host = "127.0.0.1";
     private int port = DEFAULT_PORT;
     private Supplier<Health> health;
+    private @Nullable Supplier<Optional<ObjectNode>> cell;
     private Runnable maintenance = () -> {};
     private UnaryOperator<HttpServerOptions> options = o -> o;
     private ServerLimits limits = ServerLimits.ofProcess();
@@ -187,6 +189,16 @@ public final class LeaseServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder health(Supplier<Health> health) {
       this.health = health;
+      return this;
+    }
+
+    /**
+     * What {@code GET /v1/cell} says of this node of a cell; there is no such path unless told.
+     * Asked on a worker thread, so it may wait for a moment. Empty while that is not known.
+     */
+    @CanIgnoreReturnValue
+    public Builder cell(Supplier<Optional<ObjectNode>> cell) {
+      this.cell = cell;
       return this;
     }
 

@@ -31,10 +31,15 @@ public final class LeaseWatch implements AutoCloseable {
     this.body = body;
   }
 
-  static LeaseWatch open(HttpClient client, URI uri) throws LeaseUnavailableException {
+  /**
+   * @param patience for the answer's head
+   */
+  static LeaseWatch open(HttpClient client, URI uri, Duration patience)
+      throws LeaseUnavailableException {
     try {
       HttpResponse<EventBody> answer =
-          client.send(HttpRequest.newBuilder(uri).build(), head -> new EventBody());
+          client.send(
+              HttpRequest.newBuilder(uri).timeout(patience).build(), head -> new EventBody());
       var watch = new LeaseWatch(uri, answer.body());
       if (answer.statusCode() != 200) {
         watch.close();

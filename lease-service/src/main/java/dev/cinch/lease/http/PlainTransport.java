@@ -73,7 +73,8 @@ final class PlainTransport implements Transport {
     ByteBuffer request = request(method, uri, wire, body);
     ClientConnection connection = idle.take();
     if (connection == null) {
-      connection = open(uri, Math.min(patience.connect().toNanos(), patience.answer().toNanos()));
+      Duration answer = more.isNegative() ? patience.answer().plus(more) : patience.answer();
+      connection = open(uri, Math.min(patience.connect().toNanos(), answer.toNanos()));
     }
     boolean keep = false;
     try {

@@ -3,6 +3,7 @@ package dev.cinch.lease.http;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
@@ -32,8 +33,10 @@ final class Routes {
   private static final String BATCH = "batch";
   private static final String REVOKE = "revoke";
   private static final String SHARDS = "/v1/shards";
+  static final String CELL = "/v1/cell";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
+  private static final int RETRY_MS = 1_000;
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 10_000;
 
@@ -45,14 +48,26 @@ final class Routes {
   private final LeaseService service;
   private final Supplier<ServiceInfo> info;
   private final Supplier<Health> health;
+  private final @Nullable Supplier<Optional<ObjectNode>> cell;
+
+  /** For a service that is no node of a cell. */
+  Routes(LeaseService service, Supplier<ServiceInfo> info, Supplier<Health> health) {
+    this(service, info, health, null);
+  }
 
   /**
    * @param health asked on a thread that must not wait
+   * @param cell how the node of a cell is; null if it is none
    */
-  Routes(LeaseService service, Supplier<ServiceInfo> info, Supplier<Health> health) {
+  Routes(
+      LeaseService service,
+      Supplier<ServiceInfo> info,
+      Supplier<Health> health,
+      @Nullable Supplier<Optional<ObjectNode>> cell) {
     this.service = service;
     this.info = info;
     this.health = health;
+    this.cell = cell;
   }
 
   /** Likewise, of a body in JSON. */
@@ -229,6 +244,10 @@ final class Routes {
         noQuery(query);
         return Answer.ok(WireWriter.shards(service.shards()));
       }
+      if (path.equals(CELL) && cell != null) {
+        noQuery(query);
+        return cell(cell);
+      }
       if (path.equals(LEASES)) {
         return list(query);
       }
@@ -307,13 +326,26 @@ final class Routes {
     }
   }
 
-  private static Answer elsewhere(String method, String path) {
+  private static Answer cell(Supplier<Optional<ObjectNode>> cell) {
+    return cell.get()
+        .map(Answer::ok)
+        .orElseGet(
+            () ->
+                Answer.error(
+                    503,
+                    LeaseRefusedException.Reason.NOT_YET.name(),
+                    "the cell's node is starting, or does not answer",
+                    RETRY_MS));
+  }
+
+  private Answer elsewhere(String method, String path) {
     String allowed = "";
     if (path.equals("/v1/time")
         || path.equals("/v1/service")
         || path.equals(SHARDS)
         || path.equals(LEASES)
         || path.equals(Watching.PATH)
+        || (path.equals(CELL) && cell != null)
         || isHealth(path)) {
       allowed = "GET";
     } else if (path.startsWith(LEASES + "/")) {

@@ -6,6 +6,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseNotSentException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
@@ -53,17 +54,26 @@ public final class ShardRouter implements LeaseService {
   private final KnownServers servers;
 
   /**
-   * @param address of any server
-   * @param clients makes the client of an address
-   * @throws IllegalArgumentException if that is no address
+   * @param given where any server is, or several that are equal
+   * @param clients makes the client of a server
    */
-  public ShardRouter(URI address, Function<URI, HttpLeaseClient> clients, TimeSource time) {
-    this.servers = new KnownServers(address, clients, time);
+  public ShardRouter(
+      ServerAddresses given, Function<ServerAddresses, HttpLeaseClient> clients, TimeSource time) {
+    this.servers = new KnownServers(given, clients, time);
   }
 
-  /** With clients that have the usual settings; connects to nothing yet. */
+  /**
+   * With clients that have the usual settings; connects to nothing yet.
+   *
+   * @throws IllegalArgumentException if that is no address
+   */
   public static ShardRouter of(URI address) {
-    return new ShardRouter(address, a -> HttpLeaseClient.builder(a).build(), SystemTime.INSTANCE);
+    return of(ServerAddresses.of(address));
+  }
+
+  /** The same, of equal servers. */
+  public static ShardRouter of(ServerAddresses given) {
+    return new ShardRouter(given, a -> HttpLeaseClient.builder(a).build(), SystemTime.INSTANCE);
   }
 
   private interface Call<T> {
@@ -156,7 +166,9 @@ public final class ShardRouter implements LeaseService {
         }
         elsewhere = e;
       } catch (LeaseUnavailableException e) {
-        silent = e; // it may be the one
+        if (silent == null || silent instanceof LeaseNotSentException) {
+          silent = e; // it may be the one
+        }
       }
     }
     if (silent != null) {
@@ -219,16 +231,39 @@ public final class ShardRouter implements LeaseService {
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
+    release(
+        report,
+        client -> {
+          client.release(id, report);
+          return Outcome.RELEASED;
+        });
+  }
+
+  @Override
+  public void releaseHere(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    release(
+        report,
+        client -> {
+          client.releaseHere(id, report);
+          return Outcome.RELEASED;
+        });
+  }
+
+  private void release(LeaseReport report, Call<Outcome> call)
+      throws LeaseRefusedException, LeaseUnavailableException {
     Outcome unused =
         call(
             report,
             e ->
                 e.reason() == Reason.OTHER_SHARD
                     || (e.reason() == Reason.SUPERSEDED && report.instance().isEmpty()),
-            client -> {
-              client.release(id, report);
-              return Outcome.RELEASED;
-            });
+            call);
+  }
+
+  @Override
+  public long moves() {
+    return servers.moves();
   }
 
   @Override

@@ -24,7 +24,7 @@ interface Transport {
    *
    * @param wire what the body is
    * @param body none for a request without one
-   * @param more how much longer the answer may take than others
+   * @param more how much longer the answer may take than others; negative: how much less
    * @throws java.net.ConnectException if the request was not sent, since nobody can be reached
    * @throws java.net.http.HttpConnectTimeoutException the same, within the time for connecting
    * @throws java.net.http.HttpTimeoutException if there is no whole answer in time

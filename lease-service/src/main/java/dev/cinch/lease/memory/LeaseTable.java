@@ -21,10 +21,13 @@ import dev.cinch.lease.Revocation;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.Listeners;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Tenure;
+import dev.cinch.lease.table.UnendedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -38,7 +41,7 @@ import java.util.Optional;
  * partitions' locks, taken in ascending order, before it changes any.
  */
 @CheckReturnValue
-final class LeaseTable {
+final class LeaseTable implements LeaseBackend {
   /** How soon to come back when there is no room, nanoseconds. */
   private static final long NO_ROOM_WAIT = 1_000_000_000L;
 
@@ -81,7 +84,8 @@ final class LeaseTable {
    * @param ceiling no expiry is above it (rule L3)
    * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
-  List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
+  @Override
+  public List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
       throws LeaseRefusedException, UnendedException {
     List<LeaseName> names = request.names().stream().sorted().toList();
     Grants stripe = stripes.of(request.id());
@@ -123,7 +127,8 @@ final class LeaseTable {
    * Refuses a new request for a name that is held, as {@link #acquire} would: before anything is
    * published for it that a later instance would have to wait for.
    */
-  void requireFree(AcquireRequest request, long now) throws LeaseRefusedException {
+  @Override
+  public void requireFree(AcquireRequest request, long now) throws LeaseRefusedException {
     Grants stripe = stripes.of(request.id());
     synchronized (stripe) {
       if (stripe.get(request.id()) != null) {
@@ -140,7 +145,8 @@ final class LeaseTable {
   }
 
   /** Has one more listener told of changes. */
-  void listen(LeaseListener next) {
+  @Override
+  public void listen(LeaseListener next) {
     listeners.add(next);
   }
 
@@ -151,7 +157,8 @@ final class LeaseTable {
   }
 
   /** Takes note that no other instance will ever resume these: expired, or to be revoked. */
-  void ended(List<Tenure> tenures) {
+  @Override
+  public void ended(List<Tenure> tenures) {
     Partitions.Locked locked = partitions.lock(tenures.stream().map(Tenure::name).toList());
     try {
       for (Tenure tenure : tenures) {
@@ -170,7 +177,8 @@ final class LeaseTable {
    *
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
-  Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
+  @Override
+  public Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
     String name = request.name().value();
     Partitions.Locked locked = partitions.lock(List.of(name));
     try {
@@ -190,7 +198,8 @@ final class LeaseTable {
    *
    * @return its expiry; the present time if it is over
    */
-  long revoked(Revocation revocation, long now) {
+  @Override
+  public long revoked(Revocation revocation, long now) {
     String name = revocation.name().value();
     partitions.revocations.add(revocation);
     ended(List.of(new Tenure(name, revocation.correlation())));
@@ -213,8 +222,9 @@ final class LeaseTable {
    * @param ended whether their ends are this instance's by now
    * @return empty if their ends have to be brought about first
    */
-  Optional<List<Witness>> resume(ResumeRequest request, boolean ended, Moment now, long ceiling)
-      throws LeaseRefusedException {
+  @Override
+  public Optional<List<Witness>> resume(
+      ResumeRequest request, boolean ended, Moment now, long ceiling) throws LeaseRefusedException {
     List<String> names = LeaseRules.names(request);
     Grants stripe = stripes.of(request.id());
     synchronized (stripe) {
@@ -243,12 +253,14 @@ final class LeaseTable {
   }
 
   /** Whether this instance has granted or resumed them all. */
-  boolean knows(List<LeaseName> names) {
+  @Override
+  public boolean knows(List<LeaseName> names) {
     return names.stream().allMatch(n -> partitions.knows(n.value()));
   }
 
   /** Whether a grant of this id was made here, and is remembered. */
-  boolean knows(Id id) {
+  @Override
+  public boolean knows(Id id) {
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
       return stripe.get(id) != null || stripe.wasReleased(id);
@@ -256,7 +268,8 @@ final class LeaseTable {
   }
 
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
-  void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
+  @Override
+  public void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
     rules.requireHere(report);
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
@@ -312,7 +325,8 @@ final class LeaseTable {
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
-  List<Witness> renew(
+  @Override
+  public List<Witness> renew(
       Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
       throws LeaseRefusedException {
     var renew = new Operation.Renew(id, durationMs, addLogs, report);
@@ -334,7 +348,8 @@ final class LeaseTable {
   }
 
   /** Makes the leases of a grant full; those that are already stay so. */
-  List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
+  @Override
+  public List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
       throws LeaseRefusedException {
     var upgrade = new Operation.Upgrade(id, durationMs);
     Grants stripe = stripes.of(id);
@@ -352,15 +367,6 @@ final class LeaseTable {
     }
   }
 
-  /** Whether this instance has been superseded. */
-  @FunctionalInterface
-  interface Latest {
-    /**
-     * @throws LeaseRefusedException {@code SUPERSEDED} once it has, and from then on always
-     */
-    void require() throws LeaseRefusedException;
-  }
-
   /**
    * Gives the leases of a grant back; those of it that were tentative and broken are passed over. A
    * request that is not known may be still on its way, from somebody who gave it up: it is not
@@ -372,7 +378,9 @@ final class LeaseTable {
    *
    * @param latest asked under that lock
    */
-  void release(Id id, LeaseReport report, Moment now, Latest latest) throws LeaseRefusedException {
+  @Override
+  public void release(Id id, LeaseReport report, Moment now, Latest latest)
+      throws LeaseRefusedException {
     rules.requireHere(report);
     Grants stripe = stripes.of(id);
     synchronized (stripe) {
@@ -402,22 +410,37 @@ final class LeaseTable {
     }
   }
 
-  Optional<LeaseInfo> show(LeaseName name, long now) {
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name, long now) {
     return partitions.show(name.value(), instance, now);
   }
 
   /** A page of names; names that come and go meanwhile may or may not be in it. */
-  List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now) {
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now) {
     return partitions.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
   }
 
+  /** A table forgets no lease of another machine: it has none. */
+  @Override
+  public boolean isShared(ResumeRequest request) {
+    return false;
+  }
+
+  @Override
+  public boolean isImmediate() {
+    return true;
+  }
+
   /** As {@link Stripes#sweep}. */
-  void sweep(long now) {
+  @Override
+  public void sweep(long now) {
     stripes.sweep(now);
   }
 
   /** How many ids of grants are remembered, ended ones included. */
-  int grantsRemembered() {
+  @Override
+  public int grantsRemembered() {
     return stripes.size();
   }
 

@@ -13,6 +13,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -22,7 +23,9 @@ import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeBounds;
@@ -62,7 +65,7 @@ public final class MemoryLeaseService implements LeaseService {
   private final SignedClock clock;
   private final long longestLeaseMs;
   private final InstanceGuard guard;
-  private final LeaseTable table;
+  private final LeaseBackend table;
   private final TimeBounds bounds;
   private final Operations operations;
   private final StoreUse<RuntimeException> waiting;
@@ -85,8 +88,17 @@ public final class MemoryLeaseService implements LeaseService {
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
     Optional<Id> store = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
-    table = new LeaseTable(limits, guard.number(), guard.origin(), store);
     Id storeId = store.orElse(Correlation.NO_STORE);
+    table =
+        b.backend == null
+            ? new LeaseTable(limits, guard.number(), guard.origin(), store)
+            : b.backend.create(
+                new LeaseBackend.Setting(
+                    guard.number(),
+                    storeId,
+                    guard.origin(),
+                    limits.watermarks(),
+                    limits.metadataKept()));
     var inTime = new BoundRule(bounds, limits.watermarks());
     operations = new Operations(table, guard, clock, inTime, longestLeaseMs, storeId);
     waiting = StoreUse.waiting(guard, clock);
@@ -121,6 +133,7 @@ public final class MemoryLeaseService implements LeaseService {
     private boolean fresh;
     private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
     private long ceilingAheadMs = DEFAULT_CEILING_AHEAD_MS;
+    private LeaseBackend.@Nullable Factory backend;
     private TableLimits limits = TableLimits.forHeap(Runtime.getRuntime().maxMemory());
 
     private Builder(GrantSigner signer, TimeSource time) {
@@ -201,6 +214,13 @@ public final class MemoryLeaseService implements LeaseService {
       return this;
     }
 
+    /** Where it keeps who has which lease; in this process's memory unless told otherwise. */
+    @CanIgnoreReturnValue
+    public Builder backend(LeaseBackend.Factory backend) {
+      this.backend = backend;
+      return this;
+    }
+
     /**
      * Takes the instance's number and starts.
      *
@@ -239,8 +259,14 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public Revoked revoke(RevokeRequest request) throws LeaseRefusedException {
-    Revoked revoked = operations.revoke(request, waiting);
+  public Revoked revoke(RevokeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    Revoked revoked;
+    try {
+      revoked = operations.revoke(request, waiting);
+    } catch (UnansweredException e) {
+      throw unavailable(e);
+    }
     Revocation r = revoked.revocation();
     log.info(
         "the lease {} on {} of \"{}\" is revoked: {}",
@@ -252,16 +278,23 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public List<Outcome> carryOut(List<Operation> wanted) {
+  public List<Outcome> carryOut(List<Operation> wanted) throws LeaseUnavailableException {
     var batch = new Batch(wanted.size());
-    for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
-      operations.carryOut(wanted.get(i), waiting, batch);
+    try {
+      for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
+        operations.carryOut(wanted.get(i), waiting, batch);
+      }
+    } catch (UnansweredException e) {
+      throw unavailable(e);
     }
     return batch.signed(signer);
   }
 
   @Override
   public List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
+    if (!table.isImmediate()) {
+      return LeaseService.super.carryOutNow(requests);
+    }
     var batch = new Batch(requests.size());
     var begun = new int[requests.size()];
     for (int i = 0; i < begun.length; i++) {
@@ -292,8 +325,12 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public Optional<LeaseInfo> show(LeaseName name) {
-    return table.show(name, clock.read().now());
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    try {
+      return table.show(name, clock.read().now());
+    } catch (LeaseRefusedException | UnansweredException e) {
+      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    }
   }
 
   /**
@@ -302,11 +339,16 @@ public final class MemoryLeaseService implements LeaseService {
    * @throws IllegalArgumentException if the limit is out of range
    */
   @Override
-  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit) {
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
     if (limit < 1 || limit > MAX_LIST) {
       throw new IllegalArgumentException("a page has 1 to " + MAX_LIST + " names, not " + limit);
     }
-    return table.list(prefix, after, limit, clock.read().now());
+    try {
+      return table.list(prefix, after, limit, clock.read().now());
+    } catch (LeaseRefusedException | UnansweredException e) {
+      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    }
   }
 
   @Override
@@ -377,6 +419,11 @@ public final class MemoryLeaseService implements LeaseService {
 
   int grantsRemembered() {
     return table.grantsRemembered();
+  }
+
+  private static LeaseUnavailableException unavailable(UnansweredException e) {
+    return new LeaseUnavailableException(
+        e.getMessage() + "; it may have been done: ask again with the same id", e);
   }
 
   private Grant signed(Id id, List<Witness> witnesses) {

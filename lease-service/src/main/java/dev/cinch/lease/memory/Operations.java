@@ -13,9 +13,11 @@ import dev.cinch.lease.Revocation;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.table.Tenure;
+import dev.cinch.lease.table.UnendedException;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.List;
@@ -38,7 +40,7 @@ final class Operations {
 
   private static final long NANOS_PER_MS = 1_000_000;
 
-  private final LeaseTable table;
+  private final LeaseBackend table;
   private final InstanceGuard guard;
   private final SignedClock clock;
   private final BoundRule inTime;
@@ -50,7 +52,7 @@ final class Operations {
    * @param storeId whose leases may be resumed
    */
   Operations(
-      LeaseTable table,
+      LeaseBackend table,
       InstanceGuard guard,
       SignedClock clock,
       BoundRule inTime,
@@ -135,7 +137,9 @@ final class Operations {
     Requests.check(request, longestLeaseMs, storeId, inTime.aheadNanos());
     guard.requireLatest();
     guard.requireShard(request.witnesses().stream().map(w -> w.witness().name()).toList());
-    List<LeaseEnd> ends = guard.ends().resumable(request);
+    // Where several machines keep the same leases, none of them has to end here.
+    boolean shared = table.isShared(request);
+    List<LeaseEnd> ends = shared ? List.of() : guard.ends().resumable(request);
     // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
     Reading at = store.read();
     long duration = request.durationMs() * NANOS_PER_MS;

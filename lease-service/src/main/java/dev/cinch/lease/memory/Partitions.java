@@ -6,6 +6,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.Revocations;
 import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
 import java.util.List;

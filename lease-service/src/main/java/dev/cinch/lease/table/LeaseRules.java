@@ -31,8 +31,9 @@ import java.util.function.Predicate;
  *
  * <p>One request is all or nothing. So every operation takes the leases on all of its names, in
  * ascending order of names, and checks all before it changes any: after a refusal they are as they
- * were. Else they are changed in place, so the caller gives up the states that it passed in. A name
- * of which nothing is known has a new {@link LeaseState}.
+ * were. A backend that can't change several names at once takes them one by one, and undoes. Else
+ * they are changed in place, so the caller gives up the states that it passed in. A name of which
+ * nothing is known has a new {@link LeaseState}.
  *
  * <p>What stays the backend's: that the leases do not change meanwhile, that time does not go back
  * (rule L6), that a request is known when it comes again, and L11, of which the operations tell.
@@ -129,7 +130,7 @@ public final class LeaseRules {
       Id correlation = Correlation.of(request.id(), new LeaseName(lease.name), time, store);
       lease.grant(request, from, now, expiry, correlation);
     }
-    LogBounds.boundFences(leases);
+    LogBounds.boundFences(leases, request.names().size());
     return unended;
   }
 

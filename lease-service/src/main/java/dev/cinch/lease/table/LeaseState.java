@@ -135,6 +135,14 @@ public class LeaseState {
     return endedAt;
   }
 
+  /**
+   * When it was last granted, prolonged or released; what comes next may not be earlier, whatever
+   * another machine's clock says. {@link Long#MIN_VALUE} if there was no lease.
+   */
+  public final long changedAt() {
+    return isKnown() ? Math.max(issuedAt, endedAt) : Long.MIN_VALUE;
+  }
+
   /** Whether there was a lease; if not, the first one inherits what its backend knows (L4). */
   public final boolean isKnown() {
     return generation > 0;
@@ -208,7 +216,8 @@ public class LeaseState {
     return new Id(correlationHigh, correlationLow);
   }
 
-  final Tenure tenure() {
+  /** The lease, to be ended (rule L11). */
+  public final Tenure tenure() {
     return new Tenure(name, correlation());
   }
 
@@ -225,6 +234,16 @@ public class LeaseState {
   /** Whether it is this request's, and was not released. */
   public final boolean belongsTo(Id request) {
     return state != State.RELEASED && id.equals(request);
+  }
+
+  /** Whether it was this request's, and was released. */
+  public final boolean isReleasedBy(Id request) {
+    return isKnown() && state == State.RELEASED && id.equals(request);
+  }
+
+  /** Makes a released lease nobody's, so that the request that had it may be granted one anew. */
+  public final void disown() {
+    id = correlation(); // which is no secret of anybody
   }
 
   public final boolean isHeld(long now) {
@@ -306,6 +325,24 @@ public class LeaseState {
     var all = new ArrayList<Metadata>(newer);
     recent.stream().filter(m -> !newer.contains(m)).forEach(all::add);
     recent = List.copyOf(all.subList(0, Math.min(keep, all.size())));
+  }
+
+  /**
+   * Makes it shorter, for a backend that has no room for it: without where messages stand, which is
+   * a hint; then with a fence for all logs (rule L4).
+   *
+   * @return whether it is shorter now
+   */
+  public final boolean shorten() {
+    if (!recent.isEmpty()) {
+      recent = List.of();
+      return true;
+    }
+    if (fenceLogs.ids().isEmpty()) {
+      return false;
+    }
+    fenceLogs = LogSet.ALL;
+    return true;
   }
 
   /**

@@ -52,12 +52,16 @@ final class LogBounds {
   /**
    * Keeps short what the fences of one grant say: those that name too many logs together are for
    * all logs, as one of them is that names too many (rule L4).
+   *
+   * @param leases of the grant, or some of them: then these get their share
+   * @param names how many leases the grant has
    */
-  static void boundFences(List<? extends LeaseState> leases) {
+  static void boundFences(List<? extends LeaseState> leases, int names) {
+    int most = Grant.MAX_LOGS * leases.size() / Math.max(leases.size(), names);
     int together = 0;
     for (LeaseState lease : leases) {
       int named = lease.fenceLogs.ids().size();
-      if (together + named > Grant.MAX_LOGS) {
+      if (together + named > most) {
         lease.fenceLogs = LogSet.ALL;
       } else {
         together += named;

@@ -18,6 +18,9 @@ import java.nio.charset.StandardCharsets;
  *  36  8 number of the key, little-endian
  *  44 32 the public key
  * </pre>
+ *
+ * <p>Of a {@link CellKeys cell} it begins with "cinch trusted cell 1\n", so that nobody can pass
+ * off its key for one that signs alone.
  */
 @CheckReturnValue
 public final class KeyEndorsement {
@@ -26,16 +29,20 @@ public final class KeyEndorsement {
 
   private static final byte[] DOMAIN = "cinch trusted key 1\n".getBytes(StandardCharsets.US_ASCII);
 
+  private static final byte[] CELL_DOMAIN =
+      "cinch trusted cell 1\n".getBytes(StandardCharsets.US_ASCII);
+
   /** Every read of a log asks for the same few. */
   private static final GoodSignatures GOOD = new GoodSignatures();
 
   private KeyEndorsement() {}
 
   private static byte[] statement(Id store, long number, PublicKey key) {
+    byte[] domain = key.cell().isPresent() ? CELL_DOMAIN : DOMAIN;
     ByteBuffer out =
-        ByteBuffer.allocate(DOMAIN.length + Id.BYTES + Long.BYTES + PublicKey.BYTES)
+        ByteBuffer.allocate(domain.length + Id.BYTES + Long.BYTES + PublicKey.BYTES)
             .order(ByteOrder.LITTLE_ENDIAN);
-    out.put(DOMAIN);
+    out.put(domain);
     store.write(out);
     return out.putLong(number).put(key.bytes()).array();
   }

@@ -4,11 +4,12 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An Ed25519 public key. Written as 64 lower-case hexadecimal digits. Immutable and thread-safe;
- * arrays are copied.
+ * An Ed25519 public key, or what stands for {@link CellKeys several}. Written as 64 lower-case
+ * hexadecimal digits. Immutable and thread-safe; arrays are copied.
  */
 public final class PublicKey {
   /** Bytes of a key. */
@@ -21,6 +22,7 @@ public final class PublicKey {
 
   private final byte[] bytes;
   private final byte[] id;
+  private final @Nullable CellKeys cell;
 
   /** Kept, since making it ready takes up to a verification; made on demand. */
   private volatile Ed25519.@Nullable Checker checker;
@@ -29,11 +31,20 @@ public final class PublicKey {
    * @throws IllegalArgumentException if there are not 32 bytes
    */
   public PublicKey(byte[] bytes) {
+    this(bytes, null);
+  }
+
+  private PublicKey(byte[] bytes, @Nullable CellKeys cell) {
     if (bytes.length != BYTES) {
       throw new IllegalArgumentException("a public key has 32 bytes, not " + bytes.length);
     }
     this.bytes = bytes.clone();
     this.id = Arrays.copyOf(sha256(bytes), ID_BYTES);
+    this.cell = cell;
+  }
+
+  static PublicKey ofCell(CellKeys cell) {
+    return new PublicKey(cell.commitment(), cell);
   }
 
   /**
@@ -67,6 +78,11 @@ public final class PublicKey {
   /** The id as 16 hexadecimal digits. */
   public String idText() {
     return HexFormat.of().formatHex(id);
+  }
+
+  /** The keys that it stands for, of which a majority signs; empty for one that signs alone. */
+  public Optional<CellKeys> cell() {
+    return Optional.ofNullable(cell);
   }
 
   Ed25519.Checker checker() {

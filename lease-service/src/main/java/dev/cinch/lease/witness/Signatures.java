@@ -19,9 +19,14 @@ public final class Signatures {
     return key.signer().sign(parts);
   }
 
-  /** Whether a signature of any length, by a key of any 32 bytes, is good for these parts. */
+  /**
+   * Whether a signature of any length, by a key of any 32 bytes, is good for these parts. None is
+   * by a cell's: that takes a majority of its nodes.
+   */
   public static boolean isBy(PublicKey key, byte[] signature, byte[]... parts) {
-    return signature.length == BYTES && key.checker().isGood(signature, parts);
+    return signature.length == BYTES
+        && key.cell().isEmpty()
+        && key.checker().isGood(signature, parts);
   }
 
   /**

@@ -2,6 +2,7 @@ package dev.cinch.lease.witness;
 
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -37,6 +38,17 @@ public record TrustedKeys(List<PublicKey> list) {
       throw new IllegalArgumentException("the first " + n + " of " + list.size() + " trusted keys");
     }
     return new TrustedKeys(list.subList(0, n));
+  }
+
+  /** A cell that has an instance: a majority of its nodes signs that one's witnesses. */
+  public Optional<CellKeys> cell(long instance) {
+    for (PublicKey key : list) { // for each witness that is read
+      Optional<CellKeys> cell = key.cell();
+      if (cell.isPresent() && cell.get().instance() == instance) {
+        return cell;
+      }
+    }
+    return Optional.empty();
   }
 
   /** SHA-256 of the keys' bytes, one key after another, as 64 hexadecimal digits. */

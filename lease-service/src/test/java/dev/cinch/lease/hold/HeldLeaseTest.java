@@ -394,12 +394,13 @@ final class HeldLeaseTest {
     }
 
     @Override
-    public Optional<LeaseInfo> show(LeaseName name) {
+    public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
       return rig.service.show(name);
     }
 
     @Override
-    public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit) {
+    public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+        throws LeaseUnavailableException {
       return rig.service.list(prefix, after, limit);
     }
 

@@ -26,7 +26,8 @@ public class KnownServersRace {
   private static final URI HOME = URI.create("http://127.0.0.1:8470");
   private static final HttpLeaseClient CLIENT = HttpLeaseClient.builder(HOME).build();
 
-  private final KnownServers servers = new KnownServers(HOME, a -> CLIENT, new ManualTime());
+  private final KnownServers servers =
+      new KnownServers(ServerAddresses.of(HOME), a -> CLIENT, new ManualTime());
 
   public KnownServersRace() {
     servers.learned(instance(1));

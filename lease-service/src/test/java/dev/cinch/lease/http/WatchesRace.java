@@ -3,6 +3,7 @@ package dev.cinch.lease.http;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.memory.Rig;
 import java.util.List;
 import java.util.Optional;
@@ -28,7 +29,7 @@ public final class WatchesRace {
     try {
       var unused = rig.acquire("a", "b");
       return rig.service.list("", Optional.empty(), 2);
-    } catch (LeaseRefusedException e) {
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
       throw new AssertionError(e);
     }
   }

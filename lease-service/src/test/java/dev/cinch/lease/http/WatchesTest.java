@@ -10,6 +10,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayDeque;
@@ -46,15 +47,12 @@ final class WatchesTest {
             @Override
             public void page(
                 String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told) {
-              tasks.add(() -> told.accept(rig.service.list(prefix, after, 2)));
+              tasks.add(() -> told.accept(found(prefix, after)));
             }
 
             @Override
             public void show(List<LeaseName> names, Consumer<List<LeaseInfo>> told) {
-              tasks.add(
-                  () ->
-                      told.accept(
-                          names.stream().flatMap(n -> rig.service.show(n).stream()).toList()));
+              tasks.add(() -> told.accept(names.stream().flatMap(n -> known(n).stream()).toList()));
             }
 
             @Override
@@ -248,5 +246,21 @@ final class WatchesTest {
     assertTrue(gone.ended);
     assertEquals("synced, -, -", quiet.take());
     assertEquals(1, watches.size());
+  }
+
+  private List<LeaseInfo> found(String prefix, Optional<LeaseName> after) {
+    try {
+      return rig.service.list(prefix, after, 2);
+    } catch (LeaseUnavailableException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private Optional<LeaseInfo> known(LeaseName name) {
+    try {
+      return rig.service.show(name);
+    } catch (LeaseUnavailableException e) {
+      throw new AssertionError(e);
+    }
   }
 }

@@ -20,7 +20,6 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.TrustedKeys;
-import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,7 +62,7 @@ final class BatchRulesTest {
   }
 
   @Test
-  void eachDoesWhatItDoesAlone() throws LeaseRefusedException {
+  void eachDoesWhatItDoesAlone() throws Exception {
     var alone = new Rig(new ManualTime(), new FakeRegistry(new FakeRegistry.Store()));
     Grant held = rig.acquire("held");
     assertEquals(held.id(), alone.acquire("held").id());
@@ -101,7 +100,7 @@ final class BatchRulesTest {
   }
 
   @Test
-  void allWitnessesOfABatchShareASignatureThatHolds() throws WitnessException {
+  void allWitnessesOfABatchShareASignatureThatHolds() throws Exception {
     var operations = new ArrayList<Operation>();
     for (int i = 0; i < 5; i++) {
       operations.add(acquire(rig.request("n" + i)));
@@ -116,7 +115,7 @@ final class BatchRulesTest {
   }
 
   @Test
-  void whatNeedsTheStoreIsNotBegunNow() {
+  void whatNeedsTheStoreIsNotBegunNow() throws Exception {
     AcquireRequest first = rig.request("a");
     List<String> before = List.copyOf(registry.calls);
     assertEquals(List.of(), now(acquire(first)));
@@ -134,7 +133,7 @@ final class BatchRulesTest {
 
   /** Rule L3: above the ceiling nothing is signed, by whichever way. */
   @Test
-  void l3_aRenewalAboveTheCeilingWaitsForOneThatMayPublish() throws LeaseRefusedException {
+  void l3_aRenewalAboveTheCeilingWaitsForOneThatMayPublish() throws Exception {
     Grant grant = rig.acquire("a");
     long ceiling = ceiling();
     while (time.wallNanos() + LEASE_MS * MS <= ceiling) {
@@ -150,7 +149,7 @@ final class BatchRulesTest {
 
   /** Rule L9: an instance that was paused looks whether there is a later one before it signs. */
   @Test
-  void l9_afterAPauseNothingIsSignedBeforeALook() throws LeaseRefusedException {
+  void l9_afterAPauseNothingIsSignedBeforeALook() throws Exception {
     Grant grant = rig.acquire("a");
     time.advanceNanos(InstanceGuard.PAUSED_AFTER + 1);
     registry.store.numbers++;
@@ -160,7 +159,7 @@ final class BatchRulesTest {
 
   /** Rule L6: a clock that jumped ahead is compared with the store's first. */
   @Test
-  void l6_afterAJumpNothingIsCarriedOutBeforeALook() throws LeaseRefusedException {
+  void l6_afterAJumpNothingIsCarriedOutBeforeALook() throws Exception {
     Grant grant = rig.acquire("a");
     time.stepWallMs(3_000);
     Operation release = new Operation.Release(grant.id(), wrote(time.wallNanos()));
@@ -170,7 +169,7 @@ final class BatchRulesTest {
 
   /** Rule L11: a lease that expired is ended in the store before its name is granted on. */
   @Test
-  void l11_anExpiredNameIsNotGrantedOnWithoutTheStore() throws LeaseRefusedException {
+  void l11_anExpiredNameIsNotGrantedOnWithoutTheStore() throws Exception {
     Grant grant = rig.acquire("a");
     time.advanceMs(LEASE_MS / 2);
     Grant other = rig.acquire("b");
@@ -186,7 +185,7 @@ final class BatchRulesTest {
   }
 
   @Test
-  void resumingAlwaysNeedsTheStore() throws LeaseRefusedException {
+  void resumingAlwaysNeedsTheStore() throws Exception {
     Grant grant = rig.acquire("a");
     var next = new Rig(time, new FakeRegistry(registry.store));
     Operation resume =
@@ -198,7 +197,7 @@ final class BatchRulesTest {
 
   /** Those that need the store don't hold up other requests. */
   @Test
-  void otherRequestsAreCarriedOutNow() throws LeaseRefusedException {
+  void otherRequestsAreCarriedOutNow() throws Exception {
     Grant held = rig.acquire("held");
     Operation resume =
         new Operation.Resume(new ResumeRequest(held.id(), held.witnesses(), LEASE_MS));
@@ -217,7 +216,7 @@ final class BatchRulesTest {
 
   /** The operations of a request are carried out in their order, whoever carries them out. */
   @Test
-  void whatStandsBehindOneThatNeedsTheStoreIsNotBegun() throws LeaseRefusedException {
+  void whatStandsBehindOneThatNeedsTheStoreIsNotBegun() throws Exception {
     Grant expires = rig.acquire("a");
     time.advanceMs(LEASE_MS / 2);
     Grant other = rig.acquire("b");
@@ -240,7 +239,7 @@ final class BatchRulesTest {
   }
 
   @Test
-  void ofNoOperationsThereAreNoOutcomes() {
+  void ofNoOperationsThereAreNoOutcomes() throws Exception {
     assertEquals(List.of(), rig.service.carryOut(List.of()));
     assertEquals(List.of(), rig.service.carryOutNow(List.of()));
   }

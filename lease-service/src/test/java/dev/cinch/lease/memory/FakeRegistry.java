@@ -53,8 +53,17 @@ final class FakeRegistry implements InstanceRegistry {
 
   private long number;
 
+  /** The number that several servers have as one instance; 0 for one of its own. */
+  private final long shared;
+
   FakeRegistry(Store store) {
+    this(store, 0);
+  }
+
+  /** Of one of several servers that are one instance. */
+  FakeRegistry(Store store, long shared) {
     this.store = store;
+    this.shared = shared;
   }
 
   @Override
@@ -92,7 +101,8 @@ final class FakeRegistry implements InstanceRegistry {
   @Override
   public long takeNumber() throws IOException {
     called("take");
-    number = ++store.numbers;
+    store.numbers = shared > 0 ? Math.max(shared, store.numbers) : store.numbers + 1;
+    number = shared > 0 ? shared : store.numbers;
     return number;
   }
 

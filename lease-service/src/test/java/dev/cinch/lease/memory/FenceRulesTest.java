@@ -15,13 +15,22 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.register.Backends;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Rule L8. */
+@ParameterizedClass
+@EnumSource
 final class FenceRulesTest {
-  private final Rig rig = new Rig();
+  private final Rig rig;
+
+  FenceRulesTest(Backends backend) {
+    rig = backend.rig();
+  }
 
   @Test
   void l8_anExpiredLeaseMustBeFencedUpToItsHighestExpiryForAllItsLogs() throws Exception {

@@ -11,6 +11,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.UnendedException;
 import java.lang.management.ManagementFactory;
 import java.util.HexFormat;
 import java.util.List;

@@ -15,6 +15,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.UnendedException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -11,6 +11,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.UnendedException;
 import java.util.List;
 import java.util.Optional;
 import org.openjdk.jcstress.annotations.Actor;

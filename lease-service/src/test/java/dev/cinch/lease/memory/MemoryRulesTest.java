@@ -20,6 +20,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
@@ -255,7 +256,7 @@ final class MemoryRulesTest {
     return new LeaseReport(OptionalLong.empty(), false, all);
   }
 
-  private List<Long> buckets(String name) {
+  private List<Long> buckets(String name) throws LeaseUnavailableException {
     return tiny.service.show(new LeaseName(name)).orElseThrow().recent().stream()
         .map(Metadata::bucketStart)
         .toList();

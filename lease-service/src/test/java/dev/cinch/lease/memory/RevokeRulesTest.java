@@ -20,6 +20,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.RevokeRequest;
@@ -39,11 +40,11 @@ final class RevokeRulesTest {
   private final FakeRegistry files = new FakeRegistry(store);
   private final Rig rig = new Rig(time, files);
 
-  private Revoked revoke(String reason) throws LeaseRefusedException {
+  private Revoked revoke(String reason) throws Exception {
     return rig.service.revoke(new RevokeRequest(A, reason, Optional.empty()));
   }
 
-  private State state() {
+  private State state() throws LeaseUnavailableException {
     return rig.service.show(A).orElseThrow().state();
   }
 

@@ -14,9 +14,11 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeBounds;
+import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -24,6 +26,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.function.Executable;
 
@@ -37,12 +40,20 @@ public final class Rig {
   static final Id LOG_A = new Id(0, 0xA);
   static final Id LOG_B = new Id(0, 0xB);
 
+  /** Several rigs may ask for the same leases, and not by the same ids. */
+  private static final AtomicLong RIGS = new AtomicLong();
+
   public final ManualTime time;
   public final MemoryLeaseService service;
-  private final Random random = new Random(7);
+  private final Random random;
 
   public Rig() {
     this(new ManualTime(), null, true, TableLimits.DEFAULT);
+  }
+
+  /** One whose leases a backend keeps. */
+  public Rig(LeaseBackend.Factory backend) {
+    this(new ManualTime(), null, true, TableLimits.DEFAULT, backend);
   }
 
   Rig(TableLimits limits) {
@@ -54,9 +65,28 @@ public final class Rig {
   }
 
   Rig(ManualTime time, @Nullable InstanceRegistry registry, boolean fresh, TableLimits limits) {
+    this(time, registry, fresh, limits, null);
+  }
+
+  /**
+   * @param backend null for the service's memory
+   */
+  public Rig(
+      ManualTime time,
+      @Nullable InstanceRegistry registry,
+      boolean fresh,
+      TableLimits limits,
+      LeaseBackend.@Nullable Factory backend) {
     this.time = time;
+    random = new Random(backend == null ? 7 : RIGS.getAndIncrement());
     var builder =
-        MemoryLeaseService.builder(new WitnessSigner(KEY), time).fresh(fresh).limits(limits);
+        MemoryLeaseService.builder(
+                backend instanceof GrantSigner signer ? signer : new WitnessSigner(KEY), time)
+            .fresh(fresh)
+            .limits(limits);
+    if (backend != null) {
+      builder.backend(backend);
+    }
     if (registry != null) {
       builder.registry(registry);
     }

@@ -25,7 +25,7 @@ public final class States {
   private States() {}
 
   /** A moment of a clock that is taken to be right but for a guess of a second. */
-  static Moment at(long time) {
+  public static Moment at(long time) {
     return new Moment(time, TimeBound.around(time, 1_000_000_000L, TimeBound.Kind.ASSUMED));
   }
 
@@ -43,6 +43,26 @@ public final class States {
     lease.id = id;
     lease.expiry = expiry;
     lease.holder = holder;
+  }
+
+  /** A first lease that is held. */
+  public static LeaseState full(String name) {
+    var lease = new LeaseState(name);
+    var request =
+        new AcquireRequest(
+            new Id(1, 2), List.of(new LeaseName(name)), "h", 10_000, LogSet.ALL, false);
+    var first = Inheritance.origin(Ending.NONE, Fence.NONE);
+    lease.grant(request, first, at(NOW), NOW + 10_000_000_000L, new Id(NOW, name.hashCode()));
+    return lease;
+  }
+
+  /** Leases that do not count any more. */
+  public static List<LeaseState> over(String name) {
+    LeaseState released = full(name);
+    released.release(at(NOW + 1), false);
+    LeaseState ended = full(name);
+    assertTrue(LeaseRules.end(ended, ended.tenure()));
+    return List.of(released, ended);
   }
 
   /** That both say the same of everything. */

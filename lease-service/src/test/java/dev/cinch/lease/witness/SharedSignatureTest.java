@@ -256,7 +256,7 @@ final class SharedSignatureTest {
 
   static int payload(byte[] signed) {
     try {
-      return SignedForm.of(signed).payload();
+      return WitnessCodec.payloadLength(signed);
     } catch (WitnessException e) {
       throw new AssertionError(e);
     }

@@ -17,37 +17,56 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Of what a single edit makes of a witness, whatever its form, nothing is believed. */
 final class TamperingTest {
-  private static final WitnessSigner SIGNER = new WitnessSigner(SigningKey.ofSeed(new byte[32]));
+  private static final WitnessSigner ONE = new WitnessSigner(SigningKey.ofSeed(new byte[32]));
 
-  private final WitnessVerifier verifier = new WitnessVerifier(TrustedKeys.of(SIGNER.publicKey()));
+  /** Two nodes of three. */
+  private static final GrantSigner CELL =
+      new GrantSigner() {
+        private final CellKeys cell = Cells.of(WitnessCodecTest.example().instance(), 3);
 
-  private static List<SignedWitness> together(String name, Witness like, int n) {
-    return SIGNER.sign(
+        @Override
+        public List<SignedWitness> sign(List<Witness> witnesses) {
+          return Cells.signed(cell, witnesses, 1, 3);
+        }
+
+        @Override
+        public PublicKey publicKey() {
+          return cell.key();
+        }
+      };
+
+  private static List<SignedWitness> together(
+      GrantSigner signer, String name, Witness like, int n) {
+    return signer.sign(
         IntStream.range(0, n).mapToObj(i -> SharedSignatureTest.named(like, name + i)).toList());
   }
 
-  /** Both versions, alone and as any leaf of trees of several depths. */
+  /** Both versions, alone and as any leaf of trees of several depths, by one key and by a cell. */
   static Stream<Arguments> forms() {
-    return Stream.of(WitnessCodecTest.example(), WitnessCodecTest.timed())
+    return Stream.of(ONE, CELL)
         .flatMap(
-            like ->
-                Stream.of(1, 2, 5, 33)
-                    .flatMap(
-                        n ->
-                            IntStream.of(0, n / 2, n - 1)
-                                .distinct()
-                                .mapToObj(leaf -> Arguments.of(together("name-", like, n), leaf))));
+            signer ->
+                Stream.of(WitnessCodecTest.example(), WitnessCodecTest.timed())
+                    .flatMap(like -> Stream.of(1, 2, 5, 33).flatMap(n -> forms(signer, like, n))));
+  }
+
+  private static Stream<Arguments> forms(GrantSigner signer, Witness like, int n) {
+    return IntStream.of(0, n / 2, n - 1)
+        .distinct()
+        .mapToObj(leaf -> Arguments.of(signer, together(signer, "name-", like, n), leaf));
   }
 
   @ParameterizedTest
   @MethodSource("forms")
-  void noEditIsBelieved(List<SignedWitness> good, int leaf) throws WitnessException {
+  void noEditIsBelieved(GrantSigner signer, List<SignedWitness> good, int leaf)
+      throws WitnessException {
+    var verifier = new WitnessVerifier(TrustedKeys.of(signer.publicKey()));
     SignedWitness one = good.get(leaf);
     for (SignedWitness other :
         List.of(
             good.get(good.size() - 1 - leaf),
-            together("other-", one.witness(), good.size() + 1).get(leaf),
-            together("other-", one.witness(), 1).get(0))) {
+            together(signer, "other-", one.witness(), good.size() + 1).get(leaf),
+            together(signer, "other-", one.witness(), 1).get(0))) {
       assertEquals(one, verifier.verify(one.bytes())); // its signature is remembered
       for (Edit edit : Tampering.of(one, other)) {
         byte[] bad = edit.witness().bytes();
@@ -66,9 +85,9 @@ final class TamperingTest {
   /** The edits are what they say: bytes that differ, and values that do. */
   @ParameterizedTest
   @MethodSource("forms")
-  void eachEditIsOne(List<SignedWitness> good, int leaf) {
+  void eachEditIsOne(GrantSigner signer, List<SignedWitness> good, int leaf) {
     SignedWitness one = good.get(leaf);
-    SignedWitness other = together("other-", one.witness(), good.size() + 1).get(leaf);
+    SignedWitness other = together(signer, "other-", one.witness(), good.size() + 1).get(leaf);
     for (Edit edit : Tampering.of(one, other)) {
       assertNotEquals(one, edit.witness(), edit::what);
     }

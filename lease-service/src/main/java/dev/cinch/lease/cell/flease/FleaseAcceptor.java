@@ -16,9 +16,22 @@ public final class FleaseAcceptor extends Acceptor {
    * @param now of the common clock, at the start
    */
   public FleaseAcceptor(Durations durations, long now) {
-    super(now + durations.quarantine(), durations.quarantine(), durations.keep());
+    this(durations, now, false);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param first whether the cell is new: nothing was before, and it is not silent
+   */
+  public FleaseAcceptor(Durations durations, long now, boolean first) {
+    super(
+        first ? now : now + durations.quarantine(),
+        durations.quarantine(),
+        durations.keep(),
+        first);
     this.durations = durations;
-    this.floor = new Ballot(quarantinedUntil(), 0, 0);
+    this.floor = first ? Ballot.NONE : new Ballot(quarantinedUntil(), 0, 0);
   }
 
   /** The owner's clock may be &epsilon; behind this one (3.6, algorithm 4). */

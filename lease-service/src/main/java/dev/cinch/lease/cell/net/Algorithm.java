@@ -5,19 +5,26 @@ import dev.cinch.lease.cell.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Proposer;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.flease.FleaseAcceptor;
+import dev.cinch.lease.cell.flease.FleaseProposer;
 import dev.cinch.lease.cell.paxos.PaxosLeaseAcceptor;
 import dev.cinch.lease.cell.paxos.PaxosLeaseProposer;
+import dev.cinch.lease.time.TimeSource;
+import java.util.function.LongSupplier;
 
-/** The machines that a cell runs, the same in all its nodes. Thread-safe. */
-public interface Algorithm {
+/** The machines that a cell runs, the same in all its nodes. Immutable. */
+public sealed interface Algorithm {
+  /** What a cell's file calls it. */
+  String name();
+
   /**
    * The acceptor of a node that starts.
    *
    * @param boot how often it has
    * @param now what its clock shows
+   * @param first whether the cell is new: then it is not silent (rule R5)
    */
-  Acceptor acceptor(int boot, long now);
+  Acceptor acceptor(int boot, long now, boolean first);
 
   /**
    * A proposer for a name that the node has none for.
@@ -26,26 +33,93 @@ public interface Algorithm {
    */
   Proposer proposer(Cell cell, Ballots ballots, Bytes name, long resendNanos);
 
+  /** The shortest lease time, nanoseconds. */
+  long shortest();
+
   /** The longest lease time, nanoseconds. */
   long longest();
 
-  /** PaxosLease, for monotonic clocks. */
-  static Algorithm paxosLease(Durations durations) {
-    return new Algorithm() {
-      @Override
-      public Acceptor acceptor(int boot, long now) {
-        return new PaxosLeaseAcceptor(durations, boot, now);
-      }
+  /** The clock that the machines of a node go by, nanoseconds; thread-safe. */
+  LongSupplier clock(TimeSource time);
 
-      @Override
-      public Proposer proposer(Cell cell, Ballots ballots, Bytes name, long resendNanos) {
-        return new PaxosLeaseProposer(cell, durations, ballots, name, resendNanos);
-      }
+  static Algorithm paxosLease(dev.cinch.lease.cell.paxos.Durations durations) {
+    return new PaxosLease(durations);
+  }
 
-      @Override
-      public long longest() {
-        return durations.longest();
-      }
-    };
+  static Algorithm flease(dev.cinch.lease.cell.flease.Durations durations) {
+    return new Flease(durations);
+  }
+
+  /** PaxosLease: leases last, and clocks are monotonic, each with an origin of its own. */
+  record PaxosLease(dev.cinch.lease.cell.paxos.Durations durations) implements Algorithm {
+    static final String NAME = "paxoslease";
+
+    @Override
+    public String name() {
+      return NAME;
+    }
+
+    @Override
+    public Acceptor acceptor(int boot, long now, boolean first) {
+      return new PaxosLeaseAcceptor(durations, boot, now, first);
+    }
+
+    @Override
+    public Proposer proposer(Cell cell, Ballots ballots, Bytes name, long resendNanos) {
+      return new PaxosLeaseProposer(cell, durations, ballots, name, resendNanos);
+    }
+
+    @Override
+    public long shortest() {
+      return 1;
+    }
+
+    @Override
+    public long longest() {
+      return durations.longest();
+    }
+
+    /** Counts from 0, so that no time of it is negative. */
+    @Override
+    public LongSupplier clock(TimeSource time) {
+      long origin = time.monotonicNanos();
+      return () -> time.monotonicNanos() - origin;
+    }
+  }
+
+  /** Flease: leases expire at a time, which is one of the common clock, as ballots are. */
+  record Flease(dev.cinch.lease.cell.flease.Durations durations) implements Algorithm {
+    static final String NAME = "flease";
+
+    @Override
+    public String name() {
+      return NAME;
+    }
+
+    @Override
+    public Acceptor acceptor(int boot, long now, boolean first) {
+      return new FleaseAcceptor(durations, now, first);
+    }
+
+    @Override
+    public Proposer proposer(Cell cell, Ballots ballots, Bytes name, long resendNanos) {
+      return new FleaseProposer(cell, durations, ballots, name, resendNanos);
+    }
+
+    /** What is no longer than &epsilon; may have expired for acceptors when it begins. */
+    @Override
+    public long shortest() {
+      return durations.epsilon() + 1;
+    }
+
+    @Override
+    public long longest() {
+      return durations.longest();
+    }
+
+    @Override
+    public LongSupplier clock(TimeSource time) {
+      return new CommonClock(time::wallNanos, durations.epsilon());
+    }
   }
 }

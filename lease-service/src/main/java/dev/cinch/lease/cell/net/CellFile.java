@@ -1,66 +1,65 @@
 package dev.cinch.lease.cell.net;
 
-import com.fasterxml.jackson.core.JsonFactoryBuilder;
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import dev.cinch.lease.JsonTree;
-import dev.cinch.lease.OneLine;
-import dev.cinch.lease.cell.paxos.Durations;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.charset.CharacterCodingException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
+import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * A cell as its file names it, the same for all nodes. Immutable.
  *
  * <pre>
- * {"format": 1, "algorithm": "paxoslease", "longestLeaseMs": 30000, "rateErrorPpm": 500,
- *  "keepMs": 3600000, "datagramBytes": 1400, "keyFile": "cell.key",
- *  "nodes": [{"id": 1, "host": "10.0.0.1", "port": 7420}, ...]}
+ * {"format": 1, "instance": 7, "sinceMs": 1795598400000, "store": "5f0c…", "algorithm": "paxoslease",
+ *  "longestLeaseMs": 60000, "rateErrorPpm": 500, "keepMs": 3600000, "datagramBytes": 8192,
+ *  "keyFile": "cell.key", "nodes": [
+ *   {"id": 1, "host": "10.0.0.1", "port": 7420, "http": "http://10.0.0.1:8470"}, ...]}
  * </pre>
  *
- * <p>The key's file stands beside this one unless its path is absolute. An id is never given to
- * another node, nor kept by one that has lost its directory (rule R4).
+ * <p>With {@code "algorithm": "flease"} there is {@code "clockErrorMs"}, &epsilon;, in place of
+ * {@code "rateErrorPpm"}. The key's file stands beside this one unless its path is absolute. An id
+ * is never given to another node, nor kept by one that has lost its directory (rule R4).
  *
- * @param durations of the algorithm
+ * @param instance the number that all nodes have as one instance of the lease service, 1 to 10
+ *     digits
+ * @param sinceMs when the cell was made, milliseconds since the Unix epoch; no lease is older
+ * @param store that they serve; empty if they serve none
+ * @param algorithm with its durations, which are whole milliseconds
  * @param datagramBytes what a datagram has at most, {@link CellSettings#datagramBytes}
  * @param keyFile of the cell's key
  * @param nodes 1 to 31, with different ids
  */
-public record CellFile(Durations durations, int datagramBytes, Path keyFile, List<Node> nodes) {
-  /** A node, and where it listens. */
-  public record Node(int id, String host, int port) {}
+public record CellFile(
+    long instance,
+    long sinceMs,
+    Optional<Id> store,
+    Algorithm algorithm,
+    int datagramBytes,
+    Path keyFile,
+    List<Node> nodes) {
+  /**
+   * A node, and where it listens.
+   *
+   * @param id from 1
+   * @param host of its address for the other nodes
+   * @param port of that
+   * @param http where clients find it, like {@code http://10.0.0.1:8470}
+   */
+  public record Node(int id, String host, int port, String http) {}
 
-  private static final JsonTree JSON = JsonTree.of(new JsonFactoryBuilder(), false);
-  private static final long LARGEST = 1 << 20;
-  private static final int LONGEST_TEXT = 255;
-  private static final int MOST_NODES = 31;
-  private static final int MOST_PORTS = 65_535;
-  private static final long NANOS_PER_MILLI = 1_000_000;
-  private static final long MOST_MILLIS = (1L << 50) / NANOS_PER_MILLI;
-  private static final long MOST_KEEP_MILLIS = (1L << 60) / NANOS_PER_MILLI;
-  private static final int MOST_PPM = 500_000;
-
-  private static final Set<String> FIELDS =
-      Set.of(
-          "format",
-          "algorithm",
-          "longestLeaseMs",
-          "rateErrorPpm",
-          "keepMs",
-          "datagramBytes",
-          "keyFile",
-          "nodes");
-  private static final Set<String> NODE_FIELDS = Set.of("id", "host", "port");
+  static final int FORMAT = 1;
+  static final int MOST_NODES = 31;
+  static final int MOST_PPM = 500_000;
+  static final long NANOS_PER_MILLI = 1_000_000;
+  static final long MOST_MILLIS = (1L << 50) / NANOS_PER_MILLI;
+  static final long MOST_KEEP_MILLIS = (1L << 60) / NANOS_PER_MILLI;
+  static final long MOST_INSTANCE = 9_999_999_999L;
 
   public CellFile {
     nodes = List.copyOf(nodes);
@@ -73,19 +72,73 @@ public record CellFile(Durations durations, int datagramBytes, Path keyFile, Lis
    *     what is wrong
    */
   public static CellFile read(Path file) throws IOException {
-    if (Files.size(file) > LARGEST) {
-      throw new IOException(file + ": a cell's file has at most " + LARGEST + " bytes");
+    return CellFileReader.read(file);
+  }
+
+  /**
+   * Reads the file of a cell that serves a store.
+   *
+   * @throws IOException likewise, and if it serves another store, or none
+   */
+  public static CellFile read(Path file, Id store) throws IOException {
+    CellFile cell = read(file);
+    if (!cell.store.equals(Optional.of(store))) {
+      throw new IOException(
+          file
+              + ": this cell serves "
+              + cell.store.map(other -> "the store " + other).orElse("no store")
+              + ", not the store "
+              + store);
     }
-    JsonNode tree;
-    try {
-      tree = JSON.read(Files.readString(file));
-    } catch (CharacterCodingException e) {
-      throw new IOException(file + ": not UTF-8", e);
-    } catch (JsonProcessingException e) {
-      String what = OneLine.of(String.valueOf(e.getOriginalMessage()), LONGEST_TEXT);
-      throw new IOException(file + ": not JSON: " + what, e);
-    }
-    return new Reader(file).cell(tree);
+    return cell;
+  }
+
+  /**
+   * Where a node's signing key stands: beside this file, named like the cell's key, {@code
+   * cell-node-1.key}.
+   *
+   * @param file where this one stands
+   */
+  public Path signingKey(Path file, int node) {
+    String name = String.valueOf(keyFile.getFileName()).replaceFirst("\\.key$", "");
+    return file.resolveSibling(name + "-node-" + node + ".key");
+  }
+
+  /** The file in UTF-8, for people to read. */
+  public byte[] encode() {
+    return CellFileWriter.encode(this);
+  }
+
+  /**
+   * That it can be read once it is written.
+   *
+   * @param file that it will be, which the message names
+   * @throws IOException if it could not; one line that says what is wrong
+   */
+  public void check(Path file) throws IOException {
+    CellFile unused = CellFileReader.decode(file, new String(encode(), UTF_8));
+  }
+
+  /**
+   * A node of the cell.
+   *
+   * @throws IllegalArgumentException if it has none of that id
+   */
+  public Node node(int id) {
+    return nodes.stream()
+        .filter(node -> node.id() == id)
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("the cell has no node " + id));
+  }
+
+  /** How many nodes have to be there for leases to be granted. */
+  public int majority() {
+    return nodes.size() / 2 + 1;
+  }
+
+  /** Where clients find the nodes, separated by commas. */
+  public String httpAddresses() {
+    return nodes.stream().map(Node::http).collect(Collectors.joining(","));
   }
 
   /**
@@ -109,88 +162,5 @@ public record CellFile(Durations durations, int datagramBytes, Path keyFile, Lis
   /** The cell's key, as its file has it now. */
   byte[] key() throws IOException {
     return CellKey.load(keyFile);
-  }
-
-  /** Reads strictly; all errors name the file. */
-  private record Reader(Path file) {
-    CellFile cell(JsonNode tree) throws IOException {
-      only(tree, FIELDS, "the cell");
-      number(tree, "format", 1, 1);
-      if (!text(tree, "algorithm").equals("paxoslease")) {
-        throw wrong("\"algorithm\" is \"paxoslease\"");
-      }
-      var durations =
-          new Durations(
-              number(tree, "longestLeaseMs", 1, MOST_MILLIS) * NANOS_PER_MILLI,
-              (int) number(tree, "rateErrorPpm", 0, MOST_PPM),
-              number(tree, "keepMs", 0, MOST_KEEP_MILLIS) * NANOS_PER_MILLI);
-      int datagram = CellSettings.DEFAULT.datagramBytes();
-      if (tree.has("datagramBytes")) {
-        datagram = (int) number(tree, "datagramBytes", CellSettings.SMALLEST, Datagrams.LARGEST);
-      }
-      Path key = file.resolveSibling(text(tree, "keyFile"));
-      return new CellFile(durations, datagram, key, nodes(tree.get("nodes")));
-    }
-
-    private List<Node> nodes(@Nullable JsonNode list) throws IOException {
-      if (list == null || !list.isArray() || list.isEmpty() || list.size() > MOST_NODES) {
-        throw wrong("\"nodes\" is a list of 1 to " + MOST_NODES);
-      }
-      List<Node> nodes = new ArrayList<>();
-      Set<Long> ids = new TreeSet<>();
-      Set<String> addresses = new TreeSet<>();
-      for (JsonNode node : list) {
-        only(node, NODE_FIELDS, "a node");
-        long id = number(node, "id", 1, Integer.MAX_VALUE);
-        String host = text(node, "host");
-        long port = number(node, "port", 1, MOST_PORTS);
-        if (!ids.add(id)) {
-          throw wrong("two nodes have the id " + id);
-        }
-        if (!addresses.add(host + " " + port)) {
-          throw wrong("two nodes have host " + host + " and port " + port);
-        }
-        nodes.add(new Node((int) id, host, (int) port));
-      }
-      return nodes;
-    }
-
-    private void only(JsonNode object, Set<String> fields, String what) throws IOException {
-      if (!object.isObject()) {
-        throw wrong(what + " is a JSON object");
-      }
-      for (var names = object.fieldNames(); names.hasNext(); ) {
-        String name = names.next();
-        if (!fields.contains(name)) {
-          throw wrong(what + " has no field \"" + OneLine.of(name, LONGEST_TEXT) + "\"");
-        }
-      }
-    }
-
-    private long number(JsonNode object, String name, long least, long most) throws IOException {
-      JsonNode value = object.path(name);
-      if (!value.isIntegralNumber()
-          || !value.canConvertToLong()
-          || value.longValue() < least
-          || value.longValue() > most) {
-        throw wrong("\"" + name + "\" is a number from " + least + " to " + most);
-      }
-      return value.longValue();
-    }
-
-    private String text(JsonNode object, String name) throws IOException {
-      String value = object.path(name).asText("");
-      if (!object.path(name).isTextual()
-          || value.isBlank()
-          || value.length() > LONGEST_TEXT
-          || !OneLine.fits(value)) {
-        throw wrong("\"" + name + "\" is a text of 1 to " + LONGEST_TEXT + " characters");
-      }
-      return value;
-    }
-
-    private IOException wrong(String what) {
-      return new IOException(file + ": " + what);
-    }
   }
 }

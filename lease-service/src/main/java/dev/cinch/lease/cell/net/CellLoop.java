@@ -17,6 +17,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +52,7 @@ final class CellLoop {
   private final Algorithm algorithm;
   private final CellSettings settings;
   private final LongSupplier clock;
+  private final LongSupplier times;
   private final RandomGenerator random;
   private final Link link;
   private final Requests requests;
@@ -71,6 +76,15 @@ final class CellLoop {
   private final Timers ends = new Timers();
 
   private final Outbox out = this::send;
+  private final Signing signing;
+  private final Outbox fromAcceptor = this::answer;
+
+  /** Whether the acceptor has just accepted a value. */
+  private boolean accepted;
+
+  /** Told of values that the acceptor accepts. */
+  private final List<BiConsumer<Bytes, Bytes>> listeners = new CopyOnWriteArrayList<>();
+
   private final Datagrams.Receiver receiver = this::receive;
   private long messagesWithin;
   private long sweepAt;
@@ -78,11 +92,14 @@ final class CellLoop {
   private int pursuits;
 
   /**
+   * @param first whether the cell is new
    * @param nodes ids of all nodes, this one's too; all are acceptors
+   * @param times what the ballot of an attempt is at least, so that they say which was the later
    */
   CellLoop(
       int self,
       int boot,
+      boolean first,
       List<Integer> nodes,
       byte[] key,
       Algorithm algorithm,
@@ -90,18 +107,21 @@ final class CellLoop {
       Link link,
       Requests requests,
       LongSupplier clock,
+      LongSupplier times,
       RandomGenerator random) {
     this.self = self;
     this.algorithm = algorithm;
     this.settings = settings;
     this.clock = clock;
+    this.times = times;
     this.random = random;
     this.link = link;
     this.requests = requests;
     this.cell = new Cell(nodes, List.of());
     this.ballots = new Ballots(self, boot);
-    this.acceptor = algorithm.acceptor(boot, clock.getAsLong());
+    this.acceptor = algorithm.acceptor(boot, clock.getAsLong(), first);
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
+    this.signing = new Signing(acceptor, out, attempts, nodes, settings);
     this.datagrams = new Datagrams(self, boot, others, key, settings.datagramBytes(), link, clock);
   }
 
@@ -109,7 +129,7 @@ final class CellLoop {
   boolean turn() {
     int taken = take();
     int done = drainWithin() + due() + begin();
-    done += drainWithin();
+    done += drainWithin() + sign() + drainWithin();
     datagrams.flush();
     return taken + done > 0;
   }
@@ -117,6 +137,15 @@ final class CellLoop {
   /** Whether a request waits that can begin now. */
   boolean canBegin() {
     return requests.canBegin(pursuits);
+  }
+
+  private int sign() {
+    try {
+      return signing.flush();
+    } catch (RuntimeException e) {
+      failed(e);
+      return 1;
+    }
   }
 
   /** Waits until there may be something to do. */
@@ -183,12 +212,44 @@ final class CellLoop {
       Holding holding = holdings.get(message.name());
       if (holding != null) {
         stepped(holding, holding.proposer.receive(from, message, now, out), now);
+        if (holding.lingers && holding.proposer.isKnownByAll()) {
+          endLinger(holding, now);
+        }
       }
     } else if (message instanceof Message.Told told) {
       told(from, told);
+    } else if (message instanceof Message.Sign sign) {
+      signing.asked(from, sign, now);
+    } else if (message instanceof Message.Signed signed) {
+      signing.answered(from, signed);
     } else {
-      acceptor.receive(from, message, now, out);
+      accepted = false;
+      acceptor.receive(from, message, now, fromAcceptor);
+      if (accepted && message instanceof Message.Accept accept) {
+        written(accept.name(), accept.value());
+      }
     }
+  }
+
+  private void written(Bytes name, Bytes value) {
+    for (BiConsumer<Bytes, Bytes> listener : listeners) {
+      listener.accept(name, value);
+    }
+  }
+
+  private void answer(int to, Message message) {
+    accepted |= message instanceof Message.Accepted;
+    send(to, message);
+  }
+
+  /** May be called on any thread. */
+  void notary(Notary notary) {
+    signing.notary(notary);
+  }
+
+  /** May be called on any thread. */
+  void listen(BiConsumer<Bytes, Bytes> listener) {
+    listeners.add(listener);
   }
 
   private int due() {
@@ -203,7 +264,9 @@ final class CellLoop {
       count++;
     }
     for (Timer t = ends.due(now); t != null; t = ends.due(now)) {
-      settle((Holding) t, now);
+      Holding holding = (Holding) t;
+      endLinger(holding, now);
+      settle(holding, now);
       count++;
     }
     if (now >= sweepAt && acceptor.size() > 0) {
@@ -216,6 +279,8 @@ final class CellLoop {
   private void wake(Timer timer, long now) {
     if (timer instanceof Inquiry inquiry) {
       end(inquiry);
+    } else if (timer instanceof Gathering gathering) {
+      signing.wake(gathering, now);
     } else if (timer instanceof Pursuit pursuit) {
       Holding holding = holdings.get(pursuit.name);
       if (holding == null || holding.pursuit != pursuit) {
@@ -260,13 +325,36 @@ final class CellLoop {
       for (Datagrams.Peer peer : datagrams.peers()) {
         send(peer.id, new Message.Query(inquiry.name));
       }
+    } else if (request instanceof Gathering gathering) {
+      signing.begin(gathering, now);
+    } else if (request instanceof Request.Page page) {
+      page.result().complete(page(page));
     } else if (request instanceof Request.Status status) {
       status.result().complete(status(now));
     }
   }
 
+  /** Looks at all that the acceptor has, since nobody needs it in an order but this. */
+  private SortedMap<Bytes, Bytes> page(Request.Page wanted) {
+    var found = new TreeMap<Bytes, Bytes>();
+    acceptor.each(
+        (name, value) -> {
+          if (name.startsWith(wanted.prefix()) && name.compareTo(wanted.after()) > 0) {
+            found.put(name, value);
+            if (found.size() > wanted.limit()) {
+              found.pollLastEntry();
+            }
+          }
+        });
+    return found;
+  }
+
   private void begin(Pursuit pursuit, long now) {
     Holding holding = holdings.get(pursuit.name);
+    if (holding != null) {
+      endLinger(holding, now);
+      holding = holdings.get(pursuit.name);
+    }
     Outcome refusal = refusal(pursuit, holding, now);
     if (refusal != null) {
       pursuit.result.complete(refusal);
@@ -301,6 +389,7 @@ final class CellLoop {
   private void attempt(Holding holding, Pursuit pursuit, long now) {
     Proposer proposer = holding.proposer;
     long patience = pursuit.giveUpAt - now;
+    ballots.raise(times.getAsLong());
     if (pursuit.renewed == null) {
       proposer.acquire(now, pursuit.ttl, patience, out);
     } else {
@@ -415,14 +504,28 @@ final class CellLoop {
     if (holding == null || !holding.isOf(release.lease(), now)) { // rule R9
       return false;
     }
-    holding.proposer.release(now, out);
     Pursuit pursuit = holding.pursuit;
+    if (pursuit == null && release.linger() > 0 && !holding.proposer.isKnownByAll()) {
+      holding.lingers = true;
+      ends.set(holding, Math.min(now + release.linger(), holding.proposer.heldUntil()));
+      return true;
+    }
+    holding.proposer.release(now, out);
     if (pursuit == null) {
       settle(holding, now);
     } else {
       finish(holding, pursuit, Outcome.Refused.LOST, now);
     }
     return true;
+  }
+
+  /** Gives back what was to be given back. */
+  private void endLinger(Holding holding, long now) {
+    if (holding.lingers) {
+      holding.lingers = false;
+      holding.proposer.release(now, out);
+      settle(holding, now);
+    }
   }
 
   private void told(int from, Message.Told told) {
@@ -458,6 +561,7 @@ final class CellLoop {
         acceptor.size(),
         holdings.size(),
         pursuits,
+        ballots.counter(),
         faults,
         datagrams.traffic(messagesWithin),
         peers);
@@ -471,6 +575,7 @@ final class CellLoop {
         pursuit.close();
       }
     }
+    signing.close();
     inquiries.values().forEach(asked -> asked.forEach(Inquiry::close));
   }
 }

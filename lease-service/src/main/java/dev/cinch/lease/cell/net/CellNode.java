@@ -5,6 +5,7 @@ import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedSelectorException;
@@ -12,7 +13,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -26,9 +29,11 @@ import org.slf4j.LoggerFactory;
  * <p>Results complete on that thread: what depends on them, and isn't asynchronous itself, must be
  * quick, and must not wait for the node.
  *
- * <p>Times are nanoseconds of the node's own monotonic clock, {@link #now}, on which no other
- * node's have a bearing. A machine that sleeps may stop that clock; its leases then seem to last
- * longer than they do, so a node must not run where machines are suspended.
+ * <p>Times are nanoseconds of the node's clock, {@link #now}, which its algorithm chooses. That of
+ * PaxosLease is monotonic and the node's own: no other node's times have a bearing on it. A machine
+ * that sleeps may stop that clock; its leases then seem to last longer than they do, so a node must
+ * not run where machines are suspended. That of Flease is the wall clock, which the machine keeps
+ * within the error that the cell's file allows.
  *
  * <p>Thread-safe.
  */
@@ -44,6 +49,7 @@ public final class CellNode implements AutoCloseable {
   private final BootCounter boots;
   private final Requests requests;
   private final CellLoop loop;
+  private final int longestValue;
   private final Thread thread;
 
   /** The thread waits, or is about to: what it doesn't see any more must wake it. */
@@ -56,6 +62,7 @@ public final class CellNode implements AutoCloseable {
 
   private CellNode(
       int node,
+      boolean first,
       List<Integer> nodes,
       byte[] key,
       Algorithm algorithm,
@@ -63,15 +70,28 @@ public final class CellNode implements AutoCloseable {
       BootCounter boots,
       Link link,
       LongSupplier clock,
+      LongSupplier times,
       RandomGenerator random) {
     this.algorithm = algorithm;
     this.link = link;
     this.clock = clock;
     this.boots = boots;
     this.requests = new Requests(settings);
+    this.longestValue = settings.longestValue();
     this.loop =
         new CellLoop(
-            node, boots.boot(), nodes, key, algorithm, settings, link, requests, clock, random);
+            node,
+            boots.boot(),
+            first,
+            nodes,
+            key,
+            algorithm,
+            settings,
+            link,
+            requests,
+            clock,
+            times,
+            random);
     this.thread = new Thread(this::run, "cinch-cell-" + node);
     this.thread.setDaemon(true);
   }
@@ -88,6 +108,31 @@ public final class CellNode implements AutoCloseable {
    */
   public static CellNode start(CellFile file, int node, Path directory, CellSettings settings)
       throws IOException {
+    return start(file, node, directory, settings, SystemTime.INSTANCE);
+  }
+
+  /** Likewise, by other clocks; it never sleeps by them. */
+  public static CellNode start(
+      CellFile file, int node, Path directory, CellSettings settings, TimeSource time)
+      throws IOException {
+    return start(file, node, directory, settings, time, false);
+  }
+
+  /**
+   * Likewise, perhaps of a new cell.
+   *
+   * @param first whether the caller vouches that no lease of the cell can have been granted: then
+   *     the node is not silent at first
+   * @throws IOException also if it is said to be new and has started before
+   */
+  public static CellNode start(
+      CellFile file,
+      int node,
+      Path directory,
+      CellSettings settings,
+      TimeSource time,
+      boolean first)
+      throws IOException {
     Map<Integer, InetSocketAddress> addresses = file.addresses();
     InetSocketAddress at = addresses.get(node);
     if (at == null) {
@@ -95,25 +140,22 @@ public final class CellNode implements AutoCloseable {
     }
     return start(
         node,
+        first,
         List.copyOf(addresses.keySet()),
         file.key(),
-        Algorithm.paxosLease(file.durations()),
+        file.algorithm(),
         settings.withDatagramBytes(file.datagramBytes()),
         directory,
         new UdpLink(at, addresses),
-        monotonic(),
+        file.algorithm().clock(time),
+        time::wallNanos,
         RandomGenerator.getDefault());
-  }
-
-  /** Counts from 0, as machines want it. */
-  private static LongSupplier monotonic() {
-    long origin = SystemTime.INSTANCE.monotonicNanos();
-    return () -> SystemTime.INSTANCE.monotonicNanos() - origin;
   }
 
   /** Starts a node on a link, which it closes. */
   static CellNode start(
       int node,
+      boolean first,
       List<Integer> nodes,
       byte[] key,
       Algorithm algorithm,
@@ -121,6 +163,7 @@ public final class CellNode implements AutoCloseable {
       Path directory,
       Link link,
       LongSupplier clock,
+      LongSupplier times,
       RandomGenerator random)
       throws IOException {
     BootCounter boots;
@@ -130,7 +173,15 @@ public final class CellNode implements AutoCloseable {
       link.close();
       throw e;
     }
-    var started = new CellNode(node, nodes, key, algorithm, settings, boots, link, clock, random);
+    if (first && boots.boot() > 1) {
+      link.close();
+      boots.close();
+      throw new IOException(
+          directory + ": the node has started before, so the cell is not new; don't say --first");
+    }
+    var started =
+        new CellNode(
+            node, first, nodes, key, algorithm, settings, boots, link, clock, times, random);
     started.thread.start();
     return started;
   }
@@ -155,7 +206,11 @@ public final class CellNode implements AutoCloseable {
     }
   }
 
-  /** What the node's clock shows. */
+  /**
+   * What the node's clock shows, nanoseconds: with PaxosLease since it started, with Flease since
+   * the Unix epoch. Goes back only with Flease, if the machine's clock is set back by more than the
+   * cell allows.
+   */
   public long now() {
     return clock.getAsLong();
   }
@@ -164,7 +219,8 @@ public final class CellNode implements AutoCloseable {
    * Tries to get a lease.
    *
    * @param name 1 to 255 bytes
-   * @param ttlNanos 1 to the cell's longest lease; counts from when an attempt begins
+   * @param ttlNanos {@link Algorithm#shortest} to {@link Algorithm#longest}; counts from when an
+   *     attempt begins
    * @param patienceNanos for how long to try, from now
    * @param decide makes the value to agree on of what was found, or gives up; it may be asked again
    *     after another attempt. It runs on the node's thread: quick, and without waiting
@@ -199,9 +255,10 @@ public final class CellNode implements AutoCloseable {
       long patience,
       Function<Step.Found, Optional<Bytes>> decide) {
     check(name);
-    if (ttl < 1 || ttl > algorithm.longest()) {
+    if (ttl < algorithm.shortest() || ttl > algorithm.longest()) {
       throw new IllegalArgumentException(
-          "a lease time is 1 to " + algorithm.longest() + " ns, not " + ttl);
+          "a lease time is %d to %d ns, not %d"
+              .formatted(algorithm.shortest(), algorithm.longest(), ttl));
     }
     var pursuit = new Pursuit(name, lease, ttl, giveUpAt(patience), decide);
     if (!submit(pursuit)) {
@@ -229,7 +286,17 @@ public final class CellNode implements AutoCloseable {
    * @return whether it was held; false also if too much waits: then it ends by itself
    */
   public CompletableFuture<Boolean> release(Bytes name, Ballot lease) {
-    var release = new Request.Release(name, lease, new CompletableFuture<>());
+    return release(name, lease, 0);
+  }
+
+  /**
+   * Likewise, but holds it until all acceptors have it, so that its successor finds it with any of
+   * them; or until this node acquires it anew.
+   *
+   * @param lingerNanos for so long at most, from 0
+   */
+  public CompletableFuture<Boolean> release(Bytes name, Ballot lease, long lingerNanos) {
+    var release = new Request.Release(name, lease, lingerNanos, new CompletableFuture<>());
     if (!submit(release)) {
       release.result().complete(false);
     }
@@ -250,6 +317,69 @@ public final class CellNode implements AutoCloseable {
       inquiry.complete();
     }
     return inquiry.result;
+  }
+
+  /**
+   * What this node's acceptor knows of names, in ascending order of their bytes; a hint. It looks
+   * at all names, which takes some 0.1 µs each and stops the node for so long.
+   *
+   * @param prefix of the names
+   * @param after only names above this one
+   * @param limit how many, at least 1
+   */
+  public CompletableFuture<SortedMap<Bytes, Bytes>> list(Bytes prefix, Bytes after, int limit) {
+    var page = new Request.Page(prefix, after, limit, new CompletableFuture<>());
+    if (!submit(page)) {
+      page.close();
+    }
+    return page.result();
+  }
+
+  /**
+   * Has somebody told of each value that this node's acceptor accepts, which need not become that
+   * of a lease; a hint. Called on the node's thread: quick, and without waiting.
+   *
+   * @param listener takes the name and the value
+   */
+  public void listen(BiConsumer<Bytes, Bytes> listener) {
+    loop.listen(listener);
+  }
+
+  /** Has somebody sign for this node what its acceptor accepts. Without, it signs nothing. */
+  public void notary(Notary notary) {
+    loop.notary(notary);
+  }
+
+  /**
+   * Asks acceptors to sign the value that they accepted. Those that have accepted another one since
+   * do not, so the lease is to be held meanwhile.
+   *
+   * @param ballot of this node, with which the value was agreed on
+   * @param to takes what they sign; called on the node's thread: quick, and without waiting
+   * @return whether that was enough in time; false also if too much waits, or the node closes
+   */
+  public CompletableFuture<Boolean> sign(
+      Bytes name, Ballot ballot, long patienceNanos, Notary.Witnessed to) {
+    var gathering = new Gathering(name, ballot, giveUpAt(patienceNanos), to);
+    if (!submit(gathering)) {
+      gathering.result.complete(false);
+    }
+    return gathering.result;
+  }
+
+  /** The shortest lease time that {@link #acquire} takes, nanoseconds. */
+  public long shortest() {
+    return algorithm.shortest();
+  }
+
+  /** The longest, nanoseconds. */
+  public long longest() {
+    return algorithm.longest();
+  }
+
+  /** The longest value, bytes. */
+  public int longestValue() {
+    return longestValue;
   }
 
   /** How the node is. Completes exceptionally if it is closed, or too much waits. */

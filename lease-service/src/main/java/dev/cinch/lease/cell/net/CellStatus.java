@@ -11,6 +11,7 @@ import java.util.List;
  * @param rows names of which its acceptor knows something
  * @param names for which it holds a lease, or attempts to
  * @param attempts under way
+ * @param counter of the highest ballot that it gave; 0 if it gave none since it started
  * @param faults of its own code: handlers that ended with an exception, which the log has
  */
 public record CellStatus(
@@ -21,6 +22,7 @@ public record CellStatus(
     int rows,
     int names,
     int attempts,
+    long counter,
     long faults,
     Traffic traffic,
     List<Peer> peers) {
@@ -39,7 +41,7 @@ public record CellStatus(
    * @param heardAt when it was heard last; -1 if never
    * @param boot as it said then
    * @param aheadNanos by how much its clock is ahead of this one's, less the time that the last
-   *     datagram was on its way
+   *     datagram was on its way; says nothing of PaxosLease, whose clocks have no common origin
    */
   public record Peer(int node, long heardAt, int boot, long aheadNanos) {}
 }

@@ -17,6 +17,9 @@ final class Holding extends Timer {
   /** What is under way. */
   @Nullable Pursuit pursuit;
 
+  /** Whether it is to be given back once all acceptors have it. */
+  boolean lingers;
+
   Holding(Proposer proposer) {
     this.proposer = proposer;
   }

@@ -12,6 +12,8 @@ import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Release;
+import dev.cinch.lease.cell.Message.Sign;
+import dev.cinch.lease.cell.Message.Signed;
 import dev.cinch.lease.cell.Message.Told;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  *   7 LEARN     ballot, nanos (8), value
  *   8 QUERY
  *   9 TOLD      memory
+ *  10 SIGN      ballot
+ *  11 SIGNED    ballot, signature: a value
  * ballot:  counter, 0 to 2^62, 0 only with zeros (8), boot (4), node (4)
  * value:   length, 0 to 65,535 (2), bytes
  * memory:  state, 0 LIVE, 1 EXPIRED, 2 RELEASED, 3 FORGOTTEN (1), nanos (8), and unless it is
@@ -57,6 +61,8 @@ final class MessageCodec {
   private static final int LEARN = 7;
   private static final int QUERY = 8;
   private static final int TOLD = 9;
+  private static final int SIGN = 10;
+  private static final int SIGNED = 11;
 
   private static final Memory.State[] STATES = Memory.State.values();
 
@@ -70,7 +76,7 @@ final class MessageCodec {
   /** How many bytes a message takes. */
   static int size(Message message) {
     int head = KIND_AND_LENGTH + message.name().size();
-    if (message instanceof Prepare || message instanceof Accepted) {
+    if (message instanceof Prepare || message instanceof Accepted || message instanceof Sign) {
       return head + BALLOT;
     } else if (message instanceof Promise promise) {
       return head + BALLOT + Long.BYTES + size(promise.memory());
@@ -84,6 +90,8 @@ final class MessageCodec {
       return head + BALLOT + Long.BYTES + size(learn.value());
     } else if (message instanceof Told told) {
       return head + size(told.memory());
+    } else if (message instanceof Signed signed) {
+      return head + BALLOT + size(signed.signature());
     }
     return head;
   }
@@ -126,6 +134,11 @@ final class MessageCodec {
     } else if (message instanceof Told told) {
       put(out, TOLD, told.name());
       put(out, told.memory());
+    } else if (message instanceof Sign sign) {
+      put(out, SIGN, sign.name(), sign.ballot());
+    } else if (message instanceof Signed signed) {
+      put(out, SIGNED, signed.name(), signed.ballot());
+      put(out, signed.signature());
     }
   }
 
@@ -178,6 +191,8 @@ final class MessageCodec {
           case LEARN -> new Learn(name, from.ballot(), from.nanos(), from.value());
           case QUERY -> new Query(name);
           case TOLD -> new Told(name, from.memory());
+          case SIGN -> new Sign(name, from.ballot());
+          case SIGNED -> new Signed(name, from.ballot(), from.value());
           default -> null;
         };
     return from.bad ? null : message;

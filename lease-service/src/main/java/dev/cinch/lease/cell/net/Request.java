@@ -2,21 +2,39 @@ package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 /** What another thread asks the loop for. */
-sealed interface Request permits Pursuit, Inquiry, Request.Release, Request.Status {
+sealed interface Request
+    permits Pursuit, Inquiry, Gathering, Request.Release, Request.Page, Request.Status {
   /** The node closes before it is done. */
   void close();
 
   /** What the other thread waits for. */
   CompletableFuture<?> result();
 
-  /** To end a lease. */
-  record Release(Bytes name, Ballot lease, CompletableFuture<Boolean> result) implements Request {
+  /**
+   * To end a lease.
+   *
+   * @param linger for so long it may be held until all acceptors have it
+   */
+  record Release(Bytes name, Ballot lease, long linger, CompletableFuture<Boolean> result)
+      implements Request {
     @Override
     public void close() {
       result.complete(false);
+    }
+  }
+
+  /** To tell what the acceptor knows of names, a page of them in ascending order. */
+  record Page(
+      Bytes prefix, Bytes after, int limit, CompletableFuture<SortedMap<Bytes, Bytes>> result)
+      implements Request {
+    @Override
+    public void close() {
+      result.complete(new TreeMap<>());
     }
   }
 

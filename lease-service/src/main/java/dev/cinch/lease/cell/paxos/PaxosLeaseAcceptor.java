@@ -20,7 +20,20 @@ public final class PaxosLeaseAcceptor extends Acceptor {
    * @param now of a monotonic clock, at the start
    */
   public PaxosLeaseAcceptor(Durations durations, int boot, long now) {
-    super(now + durations.quarantine(), durations.quarantine(), durations.keep());
+    this(durations, boot, now, false);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param first whether the cell is new: nothing was before, and it is not silent
+   */
+  public PaxosLeaseAcceptor(Durations durations, int boot, long now, boolean first) {
+    super(
+        first ? now : now + durations.quarantine(),
+        durations.quarantine(),
+        durations.keep(),
+        first);
     this.durations = durations;
     this.boot = boot;
   }

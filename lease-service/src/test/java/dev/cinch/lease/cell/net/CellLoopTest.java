@@ -11,11 +11,20 @@ final class CellLoopTest {
 
   @Test
   void aNameHasOneOwnerWhateverTheNetworkDoes() {
+    run(FaultyCell.PAXOS_LEASE);
+  }
+
+  @Test
+  void aNameHasOneOwnerWhateverTheNetworkAndClocksWithinTheirErrorDo() {
+    run(FaultyCell.FLEASE);
+  }
+
+  private static void run(Algorithm algorithm) {
     int granted = 0;
     int renewed = 0;
     int released = 0;
     for (long seed = 1; seed <= CELLS; seed++) {
-      var cell = new FaultyCell(seed);
+      var cell = new FaultyCell(algorithm, seed);
       try {
         cell.run(STEPS);
         cell.calm();

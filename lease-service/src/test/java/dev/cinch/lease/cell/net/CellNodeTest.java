@@ -171,12 +171,14 @@ final class CellNodeTest {
       try (CellNode node =
           CellNode.start(
               1,
+              false,
               List.of(1, 2, 3),
               new byte[CellKey.BYTES],
               Algorithm.paxosLease(DURATIONS),
               CellSettings.DEFAULT,
               directory.resolve("alone"),
               new QueuedLink(),
+              clock,
               clock,
               RandomGenerator.getDefault())) {
         CellStatus status = node.status().join();

@@ -3,7 +3,6 @@ package dev.cinch.lease.cell.net;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Step;
-import dev.cinch.lease.cell.paxos.Durations;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -12,16 +11,23 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Three loops in one thread, between which datagrams get lost, are doubled, come late and in any
  * order, and whose nodes start again; all as a seed says. Checks after each step that a name has
  * one owner.
+ *
+ * <p>Clocks of PaxosLease all show the same. Those of Flease step within the error that it allows.
  */
 final class FaultyCell {
   static final long LONGEST = 1_000_000_000;
-  private static final Durations DURATIONS = new Durations(LONGEST, 0, LONGEST);
+  private static final long EPSILON = LONGEST / 10;
+  static final Algorithm PAXOS_LEASE =
+      Algorithm.paxosLease(new dev.cinch.lease.cell.paxos.Durations(LONGEST, 0, LONGEST));
+  static final Algorithm FLEASE =
+      Algorithm.flease(new dev.cinch.lease.cell.flease.Durations(LONGEST, EPSILON, LONGEST));
   private static final CellSettings SETTINGS =
       new CellSettings(512, LONGEST / 50, LONGEST / 5, 4, 4, 16);
   private static final List<Integer> IDS = List.of(1, 2, 3);
@@ -40,22 +46,41 @@ final class FaultyCell {
     final Requests requests = new Requests(SETTINGS);
     final CellLoop loop;
     final Map<Bytes, Owned> owned = new HashMap<>();
+    private final LongSupplier shown = new CommonClock(() -> now + off(), EPSILON);
+    private long off;
 
     Life(int id, int boot) {
       this.id = id;
       this.boot = boot;
+      step();
       this.loop =
           new CellLoop(
               id,
               boot,
+              false,
               IDS,
               KEY,
-              Algorithm.paxosLease(DURATIONS),
+              algorithm,
               SETTINGS,
               link,
               requests,
-              () -> now,
+              this::clock,
+              this::clock,
               random);
+    }
+
+    private long off() {
+      return off;
+    }
+
+    /** Steps back are not seen: an owner whose lease had ended would have it again. */
+    long clock() {
+      return shown.getAsLong();
+    }
+
+    /** The clock is set, as wrong as it may be or less. */
+    void step() {
+      off = algorithm == FLEASE ? random.nextLong(-EPSILON / 2, EPSILON / 2 + 1) : 0;
     }
 
     void turn() {
@@ -68,10 +93,11 @@ final class FaultyCell {
 
     @Nullable Owned holds(Bytes name) {
       Owned lease = owned.get(name);
-      return lease != null && now < lease.until() ? lease : null;
+      return lease != null && clock() < lease.until() ? lease : null;
     }
   }
 
+  private final Algorithm algorithm;
   private final SplittableRandom random;
   private final List<QueuedLink.Sent> flying = new ArrayList<>();
   private final List<Life> nodes = new ArrayList<>();
@@ -81,10 +107,12 @@ final class FaultyCell {
   int renewed;
   int released;
 
-  FaultyCell(long seed) {
+  FaultyCell(Algorithm algorithm, long seed) {
+    this.algorithm = algorithm;
     random = new SplittableRandom(seed);
-    IDS.forEach(id -> nodes.add(new Life(id, 1)));
     now = LONGEST;
+    IDS.forEach(id -> nodes.add(new Life(id, 1)));
+    now += 2 * LONGEST;
   }
 
   void run(int steps) {
@@ -112,7 +140,7 @@ final class FaultyCell {
       }
     }
     for (Life node : nodes) {
-      CellStatus status = node.loop.status(now);
+      CellStatus status = node.loop.status(node.clock());
       if (status.faults() > 0 || status.attempts() > 0) {
         throw new AssertionError("left over: " + status);
       }
@@ -131,7 +159,9 @@ final class FaultyCell {
       deliver(random.nextInt(flying.size()), random.nextInt(100) >= 8);
     } else if (what < 85) {
       now += random.nextLong(random.nextInt(20) == 0 ? LONGEST : LONGEST / 200);
-      nodes.get(random.nextInt(nodes.size())).turn();
+      Life node = nodes.get(random.nextInt(nodes.size()));
+      node.step();
+      node.turn();
     } else if (what < 99 || random.nextInt(8) > 0) {
       ask(nodes.get(random.nextInt(nodes.size())));
     } else {
@@ -158,12 +188,14 @@ final class FaultyCell {
   private void ask(Life node) {
     Bytes name = name(random.nextInt(NAMES));
     Owned lease = node.holds(name);
-    long ttl = 1 + random.nextLong(LONGEST);
+    long ttl = random.nextLong(algorithm.shortest(), LONGEST + 1);
     if (lease == null) {
       acquire(node, name, ttl);
     } else if (random.nextInt(3) == 0) {
       node.owned.remove(name); // it stops acting first
-      var release = new Request.Release(name, lease.ballot(), new CompletableFuture<>());
+      var release =
+          new Request.Release(
+              name, lease.ballot(), random.nextInt(3) * 1_000_000L, new CompletableFuture<>());
       if (node.requests.add(release)) {
         release.result().thenAccept(held -> released += held ? 1 : 0);
       }
@@ -182,7 +214,7 @@ final class FaultyCell {
   private void pursue(Life node, Bytes name, @Nullable Ballot lease, long ttl) {
     Function<Step.Found, Optional<Bytes>> decide =
         found -> random.nextInt(50) == 0 && !calm ? Optional.empty() : Optional.of(VALUE);
-    var pursuit = new Pursuit(name, lease, ttl, now + LONGEST, decide);
+    var pursuit = new Pursuit(name, lease, ttl, node.clock() + LONGEST, decide);
     if (node.requests.add(pursuit)) {
       pursuit.result.thenAccept(outcome -> ended(node, name, lease, outcome));
     }

@@ -18,7 +18,7 @@ public final class LoopbackCell implements AutoCloseable {
 
   public final List<CellNode> nodes = new ArrayList<>();
   private final TestClock clock = new TestClock();
-  private final Durations durations;
+  private final long quarantine;
 
   /**
    * Starts the nodes; they are quarantined.
@@ -27,7 +27,17 @@ public final class LoopbackCell implements AutoCloseable {
    */
   public LoopbackCell(Path directory, Durations durations, CellSettings settings)
       throws IOException {
-    this.durations = durations;
+    this(directory, Algorithm.paxosLease(durations), false, settings);
+  }
+
+  /**
+   * Likewise, with an algorithm.
+   *
+   * @param first whether it is new, and not quarantined
+   */
+  public LoopbackCell(Path directory, Algorithm algorithm, boolean first, CellSettings settings)
+      throws IOException {
+    this.quarantine = 2 * algorithm.longest();
     List<UdpLink> links = new ArrayList<>();
     Map<Integer, InetSocketAddress> addresses = new HashMap<>();
     for (int id : IDS) {
@@ -40,12 +50,14 @@ public final class LoopbackCell implements AutoCloseable {
       nodes.add(
           CellNode.start(
               id,
+              first,
               IDS,
               KEY,
-              Algorithm.paxosLease(durations),
+              algorithm,
               settings,
               directory.resolve("node-" + id),
               links.get(id - 1),
+              clock,
               clock,
               RandomGenerator.of("L64X128MixRandom")));
     }
@@ -62,7 +74,7 @@ public final class LoopbackCell implements AutoCloseable {
   }
 
   public void endQuarantine() {
-    forward(durations.quarantine());
+    forward(quarantine);
   }
 
   @Override

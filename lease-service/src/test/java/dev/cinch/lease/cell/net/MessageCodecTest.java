@@ -93,7 +93,9 @@ final class MessageCodecTest {
     String[] wrong = {
       "01 00 " + ballot, // no name
       "00 01 61 " + ballot, // no kind
-      "0a 01 61 " + ballot,
+      "0c 01 61 " + ballot,
+      "0a 01 61 4000000000000001 00000002 00000003",
+      "0b 01 61 " + ballot + "0002 61", // a signature that ends early
       "01 01 61 4000000000000001 00000002 00000003", // counter above 2^62
       "01 01 61 ffffffffffffffff 00000002 00000003",
       "01 01 61 0000000000000000 00000002 00000003", // zero of somebody

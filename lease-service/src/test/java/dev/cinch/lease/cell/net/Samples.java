@@ -35,7 +35,11 @@ final class Samples {
           new Message.Learn(NAME, HIGH, 9, Bytes.of(new byte[65_535])),
           new Message.Query(NAME),
           new Message.Told(NAME, LIVE),
-          new Message.Told(NAME, Memory.forgotten(Ballot.MAX_COUNTER)));
+          new Message.Told(NAME, Memory.forgotten(Ballot.MAX_COUNTER)),
+          new Message.Sign(NAME, LOW),
+          new Message.Sign(LONG_NAME, HIGH),
+          new Message.Signed(NAME, LOW, Bytes.EMPTY),
+          new Message.Signed(NAME, HIGH, VALUE));
 
   private Samples() {}
 }

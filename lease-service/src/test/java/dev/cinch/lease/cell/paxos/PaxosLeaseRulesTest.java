@@ -325,6 +325,49 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
+  void anAcceptorThatPromisesLateIsToldWhatWasGranted() {
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    List<Sent> late = table.take(Prepare.class, 2);
+    toAcceptors(0, 1);
+    p.propose(assertInstanceOf(Step.Found.class, back(p)), VALUE, now, table.from(5));
+    toAcceptors(0, 1);
+    assertInstanceOf(Step.Granted.class, back(p));
+    assertFalse(p.isKnownByAll());
+    table.give(acceptors.get(2), 2, now, late);
+    back(p);
+    toAcceptors(2);
+    back(p);
+    assertTrue(p.isKnownByAll());
+    assertEquals(VALUE, told(2).value());
+    assertTrue(told(2).live());
+  }
+
+  @Test
+  void anAcceptorThatPromisesAfterTheReleaseIsToldNothing() {
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    List<Sent> late = table.take(Prepare.class, 2);
+    toAcceptors(0, 1);
+    p.propose(assertInstanceOf(Step.Found.class, back(p)), VALUE, now, table.from(5));
+    toAcceptors(0, 1);
+    assertInstanceOf(Step.Granted.class, back(p));
+    p.release(now, table.from(5));
+    assertTrue(p.isKnownByAll());
+    table.give(acceptors.get(2), 2, now, late);
+    back(p);
+    assertEquals(List.of(), table.take(Accept.class));
+  }
+
+  @Test
+  void r5_anAcceptorOfANewCellIsNotSilentAndHasForgottenNothing() {
+    acceptors.set(0, new PaxosLeaseAcceptor(DURATIONS, 1, now, true));
+    assertEquals(now, acceptors.get(0).quarantinedUntil());
+    assertEquals(Memory.forgotten(KEEP), told(0));
+    acceptors.set(0, new PaxosLeaseAcceptor(DURATIONS, 2, now));
+    now += DURATIONS.quarantine();
+    assertEquals(Memory.forgotten(0), told(0));
+  }
+
+  @Test
   void whatAnAcceptorForgotIsSaidAndForHowLong() {
     var first = assertInstanceOf(Step.Granted.class, get(p, 0, 1));
     now = first.until() + KEEP - 1;

@@ -1,4 +1,4 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.table;
 
 import dev.cinch.lease.Id;
 import dev.cinch.lease.Revocation;
@@ -10,7 +10,7 @@ import java.util.Optional;
  * The last revocations of this instance, by correlation, for what holders are told. That a lease
  * was revoked stands in its row. Thread-safe.
  */
-final class Revocations {
+public final class Revocations {
   /** So many are remembered (rule L4); the store has all. */
   private static final int MOST = 1_000;
 
@@ -24,11 +24,13 @@ final class Revocations {
         }
       };
 
-  synchronized void add(Revocation revocation) {
+  /** Remembers one, perhaps in the place of the oldest. */
+  public synchronized void add(Revocation revocation) {
     last.put(revocation.correlation(), revocation);
   }
 
-  synchronized Optional<Revocation> of(Id correlation) {
+  /** The one of a lease, if it is remembered. */
+  public synchronized Optional<Revocation> of(Id correlation) {
     return Optional.ofNullable(last.get(correlation));
   }
 }

@@ -1,4 +1,4 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.table;
 
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
@@ -6,17 +6,29 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
 /** Those who are told of changes of leases. Thread-safe. */
-final class Listeners {
+public final class Listeners {
   private final CopyOnWriteArrayList<LeaseListener> all = new CopyOnWriteArrayList<>();
 
-  void add(LeaseListener listener) {
+  /** Has one more told, from now on. */
+  public void add(LeaseListener listener) {
     all.add(listener);
   }
 
-  void changed(String name, boolean free) {
+  /** As {@link LeaseListener#changed}. */
+  public void changed(String name, boolean free) {
     for (LeaseListener listener : all) {
       listener.changed(name, free);
     }
+  }
+
+  /** Whether anybody wants to know more of a name. */
+  public boolean isWatched(String name) {
+    for (LeaseListener listener : all) {
+      if (listener.watches(name)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -24,7 +36,7 @@ final class Listeners {
    *
    * @param lease made only for them
    */
-  void became(String name, Supplier<LeaseInfo> lease) {
+  public void became(String name, Supplier<LeaseInfo> lease) {
     for (LeaseListener listener : all) {
       if (listener.watches(name)) {
         listener.became(lease.get());

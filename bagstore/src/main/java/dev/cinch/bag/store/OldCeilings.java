@@ -1,0 +1,86 @@
+package dev.cinch.bag.store;
+
+import dev.cinch.bag.layout.CeilingName;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Removes ceilings that higher ones have made needless. A later instance goes by the highest one
+ * that it lists, so a ceiling may go once a higher one stays for good.
+ *
+ * <p>Nodes of a cell publish under one number, and each goes on by its own ceilings alone: it
+ * removes what is below one of its own, whoever published that. The highest ceiling M that was
+ * published, by any node that found no later instance after that, is never removed: for that a node
+ * would need a higher one, which it had published likewise. So a later instance, which takes its
+ * number before it lists, finds M; what a node publishes meanwhile needs no finding, as that node
+ * finds the later instance. To keep the highest few of all would be wrong: these may be such ones.
+ *
+ * <p>Not thread-safe.
+ */
+final class OldCeilings {
+  /**
+   * A listing may overlap with a publication: the last few ceilings stay, so that it finds at least
+   * one of them.
+   */
+  static final int KEPT = 3;
+
+  /** How many removals until it looks again for what nodes have left that ended. */
+  static final int LOOK_EVERY = 64;
+
+  private static final Logger log = LoggerFactory.getLogger(OldCeilings.class);
+
+  private final StoreContext store;
+  private final boolean shared;
+  private final ArrayDeque<CeilingName> published = new ArrayDeque<>();
+  private int removals;
+
+  /**
+   * @param shared whether others publish under the same number, or have before
+   */
+  OldCeilings(StoreContext store, boolean shared) {
+    this.store = store;
+    this.shared = shared;
+  }
+
+  /**
+   * Takes note of a ceiling, above all before, that is durable. No later instance was there after
+   * it was published.
+   */
+  void published(CeilingName ceiling) {
+    if (!published.contains(ceiling)) {
+      published.addLast(ceiling);
+    }
+    if (published.size() > KEPT) {
+      CeilingName old = published.removeFirst();
+      if (shared && removals++ % LOOK_EVERY == 0) {
+        removeThrough(old);
+      } else {
+        remove(old);
+      }
+    }
+  }
+
+  /** Whoever published them: a node that starts again has forgotten which ones were its own. */
+  private void removeThrough(CeilingName highest) {
+    List<String> names;
+    try {
+      names = store.fresh().list(store.layout().ceilings());
+    } catch (IOException e) {
+      log.debug("old ceilings could not be listed: {}", e.toString()); // the next look finds them
+      return;
+    }
+    names.stream()
+        .map(CeilingName::parse)
+        .flatMap(Optional::stream)
+        .filter(c -> c.instance() == highest.instance() && c.ceiling() <= highest.ceiling())
+        .forEach(this::remove);
+  }
+
+  private void remove(CeilingName ceiling) {
+    store.fresh().removeQuietly(store.layout().ceilings().resolve(ceiling.toString()));
+  }
+}

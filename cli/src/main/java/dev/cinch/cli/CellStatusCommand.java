@@ -1,0 +1,152 @@
+package dev.cinch.cli;
+
+import dev.cinch.lease.cell.net.CellFile;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Asks all nodes of a cell how they are. */
+@Command(
+    name = "status",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Ask each node of a cell how it is, at its address for clients, all at the same time.",
+      "A node that started a moment ago is quarantined: it votes for nobody until every lease is",
+      "over that it may have forgotten.",
+      "Exit code 0 if a majority votes, and no clock is further ahead of another than the cell",
+      "allows; else 3."
+    },
+    footer = {
+      "",
+      "LEASES are those that the node holds in the cell or tries to get, ROWS the names of which it",
+      "knows something as a voter, BALLOT the last that it gave. SENT, RECEIVED and DROPPED count",
+      "datagrams since it started.",
+      "",
+      "Example:",
+      "  cinch cell status cell.json"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class CellStatusCommand implements Callable<Integer> {
+  private static final List<String> HEAD =
+      List.of(
+          "NODE",
+          "ADDRESS",
+          "STATE",
+          "BOOT",
+          "LEASES",
+          "ATTEMPTS",
+          "ROWS",
+          "BALLOT",
+          "SENT",
+          "RECEIVED",
+          "DROPPED");
+  private static final int LEFT = 3;
+
+  private final Io io;
+
+  @Spec CommandSpec spec;
+  @Mixin JsonOption json;
+
+  @Parameters(paramLabel = "CELL-FILE", description = "The cell's file.")
+  Path file;
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "DURATION",
+      defaultValue = "2s",
+      description = "How long a node may take to answer.")
+  Duration timeout;
+
+  CellStatusCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    if (timeout.isNegative() || timeout.isZero()) {
+      throw new ParameterException(spec.commandLine(), "--timeout is longer than 0s");
+    }
+    CellFile cell = CellFile.read(file);
+    List<CellNodeLook> nodes = CellNodeLook.askAll(cell, timeout);
+    var problems = new ArrayList<String>();
+    nodes.forEach(node -> problems.addAll(node.wrongClocks(cell.algorithm())));
+    boolean good = voting(nodes) >= cell.majority() && problems.isEmpty();
+    nodes.forEach(node -> problems.addAll(node.notes()));
+    int code = good ? ExitCode.GOOD : ExitCode.REFUSED;
+    try (Output out = io.output()) {
+      out.ifClosed(code);
+      if (json.json) {
+        print(cell, nodes, problems, new JsonLines(out));
+      } else {
+        print(cell, nodes, problems, out);
+      }
+    }
+    return code;
+  }
+
+  private static long voting(List<CellNodeLook> nodes) {
+    return nodes.stream().filter(CellNodeLook::votes).count();
+  }
+
+  private static void print(
+      CellFile cell, List<CellNodeLook> nodes, List<String> problems, Output out)
+      throws IOException {
+    out.line(
+        "instance %d%s: %s, leases of at most %s"
+            .formatted(
+                cell.instance(),
+                cell.store().map(id -> " of store " + id).orElse(""),
+                cell.algorithm().name(),
+                Words.span(cell.algorithm().longest())));
+    var rows = new ArrayList<List<String>>();
+    rows.add(HEAD);
+    nodes.forEach(node -> rows.add(node.row()));
+    for (String line : new Table(HEAD.size(), LEFT).lines(rows)) {
+      out.line(line);
+    }
+    for (CellNodeLook node : nodes) {
+      for (String line : node.clocks()) {
+        out.line(line);
+      }
+    }
+    for (String problem : problems) {
+      out.line(problem);
+    }
+    long voting = voting(nodes);
+    out.line(
+        voting
+            + " of "
+            + nodes.size()
+            + (voting == 1 ? " node votes" : " nodes vote")
+            + (voting >= cell.majority()
+                ? ": leases are granted"
+                : ", and " + cell.majority() + " have to: nothing is granted or prolonged"));
+  }
+
+  private static void print(
+      CellFile cell, List<CellNodeLook> nodes, List<String> problems, JsonLines line)
+      throws IOException {
+    line.object().number("instance", cell.instance());
+    if (cell.store().isPresent()) {
+      line.text("store", cell.store().get().toString());
+    }
+    line.text("algorithm", cell.algorithm().name());
+    line.flag("majority", voting(nodes) >= cell.majority());
+    line.texts("problems", problems);
+    line.list("nodes");
+    for (CellNodeLook node : nodes) {
+      node.write(line);
+    }
+    line.end().end();
+  }
+}

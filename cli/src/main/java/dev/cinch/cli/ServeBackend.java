@@ -1,0 +1,316 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.cell.net.CellDocument;
+import dev.cinch.lease.cell.net.CellFile;
+import dev.cinch.lease.cell.net.CellNode;
+import dev.cinch.lease.cell.net.CellSettings;
+import dev.cinch.lease.cell.net.CellStatus;
+import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.register.CellRegister;
+import dev.cinch.lease.register.RegisterBackend;
+import dev.cinch.lease.register.etcd.EtcdInstance;
+import dev.cinch.lease.register.etcd.EtcdRegister;
+import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.GrantSigner;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+/** Where {@code cinch serve} keeps who has which lease: in memory, at a cell of nodes, in etcd. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class ServeBackend {
+  private static final String MEMORY = "memory";
+
+  /** How often a number is taken at most, where others do the same. */
+  private static final int ATTEMPTS = 3;
+
+  @Option(
+      names = "--backend",
+      paramLabel = "NAME",
+      defaultValue = MEMORY,
+      description = {
+        "Where leases are kept: memory, this process's alone; paxoslease or flease, the nodes of a",
+        "cell, which goes on while a majority of them does; or etcd. Servers of the same cell or",
+        "etcd serve the same leases."
+      })
+  String backend;
+
+  @Option(
+      names = "--cell",
+      paramLabel = "FILE",
+      description = "The cell, as cinch cell init made it; needs --node and --store.")
+  @Nullable Path cell;
+
+  @Option(
+      names = "--node",
+      paramLabel = "ID",
+      description = {
+        "Which node of the cell this is; --host, --port and --advertise are those of its address",
+        "for clients there, unless given."
+      })
+  @Nullable Integer node;
+
+  @Option(
+      names = "--node-dir",
+      paramLabel = "DIR",
+      description = {
+        "Keeps how often this node has started, on a disk of this machine; cinch-node-ID here.",
+        "A node that has lost it must not come back to the cell."
+      })
+  @Nullable Path directory;
+
+  @Option(
+      names = "--etcd",
+      split = ",",
+      paramLabel = "URL",
+      description = "With --backend etcd: the members' client addresses, separated by commas.")
+  List<URI> etcd = List.of();
+
+  /** The file, once it is read; null with leases in memory. */
+  private @Nullable CellFile file;
+
+  private @Nullable CellNode running;
+  private @Nullable NodeSigning signing;
+
+  /** What is to be said of etcd, once it is known. */
+  private @Nullable String told;
+
+  /** Refuses what does not fit together, and reads the cell's file. */
+  void check(CommandSpec spec, boolean hasStore) throws IOException {
+    boolean known = backend.equals("paxoslease") || backend.equals("flease");
+    if (!known && !backend.equals(MEMORY) && !isEtcd()) {
+      throw wrong(spec, "--backend is memory, paxoslease, flease or etcd, not " + backend);
+    }
+    if (isEtcd() != !etcd.isEmpty()) {
+      throw wrong(spec, "--backend etcd and --etcd URL go together");
+    }
+    if (isEtcd() && !hasStore) {
+      throw wrong(spec, "--backend etcd needs --store DIR");
+    }
+    if (!known) {
+      if (cell != null || node != null || directory != null) {
+        throw wrong(spec, "--cell, --node and --node-dir go with --backend paxoslease or flease");
+      }
+      return;
+    }
+    if (cell == null || node == null || !hasStore) {
+      throw wrong(
+          spec,
+          "--backend "
+              + backend
+              + " needs --cell FILE, --node ID and --store DIR; cinch cell init makes the file");
+    }
+    CellFile read = CellFile.read(cell);
+    if (!read.algorithm().name().equals(backend)) {
+      throw new Failure.Refusal(
+          cell + ": a cell of " + read.algorithm().name() + ", not of " + backend);
+    }
+    if (read.nodes().stream().noneMatch(n -> n.id() == node)) {
+      throw wrong(
+          spec,
+          "%s has no node %d; it has %s"
+              .formatted(cell, node, read.nodes().stream().map(n -> n.id()).toList()));
+    }
+    file = read;
+  }
+
+  private static ParameterException wrong(CommandSpec spec, String what) {
+    return new ParameterException(spec.commandLine(), what);
+  }
+
+  /** Whether a cell has the leases. */
+  boolean isCell() {
+    return file != null;
+  }
+
+  private boolean isEtcd() {
+    return backend.equals("etcd");
+  }
+
+  /** Whether other servers may have the same leases, and be the same instance. */
+  boolean isShared() {
+    return isCell() || isEtcd();
+  }
+
+  /** Where clients find this node; empty with leases in memory. */
+  Optional<URI> http() {
+    return file == null || node == null
+        ? Optional.empty()
+        : Optional.of(URI.create(file.node(node).http()));
+  }
+
+  /** The longest lease that can be granted, milliseconds. */
+  long longestMs(long otherwise) {
+    return file == null
+        ? otherwise
+        : Math.min(otherwise, TimeUnit.NANOSECONDS.toMillis(file.algorithm().longest()));
+  }
+
+  /** Has the server tell how the node is. */
+  void tellBy(LeaseServer.Builder server, TimeSource time) {
+    CellFile of = file;
+    if (of != null) {
+      server.cell(CellDocument.supplier(of, () -> Optional.ofNullable(running), time));
+    }
+  }
+
+  /** Where this node's signing key is unless it is said; empty with leases in memory. */
+  Optional<Path> signingKey() {
+    return file == null || cell == null || node == null
+        ? Optional.empty()
+        : Optional.of(file.signingKey(cell, node));
+  }
+
+  /**
+   * Signs what is granted: with a cell, a majority of its nodes; else a key alone.
+   *
+   * @param key this server's; its node's with a cell
+   */
+  GrantSigner signer(@Nullable Store store, SigningKey key) throws IOException {
+    CellFile of = file;
+    if (of == null || store == null || node == null) {
+      return new WitnessSigner(key);
+    }
+    NodeSigning made = NodeSigning.of(of, node, store.context(), key);
+    signing = made;
+    return made.signer();
+  }
+
+  /** What a node does until it is closed. */
+  interface Running extends AutoCloseable {
+    @Override
+    void close() throws IOException;
+  }
+
+  /** Refuses where another server of the store answers. */
+  interface Gone {
+    void require() throws IOException;
+  }
+
+  /**
+   * Starts what keeps the leases, and has the service use it; after {@link #signer}.
+   *
+   * @param first whether the cell is said to be new
+   * @param where clients find this server
+   * @param gone asked before an instance takes over the store
+   */
+  Running start(
+      MemoryLeaseService.Builder service,
+      Store store,
+      TimeSource time,
+      long longestLeaseMs,
+      boolean first,
+      InstanceFile where,
+      Gone gone)
+      throws IOException {
+    if (isEtcd()) {
+      return startEtcd(service, store, time, longestLeaseMs, where, gone);
+    }
+    NodeSigning signs = signing;
+    if (cell == null || node == null || signs == null) {
+      return () -> {};
+    }
+    CellFile of = CellFile.read(cell, store.context().identity().id());
+    Path own = directory == null ? Path.of("cinch-node-" + node) : directory;
+    CellNode started = CellNode.start(of, node, own, CellSettings.DEFAULT, time, first);
+    started.notary(signs.notary());
+    running = started;
+    // Each of two clocks may be off by what the store allows.
+    long apartMs = 2 * store.settings().clockAheadMs();
+    service
+        .registry(StoreInstances.ofCell(store.context(), of.instance()))
+        .backend(
+            RegisterBackend.on(
+                new CellRegister(started, RandomGenerator.getDefault(), signs.signer()),
+                TimeUnit.MILLISECONDS.toNanos(of.sinceMs() - apartMs),
+                longestLeaseMs,
+                apartMs));
+    return started::close;
+  }
+
+  private Running startEtcd(
+      MemoryLeaseService.Builder service,
+      Store store,
+      TimeSource time,
+      long longestLeaseMs,
+      InstanceFile where,
+      Gone gone)
+      throws IOException {
+    StoreContext context = store.context();
+    RandomGenerator random = RandomGenerator.getDefault();
+    EtcdInstance.Claim claim;
+    String prefix;
+    try (var instance = new EtcdInstance(etcd, context.identity().id(), time, random)) {
+      claim = claim(instance, context, time, where, gone);
+      prefix = instance.prefix(claim);
+    }
+    long apartMs = 2 * store.settings().clockAheadMs();
+    EtcdRegister register = EtcdRegister.of(etcd, prefix, longestLeaseMs, time, random);
+    told = "instance %d, whose leases are in %s".formatted(claim.number(), register);
+    service
+        .registry(StoreInstances.ofCell(context, claim.number()))
+        .backend(
+            RegisterBackend.on(
+                register,
+                TimeUnit.MILLISECONDS.toNanos(claim.sinceMs() - apartMs),
+                longestLeaseMs,
+                apartMs));
+    return register::close;
+  }
+
+  /** The instance that etcd has, if it is the store's latest; else a new one. */
+  private static EtcdInstance.Claim claim(
+      EtcdInstance instance, StoreContext store, TimeSource time, InstanceFile where, Gone gone)
+      throws IOException {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      Optional<EtcdInstance.Claim> last = instance.read();
+      long latest = StoreInstances.latest(store).map(StoreInstances.Instance::number).orElse(0L);
+      if (last.isPresent() && last.get().number() == latest) {
+        return last.get();
+      }
+      gone.require();
+      long sinceMs = TimeUnit.NANOSECONDS.toMillis(time.wallNanos());
+      var next = new EtcdInstance.Claim(new StoreInstances(store, where).takeNumber(), sinceMs);
+      if (instance.replace(last, next)) {
+        return next;
+      }
+    }
+    throw new Failure.Refusal("other servers take over the store at this moment; start again");
+  }
+
+  /** What is to be said of the node when it has started; empty with leases in memory. */
+  Optional<String> line() {
+    if (told != null) {
+      return Optional.of(told);
+    }
+    CellNode started = running;
+    CellFile of = file;
+    if (started == null || of == null) {
+      return Optional.empty();
+    }
+    CellStatus status = started.status().join();
+    long silent = Math.max(0, status.quarantinedUntil() - status.now());
+    String what =
+        "node %d of %d, instance %d; the cell grants leases while %d of them vote"
+            .formatted(node, of.nodes().size(), of.instance(), of.majority());
+    return Optional.of(
+        silent == 0
+            ? what
+            : what + ", and this one does in " + Words.span(silent) + ", as after every start");
+  }
+}

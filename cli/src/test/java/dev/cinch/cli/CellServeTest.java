@@ -1,0 +1,149 @@
+package dev.cinch.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.cell.net.CellFile;
+import dev.cinch.lease.witness.SigningKey;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Nodes of a cell that serve a store, each in a process and with a key of its own. */
+@Timeout(240)
+class CellServeTest {
+  @TempDir Path temp;
+  private Path store;
+  private Path file;
+  private final List<Forked> nodes = new ArrayList<>();
+
+  @BeforeEach
+  void make() throws Exception {
+    Path key = temp.resolve("cinch.key");
+    store =
+        Cinch.store(
+            temp,
+            "--key=" + key,
+            "--leases=required",
+            "--bucket-width=100ms",
+            "--clock-ahead=200ms",
+            "--clock-behind=200ms",
+            "--timestamp-distance=100ms",
+            "--slow-append=100ms",
+            "--grace=500ms");
+    file = temp.resolve("cell.json");
+    var words = new ArrayList<>(List.of("cell", "init", file.toString(), "--key=" + key));
+    try (var ports = new Ports(6)) {
+      for (int i = 0; i < 3; i++) {
+        words.add(
+            "--node=127.0.0.1:%d=http://127.0.0.1:%d".formatted(ports.get(i), ports.get(3 + i)));
+      }
+    }
+    Cinch.on(store).run(words.toArray(String[]::new)).ended(0);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (Forked node : nodes) {
+      node.close();
+    }
+  }
+
+  /** Ports that are free, each another. */
+  private static final class Ports implements AutoCloseable {
+    private final List<ServerSocket> held = new ArrayList<>();
+
+    Ports(int count) throws IOException {
+      for (int i = 0; i < count; i++) {
+        held.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+      }
+    }
+
+    int get(int i) {
+      return held.get(i).getLocalPort();
+    }
+
+    @Override
+    public void close() throws IOException {
+      for (ServerSocket each : held) {
+        each.close();
+      }
+    }
+  }
+
+  private Path key(int id) {
+    return temp.resolve("cell-node-" + id + ".key");
+  }
+
+  private Forked serve(int id, String... more) throws IOException {
+    var words =
+        new ArrayList<>(
+            List.of(
+                "serve",
+                "--backend=paxoslease",
+                "--cell=" + file,
+                "--node=" + id,
+                "--first",
+                "--node-dir=" + temp.resolve("node-" + id),
+                "--store=" + store));
+    words.addAll(List.of(more));
+    var started = new Forked(words.toArray(String[]::new));
+    nodes.add(started);
+    return started;
+  }
+
+  private void refused(String why, int id, String... more) throws Exception {
+    Forked started = serve(id, more);
+    assertEquals(3, started.await());
+    String line = started.errLine();
+    assertTrue(line.contains(why), line);
+  }
+
+  private Cinch clients() throws IOException {
+    return Cinch.on(store).with("CINCH_SERVER", CellFile.read(file).httpAddresses());
+  }
+
+  @Test
+  void f3_whatTheCellGrantedAMajoritySignedAndOneNodeLessIsNoTrouble() throws Exception {
+    for (int id = 1; id <= 3; id++) {
+      String unused = serve(id).listening();
+    }
+    Cinch cinch = clients();
+    cinch.run("log", "create", "jobs").ended(0);
+    cinch.feed("a\n", "append", "--log=jobs", "--lease=one").ended(0);
+    nodes.get(2).close();
+    cinch.feed("b\n", "append", "--log=jobs", "--lease=one").ended(0);
+    cinch.settle("jobs");
+    assertEquals("a\nb\n", cinch.run("cat", "--log=jobs").ended(0).out());
+    cinch.run("audit").ended(0);
+    cinch.run("verify").ended(0);
+  }
+
+  @Test
+  void f3_aNodeStartsWithItsOwnKeyAlone() throws Exception {
+    refused("is not that of node 1 of instance 1", 1, "--key=" + key(2));
+    refused("is not that of node 1 of instance 1", 1, "--key=" + temp.resolve("cinch.key"));
+    Path kept = Files.move(key(1), temp.resolve("kept.key"));
+    refused(key(1) + ": no such file: copy this node's key", 1);
+    SigningKey.generate().write(key(1));
+    refused("is not that of node 1 of instance 1", 1);
+    Files.move(kept, key(1), StandardCopyOption.REPLACE_EXISTING);
+    assertTrue(serve(1).listening().startsWith("http://127.0.0.1:"));
+  }
+
+  @Test
+  void f3_aCellWhoseKeysTheStoreDoesNotTrustDoesNotStart() throws Exception {
+    Files.delete(store.resolve("keys/0000000002"));
+    refused("the store trusts no nodes of instance 1", 1);
+  }
+}

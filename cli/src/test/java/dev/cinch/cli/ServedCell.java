@@ -1,0 +1,106 @@
+package dev.cinch.cli;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.cell.net.CellDocument;
+import dev.cinch.lease.cell.net.CellFile;
+import dev.cinch.lease.cell.net.CellStatus;
+import dev.cinch.lease.cell.net.Traffic;
+import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** Three servers that tell of a cell's nodes what a test says, and the cell's file. */
+final class ServedCell implements AutoCloseable {
+  static final long SECOND = 1_000_000_000;
+  static final long NOW = 1_767_225_600 * SECOND;
+  static final Traffic QUIET = new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0);
+
+  final List<LeaseServer> servers = new ArrayList<>();
+  final List<AtomicReference<Optional<ObjectNode>>> documents = new ArrayList<>();
+  final Path file;
+  final Cinch.Ran made;
+  final CellFile cell;
+
+  /**
+   * Makes a cell.
+   *
+   * @param more options of {@code cinch cell init}
+   */
+  ServedCell(Path directory, String... more) throws Exception {
+    Path store = Cinch.store(directory);
+    var service =
+        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), SystemTime.INSTANCE)
+            .start();
+    file = directory.resolve("cell.json");
+    var words = new ArrayList<>(List.of("cell", "init", "--json", file.toString()));
+    words.add("--key=" + directory.resolve("cinch.key"));
+    for (int i = 0; i < 3; i++) {
+      var document = new AtomicReference<Optional<ObjectNode>>(Optional.empty());
+      documents.add(document);
+      LeaseServer server =
+          LeaseServer.builder(service, service::info).port(0).cell(document::get).start();
+      servers.add(server);
+      words.add("--node=127.0.0.1:" + freePort() + "=" + server.uri());
+    }
+    words.addAll(List.of(more));
+    made = Cinch.on(store).run(words.toArray(String[]::new)).ended(0);
+    cell = CellFile.read(file);
+  }
+
+  private static int freePort() throws IOException {
+    try (var free =
+        new DatagramSocket(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))) {
+      return free.getLocalPort();
+    }
+  }
+
+  /** Runs {@code cinch cell status}. */
+  Cinch.Ran status(String... more) {
+    var words = new ArrayList<>(List.of("cell", "status", file.toString()));
+    words.addAll(List.of(more));
+    return new Cinch().run(words.toArray(String[]::new));
+  }
+
+  static CellStatus status(int node, long quarantineLeft, long ahead, Traffic traffic) {
+    int other = node % 3 + 1;
+    return new CellStatus(
+        node,
+        7,
+        NOW,
+        NOW + quarantineLeft,
+        4,
+        5,
+        6,
+        99,
+        0,
+        traffic,
+        List.of(new CellStatus.Peer(other, NOW - SECOND, 1, ahead)));
+  }
+
+  /** From now on a node is so. */
+  void tell(CellStatus status) {
+    tell(status.node(), CellDocument.of(cell, status, NOW));
+  }
+
+  void tell(int node, ObjectNode document) {
+    documents.get(node - 1).set(Optional.of(document));
+  }
+
+  @Override
+  public void close() throws IOException {
+    for (LeaseServer server : servers) {
+      server.close();
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package dev.cinch.lease.cell.net;
+
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The wall clock as Flease wants it: nanoseconds since the Unix epoch that don't go back when the
+ * clock is set back a little. The highest reading so far is as near to the common time as the
+ * clock's own readings are, since that time never goes back.
+ *
+ * <p>A clock that is set back by more than the error that is allowed was wrong before, or is now.
+ * It is followed, or it would stay as wrong for as long as it was ahead. Nothing keeps leases from
+ * two owners then: such a node must not take part.
+ *
+ * <p>Thread-safe.
+ */
+final class CommonClock implements LongSupplier {
+  private static final Logger LOG = LoggerFactory.getLogger(CommonClock.class);
+
+  private final LongSupplier wall;
+  private final long epsilon;
+  private final AtomicLong last = new AtomicLong(Long.MIN_VALUE);
+
+  /**
+   * @param epsilon by how much the clock may be set back, nanoseconds
+   */
+  CommonClock(LongSupplier wall, long epsilon) {
+    this.wall = wall;
+    this.epsilon = epsilon;
+  }
+
+  @Override
+  public long getAsLong() {
+    while (true) {
+      long before = last.get(); // before the clock, or another thread's later reading seems a step
+      long now = wall.getAsLong();
+      if (now <= before && now >= before - epsilon) {
+        return before;
+      }
+      if (last.compareAndSet(before, now)) {
+        if (now < before) {
+          LOG.error(
+              "the clock was set back by {} ms, and {} ms is what the cell allows: this node's"
+                  + " leases are not safe until it is right",
+              (before - now) / 1_000_000,
+              epsilon / 1_000_000);
+        }
+        return now;
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package dev.cinch.lease.http;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.Transport.Patience;
+import dev.cinch.lease.http.Transport.Reply;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpTimeoutException;
+import java.time.Duration;
+import java.util.Optional;
+
+/** Asks the node of a cell how it is, once: for people, who want to hear of each node by itself. */
+@CheckReturnValue
+public final class CellLook {
+  private CellLook() {}
+
+  /**
+   * Asks a node.
+   *
+   * @param base such as {@code http://127.0.0.1:8470}
+   * @param patience how long to wait for a connection, and for the whole answer
+   * @return what {@code GET /v1/cell} says (docs/lease-api.md); empty if the server there is no
+   *     node of a cell
+   * @throws LeaseUnavailableException one line that says why there is no answer
+   */
+  public static Optional<ObjectNode> ask(URI base, Duration patience)
+      throws LeaseUnavailableException {
+    var both = new Patience(patience, patience);
+    boolean plain = "http".equalsIgnoreCase(base.getScheme()) && !Transport.isProxied();
+    Transport transport =
+        plain ? new PlainTransport(both) : new JdkTransport(both, client -> client);
+    try {
+      return read(transport.exchange("GET", URI.create(base + Routes.CELL), Wire.JSON, null));
+    } catch (WireException e) {
+      throw new LeaseUnavailableException("not an answer of the API: " + e.getMessage(), e);
+    } catch (ConnectException e) {
+      throw new LeaseUnavailableException("can't connect", e);
+    } catch (HttpTimeoutException e) {
+      throw new LeaseUnavailableException("timed out", e);
+    } catch (IOException e) {
+      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new LeaseUnavailableException("interrupted", e);
+    }
+  }
+
+  private static Optional<ObjectNode> read(Reply reply)
+      throws IOException, WireException, LeaseUnavailableException {
+    if (reply.status() == 200) {
+      if (Fields.JSON.read(reply.body()) instanceof ObjectNode document) {
+        return Optional.of(document);
+      }
+      throw new WireException("not a JSON object");
+    }
+    WireReader.Failure failure = WireReader.failure(Fields.parse(reply.body()));
+    if (failure.error().equals(Answer.NO_SUCH_PATH)) {
+      return Optional.empty();
+    }
+    throw new LeaseUnavailableException(failure.message(), null);
+  }
+}

@@ -1,0 +1,216 @@
+package dev.cinch.lease.http;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseNotSentException;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.Transport.Patience;
+import dev.cinch.lease.http.Transport.Reply;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpTimeoutException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The equal servers of one service. All requests go to the one that worked last. One that does not
+ * answer, or turns a request away, is left: this request and later ones go to the next.
+ * Thread-safe.
+ *
+ * <p>A server alone is asked twice. Of several each is asked once, for at most twice as long as one
+ * answer may take; whoever asks again begins with the next one.
+ */
+@CheckReturnValue
+final class Endpoints {
+  private static final int ATTEMPTS = 2;
+
+  private final List<Endpoint> all;
+  private final Patience patience;
+  private final LongSupplier clock;
+
+  /** Which one is asked first. */
+  private final AtomicInteger preferred = new AtomicInteger();
+
+  private final AtomicLong moves = new AtomicLong();
+
+  /**
+   * One of them.
+   *
+   * @param transport whose connections lead there
+   */
+  record Endpoint(URI base, Transport transport) {}
+
+  /**
+   * What is asked.
+   *
+   * @param more how much longer the answer may take than others; negative: how much less
+   * @param stays whether it is for the first one alone, where there are several: the release of a
+   *     grant, which others refuse
+   */
+  @SuppressWarnings("ArrayRecordComponent") // made and sent once
+  record Request(
+      String method, String path, Wire wire, byte @Nullable [] body, Duration more, boolean stays) {
+    Request(String method, String path, Wire wire, byte @Nullable [] body, Duration more) {
+      this(method, path, wire, body, more, false);
+    }
+  }
+
+  /**
+   * What was answered.
+   *
+   * @param again whether the same request may have been carried out before
+   * @param by whose answer it is, and to what
+   */
+  record Sent(Reply answer, boolean again, URI by) {}
+
+  /**
+   * @param clock monotonic, nanoseconds
+   */
+  Endpoints(List<Endpoint> all, Patience patience, LongSupplier clock) {
+    this.all = List.copyOf(all);
+    this.patience = patience;
+    this.clock = clock;
+  }
+
+  boolean areSeveral() {
+    return all.size() > 1;
+  }
+
+  /** The addresses, the one that is asked first at the beginning. */
+  List<URI> inTurn() {
+    int first = preferred.get();
+    return IntStream.range(0, all.size())
+        .mapToObj(i -> all.get((first + i) % all.size()).base())
+        .toList();
+  }
+
+  /** From now on the next one is asked first, unless it is so already. */
+  void leave(URI base) {
+    for (int i = 0; i < all.size(); i++) {
+      if (all.get(i).base().equals(base)) {
+        leave(i);
+      }
+    }
+  }
+
+  private void leave(int index) {
+    int next = (index + 1) % all.size();
+    if (next != index && preferred.compareAndSet(index, next)) {
+      moves.incrementAndGet();
+    }
+  }
+
+  /** How often another one is asked first than before. */
+  long moves() {
+    return moves.get();
+  }
+
+  /** Begins to ask; sends nothing yet. */
+  Round round(Request request) {
+    return new Round(request);
+  }
+
+  /** One request, at each server at most once; at one server at most twice. By one thread. */
+  final class Round {
+    private final Request request;
+    private final int first = preferred.get();
+    private final long from = areSeveral() ? clock.getAsLong() : 0;
+    private String silent = "";
+    private int asked;
+    private boolean again;
+
+    private Round(Request request) {
+      this.request = request;
+    }
+
+    /**
+     * Sends it to the next server, and on to those behind it while they do not answer.
+     *
+     * @throws LeaseNotSentException if it stays, and nobody was there
+     * @throws LeaseUnavailableException if none does; any may have carried it out
+     */
+    Sent send() throws LeaseUnavailableException {
+      while (true) {
+        int index = request.stays() ? first : (first + asked) % all.size();
+        asked++;
+        Endpoint to = all.get(index);
+        URI uri = URI.create(to.base() + request.path());
+        try {
+          Reply reply =
+              to.transport()
+                  .exchange(request.method(), uri, request.wire(), request.body(), request.more());
+          return new Sent(reply, again, uri);
+        } catch (IOException e) {
+          again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
+          boolean unsent = request.stays() && !again;
+          if (!unsent && !isOver()) {
+            if (areOthers()) {
+              leave(index);
+            }
+            silent += areOthers() ? " at " + uri + ": " + reason(e) + ", and" : "";
+            continue;
+          }
+          leave(index);
+          if (unsent) {
+            throw new LeaseNotSentException("nobody is at " + uri + " any more: " + reason(e), e);
+          }
+          throw new LeaseUnavailableException(
+              "no answer from the lease service" + silent + " at " + uri + ": " + reason(e), e);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          again = true;
+          throw new LeaseUnavailableException(
+              "interrupted while asking the lease service at " + uri, e);
+        }
+      }
+    }
+
+    /**
+     * Whether the next server is to be asked, where the last one has turned the request away.
+     *
+     * @param maybeDone whether that one may have carried it out all the same
+     */
+    boolean goesOn(boolean maybeDone) {
+      if (!areOthers()) {
+        return false;
+      }
+      leave((first + asked - 1) % all.size());
+      again |= maybeDone;
+      return !isOver();
+    }
+
+    /** Whether a server that did not answer may have carried it out. */
+    boolean mayBeDone() {
+      return again;
+    }
+
+    /** Whether the next server is asked where one is silent, and not the same one again. */
+    private boolean areOthers() {
+      return areSeveral() && !request.stays();
+    }
+
+    private boolean isOver() {
+      if (!areOthers()) {
+        return asked == ATTEMPTS;
+      }
+      long most = patience.answer().plus(request.more()).multipliedBy(ATTEMPTS).toNanos();
+      return asked == all.size() || clock.getAsLong() - from >= most;
+    }
+  }
+
+  private static String reason(IOException e) {
+    if (e instanceof HttpTimeoutException) {
+      return "timed out";
+    }
+    if (e instanceof ConnectException) {
+      return "can't connect";
+    }
+    return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+  }
+}

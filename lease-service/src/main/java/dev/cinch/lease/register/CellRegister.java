@@ -1,0 +1,287 @@
+package dev.cinch.lease.register;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.cell.net.CellNode;
+import dev.cinch.lease.cell.net.Notary;
+import dev.cinch.lease.cell.net.Outcome;
+import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.table.UnansweredException;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.LongFunction;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The values of names at a cell. A node that changes one takes the name's lease in the cell for as
+ * long as that takes, which keeps all others out; the value is what its acceptors agree on, and
+ * remember. (PaxosLease, 2.2: the value of a lease is its owner. Here it is what the owner leaves
+ * behind.)
+ *
+ * <p>A node that stops in between keeps a name for a second or so, and nobody else. The cell's
+ * longest lease is the longest that what is written may count, so that nobody forgets before.
+ */
+@CheckReturnValue
+public final class CellRegister implements StateRegister {
+  /** The longest that a change of one name takes, or it fails; nanoseconds. */
+  private static final long TURN_NANOS = 1_000_000_000L;
+
+  /** For so long a name is kept for acceptors that are a little late to hear of a change. */
+  private static final long LINGER_NANOS = 2_000_000L;
+
+  /** For how long a change is tried. */
+  static final long PATIENCE_NANOS = 3_000_000_000L;
+
+  /** How soon a name is tried again that another node changes; then twice as long, and so on. */
+  private static final long RETRY_NANOS = 1_000_000L;
+
+  private static final long RETRY_AFTER = 200_000_000L;
+
+  private final CellNode node;
+  private final RandomGenerator random;
+  private final LongFunction<Executor> later;
+
+  /** Has nodes sign what is written; null where nobody has to. */
+  private final @Nullable CellSigner signer;
+
+  /** How long a node that stops in the middle of a change keeps others out. */
+  private final long turnNanos;
+
+  private final Turns turns = new Turns();
+
+  /**
+   * @param random spreads out attempts of several nodes for one name
+   */
+  public CellRegister(CellNode node, RandomGenerator random) {
+    this(node, random, null);
+  }
+
+  /**
+   * @param random spreads out attempts of several nodes for one name
+   * @param signer has the nodes sign a lease once they have accepted it, before it is told that it
+   *     was written; null if nobody has to
+   */
+  public CellRegister(CellNode node, RandomGenerator random, @Nullable CellSigner signer) {
+    this(
+        node,
+        random,
+        signer,
+        nanos -> CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS));
+  }
+
+  /**
+   * @param later runs tasks after so many nanoseconds
+   */
+  CellRegister(
+      CellNode node,
+      RandomGenerator random,
+      @Nullable CellSigner signer,
+      LongFunction<Executor> later) {
+    this.node = node;
+    this.random = random;
+    this.signer = signer;
+    this.later = later;
+    this.turnNanos = Math.min(TURN_NANOS + 2 * node.shortest(), node.longest());
+  }
+
+  @Override
+  public CompletableFuture<Boolean> change(LeaseName name, Change change) {
+    long giveUpAt = node.now() + PATIENCE_NANOS;
+    return turns.next(name, done -> new Turn(name, change, giveUpAt, done).begin());
+  }
+
+  /** One change. */
+  private final class Turn {
+    private final LeaseName name;
+    private final Bytes key;
+    private final Change change;
+    private final long giveUpAt;
+    private final CompletableFuture<Boolean> done;
+
+    /** Why the last call of the change left everything as it was; of the node's thread. */
+    private volatile @Nullable LeaseRefusedException refusal;
+
+    /** Whether anything was proposed: then it may have been written. */
+    private volatile boolean proposed;
+
+    /** What the last call proposed. */
+    private volatile Bytes value = Bytes.EMPTY;
+
+    private long retry = RETRY_NANOS;
+
+    Turn(LeaseName name, Change change, long giveUpAt, CompletableFuture<Boolean> done) {
+      this.name = name;
+      this.key = key(name);
+      this.change = change;
+      this.giveUpAt = giveUpAt;
+      this.done = done;
+    }
+
+    void begin() {
+      long left = giveUpAt - node.now();
+      if (left <= 0) {
+        giveUp("other nodes change it");
+        return;
+      }
+      CompletionStage<Outcome> outcome = node.acquire(key, turnNanos, left, this::decide);
+      var unused = outcome.whenComplete(this::ended);
+    }
+
+    private Optional<Bytes> decide(Step.Found found) {
+      refusal = null;
+      try {
+        Optional<byte[]> next = change.of(found(found));
+        proposed |= next.isPresent();
+        value = Bytes.of(next.orElse(new byte[0]));
+        return next.map(bytes -> value);
+      } catch (LeaseRefusedException e) {
+        refusal = e;
+        return Optional.empty();
+      }
+    }
+
+    private void ended(@Nullable Outcome outcome, @Nullable Throwable failure) {
+      if (outcome == null) {
+        done.completeExceptionally(failure == null ? new IllegalStateException() : failure);
+      } else if (outcome instanceof Outcome.Ended ended) {
+        ended(ended.step());
+      } else {
+        switch ((Outcome.Refused) outcome) {
+          case DECLINED -> declined();
+          case OVERLOADED -> giveUp("this node has too much to do");
+          case CLOSED, LOST -> giveUp("this node ends");
+          case BUSY, HELD_HERE -> again(retry);
+        }
+      }
+    }
+
+    private void ended(Step step) {
+      if (step instanceof Step.Granted granted) {
+        written(granted);
+      } else if (step instanceof Step.Held held) {
+        again(Math.min(held.retryAfterNanos(), retry));
+      } else {
+        proposed |= step instanceof Step.Indeterminate;
+        giveUp("too few nodes of the cell answer");
+      }
+    }
+
+    /** Nobody else changes the name until the nodes have signed: then they have it still. */
+    private void written(Step.Granted granted) {
+      Optional<Notary.Witnessed> signatures =
+          signer == null ? Optional.empty() : signer.collect(value);
+      if (signatures.isEmpty()) {
+        release(granted);
+        done.complete(true);
+        return;
+      }
+      long patience = Math.min(granted.until(), giveUpAt) - node.now();
+      var unused =
+          node.sign(key, granted.ballot(), patience, signatures.get())
+              .whenComplete(
+                  (enough, failure) -> {
+                    release(granted);
+                    if (enough != null && enough) {
+                      done.complete(true);
+                    } else {
+                      giveUp("too few nodes of the cell sign it");
+                    }
+                  });
+    }
+
+    private void release(Step.Granted granted) {
+      var unused = node.release(key, granted.ballot(), LINGER_NANOS);
+    }
+
+    private void declined() {
+      LeaseRefusedException why = refusal;
+      if (why == null) {
+        done.complete(false);
+      } else {
+        done.completeExceptionally(why);
+      }
+    }
+
+    private void again(long nanos) {
+      retry = Math.min(2 * retry, TURN_NANOS / 4);
+      later.apply(1 + random.nextLong(Math.max(1, nanos))).execute(this::begin);
+    }
+
+    private void giveUp(String why) {
+      done.completeExceptionally(
+          proposed
+              ? new UnansweredException(name + ": " + why)
+              : Refusals.notYet(name + " can't be changed now: " + why, RETRY_AFTER));
+    }
+  }
+
+  @Override
+  public CompletableFuture<Found> look(LeaseName name) {
+    return node.query(key(name), TURN_NANOS).thenApply(memory -> found(name, memory));
+  }
+
+  private static Found found(LeaseName name, Optional<Memory> memory) {
+    if (memory.isEmpty()) {
+      throw new CompletionException(
+          Refusals.notYet(name + " can't be looked at: no node of the cell answers", RETRY_AFTER));
+    }
+    Memory known = memory.get();
+    return new Found(
+        known.known() ? Optional.of(known.value().toArray()) : Optional.empty(),
+        known.known(),
+        known.known() ? 0 : known.nanos());
+  }
+
+  /** The ballots of a node are times, so the highest is the last. */
+  private static Found found(Step.Found found) {
+    return new Found(
+        found.lasts().stream().findFirst().map(last -> last.value().toArray()),
+        found.remembered(),
+        found.quietNanos());
+  }
+
+  @Override
+  public CompletableFuture<NavigableMap<String, byte[]>> list(
+      String prefix, String after, int limit) {
+    return node.list(Bytes.of(prefix), Bytes.of(after), limit)
+        .thenApply(
+            rows -> {
+              var named = new TreeMap<String, byte[]>();
+              rows.forEach((name, value) -> named.put(text(name), value.toArray()));
+              return named;
+            });
+  }
+
+  @Override
+  public void listen(BiConsumer<String, byte[]> listener) {
+    node.listen((name, value) -> listener.accept(text(name), value.toArray()));
+  }
+
+  @Override
+  public int longestValue() {
+    return node.longestValue();
+  }
+
+  private static Bytes key(LeaseName name) {
+    return Bytes.of(name.value());
+  }
+
+  /** Names of leases are ASCII. */
+  private static String text(Bytes key) {
+    return new String(key.toArray(), US_ASCII);
+  }
+}

@@ -1,0 +1,68 @@
+package dev.cinch.lease.register;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.net.Notary;
+import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.LeaseStateCodec;
+import dev.cinch.lease.table.MalformedLeaseStateException;
+import dev.cinch.lease.witness.NodeSigner;
+import dev.cinch.lease.witness.WitnessCodec;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Signs the witness of a lease for a node whose acceptor has accepted the lease: the node makes it
+ * of what it accepted, and is told nothing that it would have to believe. Thread-safe.
+ */
+@CheckReturnValue
+public final class LeaseNotary implements Notary {
+  private final long instance;
+  private final NodeSigner signer;
+
+  /**
+   * @param instance number of the cell's instance
+   */
+  public LeaseNotary(long instance, NodeSigner signer) {
+    this.instance = instance;
+    this.signer = signer;
+  }
+
+  /** The witness of a lease that counts; nothing of one that was released, revoked or ended. */
+  @Override
+  public Optional<byte[]> statement(Bytes name, Bytes value) {
+    return granted(value)
+        // Else who keeps "a" could have it said that it holds "b".
+        .filter(lease -> Bytes.of(lease.name()).equals(name))
+        .map(lease -> WitnessCodec.encode(lease.witness(instance)));
+  }
+
+  /** A lease that permits writes, or may come to; empty if the value has none. */
+  static Optional<LeaseState> granted(Bytes value) {
+    try {
+      LeaseState lease = LeaseStateCodec.decode(value.toArray());
+      boolean counts =
+          lease.state() == LeaseState.State.FULL || lease.state() == LeaseState.State.TENTATIVE;
+      return lease.isKnown() && counts ? Optional.of(lease) : Optional.empty();
+    } catch (MalformedLeaseStateException e) {
+      return Optional.empty(); // perhaps another version wrote it
+    }
+  }
+
+  /** Each signature behind the {@link #mark} of what it is of. */
+  @Override
+  public List<Bytes> sign(List<byte[]> statements) {
+    List<byte[]> signatures = signer.sign(statements);
+    var marked = new ArrayList<Bytes>(signatures.size());
+    for (int i = 0; i < signatures.size(); i++) {
+      byte[] signature = signatures.get(i);
+      byte[] both =
+          Arrays.copyOf(WitnessMark.of(statements.get(i)), WitnessMark.BYTES + signature.length);
+      System.arraycopy(signature, 0, both, WitnessMark.BYTES, signature.length);
+      marked.add(Bytes.of(both));
+    }
+    return marked;
+  }
+}

@@ -1,0 +1,693 @@
+package dev.cinch.lease.register;
+
+import static dev.cinch.lease.table.Refusals.invalid;
+import static dev.cinch.lease.table.Refusals.notHeld;
+import static dev.cinch.lease.table.Refusals.notYet;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Correlation;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend;
+import dev.cinch.lease.table.LeaseRules;
+import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.LeaseStateCodec;
+import dev.cinch.lease.table.MalformedLeaseStateException;
+import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.Revocations;
+import dev.cinch.lease.table.Tenure;
+import dev.cinch.lease.table.UnendedException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Leases whose states several machines keep: {@link LeaseRules} over a {@link StateRegister}. All
+ * machines have the same instance number, so that a lease is of none of them: a holder that comes
+ * to another one goes on there by its witnesses, and no store has to be asked.
+ *
+ * <p>Names are changed one by one. A request that is refused for one of several gives the others
+ * back, unless another copy of it has met them meanwhile. Whatever is answered was written just
+ * before, also if it was found as it is: what was found alone might be gone.
+ *
+ * <p>Thread-safe. Operations wait for other machines.
+ */
+@CheckReturnValue
+public final class RegisterBackend implements LeaseBackend {
+  private static final Logger log = LoggerFactory.getLogger(RegisterBackend.class);
+
+  private static final long RETRY_AFTER = 200_000_000L;
+
+  /** Of a change that no time is taken of. */
+  private static final Moment TIMELESS = new Moment(Long.MIN_VALUE, Moment.UNKNOWN);
+
+  private final StateRegister register;
+  private final Setting setting;
+  private final Forgotten forgotten;
+  private final LeaseRules rules;
+  private final GrantsHere grants = new GrantsHere();
+  private final Revocations revocations = new Revocations();
+  private final Changes changes;
+
+  /**
+   * @param forgotten what may have been where the register has forgotten
+   */
+  private RegisterBackend(StateRegister register, Forgotten forgotten, Setting setting) {
+    this.register = register;
+    this.setting = setting;
+    this.forgotten = forgotten;
+    this.rules =
+        new LeaseRules(
+            setting.instance(),
+            setting.store(),
+            setting.origin().fence(),
+            setting.watermarks(),
+            lease -> revocations.of(lease).map(Revocation::reason));
+    this.changes = new Changes(setting.instance());
+    register.listen(changes::written);
+  }
+
+  /**
+   * A backend on a register.
+   *
+   * @param since signed time at which this instance may have granted its first lease, nanoseconds
+   *     since the Unix epoch, or earlier
+   * @param longestLeaseMs milliseconds that a lease lasts at most
+   * @param apartMs milliseconds that the clocks of two of its machines are apart at most
+   */
+  public static Factory on(StateRegister register, long since, long longestLeaseMs, long apartMs) {
+    var forgotten =
+        new Forgotten(
+            since,
+            TimeUnit.MILLISECONDS.toNanos(longestLeaseMs),
+            TimeUnit.MILLISECONDS.toNanos(apartMs));
+    return setting -> new RegisterBackend(register, forgotten, setting);
+  }
+
+  @Override
+  public boolean isImmediate() {
+    return false;
+  }
+
+  @Override
+  public List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
+      throws LeaseRefusedException, UnendedException {
+    Id id = request.id();
+    requireWanted(id);
+    List<LeaseName> names = request.names().stream().sorted().toList();
+    Optional<GrantsHere.Known> before = grants.get(id);
+    if (before.filter(known -> !known.names().equals(names)).isPresent()) {
+      throw invalid("another request had this id");
+    }
+    var acquired = new ArrayList<Acquisition>();
+    try {
+      var states = new ArrayList<LeaseState>(names.size());
+      // Before, since what is not answered may be granted, and is to be released then.
+      grants.put(id, names, !request.tentative(), now.time());
+      for (LeaseName name : names) {
+        var acquisition = new Acquisition(request, name, ceiling);
+        states.add(single(change(name, now, acquisition)));
+        acquired.add(acquisition);
+      }
+      requireWanted(id);
+      return keep(id, names, !request.tentative(), states);
+    } catch (Unended e) {
+      undo(id, acquired, before, now);
+      throw new UnendedException(unended(names, now));
+    } catch (LeaseRefusedException e) {
+      if (e.reason() != Reason.NOT_YET) { // then it is asked again, and goes on
+        undo(id, acquired, before, now);
+      }
+      throw e;
+    }
+  }
+
+  private void requireWanted(Id id) throws LeaseRefusedException {
+    if (grants.wasGivenUp(id)) {
+      throw notHeld("this request was given back before it came; acquire with a new id");
+    }
+  }
+
+  /** Grants one of a request's leases, or finds it granted. */
+  private final class Acquisition implements Transition {
+    final LeaseName name;
+    private final AcquireRequest request;
+    private final long ceiling;
+
+    /** Whether the request did not have it before. */
+    private boolean granted;
+
+    private long issuedAt;
+
+    Acquisition(AcquireRequest request, LeaseName name, long ceiling) {
+      this.request = request;
+      this.name = name;
+      this.ceiling = ceiling;
+    }
+
+    @Override
+    public Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
+        throws LeaseRefusedException {
+      granted = !lease.isKnown() || !lease.id().equals(request.id());
+      Moment when = granted ? anew(lease, at) : at;
+      issuedAt = when.time();
+      return Optional.of(granted ? granted(lease, when, found) : repeated(lease, when));
+    }
+
+    /** Later than a grant of this request that was undone: else both had one correlation. */
+    private Moment anew(LeaseState lease, Moment at) {
+      Id correlation = Correlation.of(request.id(), name, at.time(), setting.store());
+      boolean taken = lease.isKnown() && lease.correlation().equals(correlation);
+      return taken ? at.at(at.time() + 1) : at;
+    }
+
+    private LeaseState granted(LeaseState lease, Moment at, StateRegister.Found found)
+        throws LeaseRefusedException {
+      long time = at.time();
+      Optional<Inheritance> lost =
+          found.remembered() ? Optional.empty() : forgotten.lease(found.quietNanos(), time);
+      Inheritance unknown = setting.origin();
+      if (lost.isPresent()) {
+        unknown = unknown.orForgotten(lost.get());
+      }
+      LeaseState next = lease;
+      if (lease.isKnown() && lost.isPresent() && !lease.excludes(time)) {
+        // There may have been a later one. A lease that is still held was not followed by any.
+        requireEnded(lease.isUnended() ? List.of(lease.tenure()) : List.of());
+        unknown = rules.inheritance(lease, time).orForgotten(unknown);
+        next = new LeaseState(lease.name());
+      }
+      Inheritance from = unknown;
+      requireEnded(rules.acquire(request, List.of(next), l -> from, at, ceiling));
+      return next;
+    }
+
+    /** Issued anew, so that a copy of the request sees that somebody was told. */
+    private LeaseState repeated(LeaseState lease, Moment at) throws LeaseRefusedException {
+      if (lease.state() == LeaseState.State.RELEASED) {
+        throw notHeld("this request was granted and released; acquire with a new id");
+      }
+      if (!lease.isFor(request)) {
+        throw invalid("another request had this id");
+      }
+      Moment later = at.at(Math.max(at.time(), lease.changedAt() + 1));
+      rules.renew(
+          renewal(request.id(), 1), !request.tentative(), List.of(lease), later, Long.MAX_VALUE);
+      return lease;
+    }
+
+    /** Gives it back under another id, by which the request may still be granted later. */
+    Optional<LeaseState> undone(LeaseState lease, Moment at) throws LeaseRefusedException {
+      if (!lease.isKnown()
+          || !lease.belongsTo(request.id())
+          || lease.changedAt() != issuedAt
+          || !lease.isHeld(at.time())) {
+        return Optional.empty(); // a copy of the request has met it, or it is over
+      }
+      var unused =
+          rules.release(
+              new Operation.Release(request.id(), LeaseReport.NOTHING),
+              !request.tentative(),
+              List.of(lease),
+              at);
+      lease.disown();
+      return Optional.of(lease);
+    }
+  }
+
+  private static void requireEnded(List<Tenure> unended) throws Unended {
+    if (!unended.isEmpty()) {
+      throw new Unended();
+    }
+  }
+
+  private static Operation.Renew renewal(Id id, long durationMs) {
+    return new Operation.Renew(id, durationMs, LogSet.NONE, LeaseReport.NOTHING);
+  }
+
+  /** What can't be given back ends by itself. */
+  private void undo(
+      Id id, List<Acquisition> acquired, Optional<GrantsHere.Known> before, Moment now) {
+    if (before.isEmpty()) {
+      grants.remove(id);
+    }
+    for (Acquisition one : acquired) {
+      if (one.granted) {
+        try {
+          var unused = change(one.name, now, (lease, at, found) -> one.undone(lease, at)).await();
+        } catch (LeaseRefusedException e) {
+          log.debug("{} is not given back: {}", one.name, e.getMessage());
+        }
+      }
+    }
+  }
+
+  /** All leases in the way of a request that have to be ended first. */
+  private List<Tenure> unended(List<LeaseName> names, Moment now) throws LeaseRefusedException {
+    var tenures = new ArrayList<Tenure>();
+    for (LeaseName name : names) {
+      var unused =
+          change(
+                  name,
+                  now,
+                  (lease, at, found) -> {
+                    if (lease.isKnown() && lease.isUnended() && !lease.excludes(at.time())) {
+                      tenures.add(lease.tenure());
+                    }
+                    return Optional.empty();
+                  })
+              .await();
+    }
+    if (tenures.isEmpty()) {
+      throw notYet("another request has the leases that were in the way; ask again", RETRY_AFTER);
+    }
+    return tenures.stream().distinct().toList();
+  }
+
+  /** A hint that nobody needs: what is refused was not published for. */
+  @Override
+  public void requireFree(AcquireRequest request, long now) {}
+
+  @Override
+  public void ended(List<Tenure> tenures) throws LeaseRefusedException {
+    var pending = new ArrayList<Change>();
+    for (Tenure tenure : tenures) {
+      pending.add(
+          change(
+              new LeaseName(tenure.name()),
+              TIMELESS,
+              (lease, at, found) ->
+                  LeaseRules.end(lease, tenure) ? Optional.of(lease) : Optional.empty()));
+    }
+    var unused = all(pending);
+  }
+
+  @Override
+  public List<Witness> renew(
+      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
+      throws LeaseRefusedException {
+    rules.requireHere(report);
+    GrantsHere.Known known = known(id, report);
+    var renew = new Operation.Renew(id, durationMs, addLogs, report);
+    return prolong(
+        id,
+        known,
+        known.full(),
+        now,
+        (lease, at, found) -> {
+          rules.renew(renew, known.full(), List.of(lease), at, ceiling);
+          lease.addMetadata(report.metadata(), setting.metadataKept());
+          return Optional.of(lease);
+        });
+  }
+
+  @Override
+  public List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
+      throws LeaseRefusedException {
+    GrantsHere.Known known = known(id, LeaseReport.NOTHING);
+    var upgrade = new Operation.Upgrade(id, durationMs);
+    return prolong(
+        id,
+        known,
+        true,
+        now,
+        (lease, at, found) -> {
+          rules.upgrade(upgrade, known.full(), List.of(lease), at, ceiling);
+          return Optional.of(lease);
+        });
+  }
+
+  private List<Witness> prolong(
+      Id id, GrantsHere.Known known, boolean full, Moment now, Transition transition)
+      throws LeaseRefusedException {
+    return keep(id, known.names(), full, together(known.names(), now, transition));
+  }
+
+  private List<Witness> keep(Id id, List<LeaseName> names, boolean full, List<LeaseState> leases) {
+    grants.put(id, names, full, leases.stream().mapToLong(LeaseState::expiry).max().orElseThrow());
+    return leases.stream().map(lease -> lease.witness(setting.instance())).toList();
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report, Moment now, Latest latest)
+      throws LeaseRefusedException {
+    rules.requireHere(report);
+    if (grants.wasReleased(id)) {
+      return;
+    }
+    latest.require();
+    if (grants.get(id).isEmpty()) {
+      grants.giveUp(id, now.time());
+    }
+    GrantsHere.Known known = known(id, report);
+    var release = new Operation.Release(id, report);
+    var expiries = new ConcurrentHashMap<String, Long>();
+    var unused =
+        together(
+            known.names(),
+            now,
+            (lease, at, found) -> {
+              if (lease.isReleasedBy(id)) {
+                return Optional.of(lease); // this request came before
+              }
+              if (lease.belongsTo(id)) {
+                expiries.put(lease.name(), lease.expiry());
+              } else if (at.time() < expiries.getOrDefault(lease.name(), Long.MIN_VALUE)) {
+                // An earlier attempt was outbid by who found it released: none other follows so
+                // soon.
+                return Optional.empty();
+              }
+              if (rules.release(release, known.full(), List.of(lease), at).isEmpty()) {
+                return Optional.empty(); // it was tentative, and broken
+              }
+              lease.addMetadata(report.metadata(), setting.metadataKept());
+              return Optional.of(lease);
+            });
+    grants.release(id, now.time());
+  }
+
+  @Override
+  public boolean isShared(ResumeRequest request) {
+    return request.witnesses().stream()
+        .allMatch(signed -> signed.witness().instance() == setting.instance());
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Leases of other instances are not taken up: whether their names had later leases is not
+   * known here. Signatures need no look, since the state has all that a witness says, and the id.
+   */
+  @Override
+  public Optional<List<Witness>> resume(
+      ResumeRequest request, boolean ended, Moment now, long ceiling) throws LeaseRefusedException {
+    if (!isShared(request)) {
+      throw notHeld(
+          "a cell goes on with leases of its own instance, %d, and no other's; acquire anew"
+              .formatted(setting.instance()));
+    }
+    Id id = request.id();
+    List<Witness> witnesses =
+        request.witnesses().stream()
+            .map(SignedWitness::witness)
+            .sorted(Comparator.comparing(Witness::name))
+            .toList();
+    var pending = new ArrayList<Change>();
+    for (Witness witness : witnesses) {
+      pending.add(
+          change(
+              witness.name(),
+              now,
+              (lease, at, found) -> {
+                if (lease.isReleasedBy(id)) {
+                  throw notHeld("the grant was released; acquire anew");
+                }
+                if (!lease.isKnown() || !lease.correlation().equals(witness.correlation())) {
+                  throw notHeld("the lease on " + witness.name() + " expired; acquire anew");
+                }
+                rules.renew(renewal(id, request.durationMs()), true, List.of(lease), at, ceiling);
+                return Optional.of(lease);
+              }));
+    }
+    return Optional.of(
+        keep(id, witnesses.stream().map(Witness::name).toList(), true, all(pending)));
+  }
+
+  @Override
+  public Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
+    var found = new Revocation[1];
+    var unused =
+        change(
+                request.name(),
+                new Moment(now, Moment.UNKNOWN),
+                (lease, at, register) -> {
+                  Revocation wanted = rules.revocable(request, lease, at.time());
+                  found[0] =
+                      lease.isUnended()
+                          ? wanted
+                          : revocations.of(lease.correlation()).orElse(wanted);
+                  return Optional.empty();
+                })
+            .await();
+    return found[0];
+  }
+
+  @Override
+  public long revoked(Revocation revocation, long now) throws LeaseRefusedException {
+    revocations.add(revocation);
+    var tenure = new Tenure(revocation.name().value(), revocation.correlation());
+    var end = new long[1];
+    var unused =
+        change(
+                revocation.name(),
+                new Moment(now, Moment.UNKNOWN),
+                (lease, at, found) -> {
+                  boolean same =
+                      lease.isKnown() && lease.correlation().equals(revocation.correlation());
+                  boolean over = !same || lease.state() == LeaseState.State.RELEASED;
+                  end[0] = over ? at.time() : lease.expiry();
+                  return same && LeaseRules.end(lease, tenure)
+                      ? Optional.of(lease)
+                      : Optional.empty();
+                })
+            .await();
+    return end[0];
+  }
+
+  @Override
+  public void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
+    rules.requireHere(report);
+    GrantsHere.Known unused = known(id, report);
+  }
+
+  /** Another machine may have made the grant; whoever goes by witnesses can go on here by them. */
+  private GrantsHere.Known known(Id id, LeaseReport report) throws LeaseRefusedException {
+    Optional<GrantsHere.Known> known = grants.get(id);
+    if (known.isPresent()) {
+      return known.get();
+    }
+    throw report.instance().isPresent()
+        ? new LeaseRefusedException(
+            Reason.OTHER_INSTANCE,
+            "this server of the leases has not met this grant; resume it here",
+            0)
+        : notHeld("no grant of this id is known to this server; acquire anew");
+  }
+
+  /** No instance's leases are taken up here, so that waiting for earlier ones is never spared. */
+  @Override
+  public boolean knows(List<LeaseName> names) {
+    return false;
+  }
+
+  @Override
+  public boolean knows(Id id) {
+    return grants.get(id).isPresent() || grants.wasReleased(id);
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name, long now) throws LeaseRefusedException {
+    StateRegister.Found found = Answers.of(register.look(name), name.value());
+    return info(state(name, found), now);
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now)
+      throws LeaseRefusedException {
+    NavigableMap<String, byte[]> page =
+        Answers.of(
+            register.list(prefix, after.map(LeaseName::value).orElse(""), limit),
+            "the names from \"" + prefix + "\"");
+    var infos = new ArrayList<LeaseInfo>(page.size());
+    for (var entry : page.entrySet()) {
+      info(decoded(entry.getKey(), entry.getValue()), now).ifPresent(infos::add);
+    }
+    return infos;
+  }
+
+  private Optional<LeaseInfo> info(LeaseState lease, long now) {
+    return lease.isKnown()
+        ? Optional.of(lease.info(setting.instance(), Math.max(now, lease.changedAt())))
+        : Optional.empty();
+  }
+
+  @Override
+  public void listen(LeaseListener listener) {
+    changes.listen(listener);
+  }
+
+  @Override
+  public void sweep(long now) {
+    grants.sweep(now);
+  }
+
+  @Override
+  public int grantsRemembered() {
+    return grants.size();
+  }
+
+  /** What a change makes of a name's state: what is to be written, or nothing. */
+  @FunctionalInterface
+  private interface Transition {
+    /**
+     * Called perhaps several times.
+     *
+     * @param lease as it was found, which may be changed in place
+     * @param at not before anything that was done to the lease
+     */
+    Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
+        throws LeaseRefusedException;
+  }
+
+  /** A change that is under way. */
+  private final class Change {
+    private final LeaseName name;
+    private final CompletableFuture<Boolean> done;
+
+    /** What the last call of the transition made; read when it is done. */
+    private volatile @Nullable LeaseState made;
+
+    private volatile byte[] written = {};
+
+    Change(LeaseName name, Moment now, Transition transition) {
+      this.name = name;
+      this.done =
+          register.change(
+              name,
+              found -> {
+                LeaseState lease = state(name, found);
+                // Signed time does not go back for a name, whoever's clock it is (rule L6).
+                Moment at = now.at(Math.max(now.time(), lease.changedAt()));
+                made = null;
+                LeaseState next = transition.apply(lease, at, found).orElse(null);
+                if (next == null) {
+                  return Optional.empty();
+                }
+                byte[] bytes = encoded(next);
+                written = bytes;
+                made = next;
+                return Optional.of(bytes);
+              });
+    }
+
+    /** What was written; empty if nothing was. */
+    Optional<LeaseState> await() throws LeaseRefusedException {
+      boolean hasWritten = Answers.of(done, name.value());
+      if (hasWritten) {
+        changes.written(name.value(), written);
+      }
+      return hasWritten ? Optional.ofNullable(made) : Optional.empty();
+    }
+  }
+
+  /**
+   * Makes a change of each of several names, after looking whether all can be made: only what
+   * others do in between can have it made of some alone.
+   */
+  private List<LeaseState> together(List<LeaseName> names, Moment now, Transition transition)
+      throws LeaseRefusedException {
+    if (names.size() > 1) {
+      Transition look =
+          (lease, at, found) -> {
+            Optional<LeaseState> unused = transition.apply(lease, at, found);
+            return Optional.empty();
+          };
+      List<LeaseState> unused = all(each(names, now, look));
+    }
+    return all(each(names, now, transition));
+  }
+
+  private List<Change> each(List<LeaseName> names, Moment now, Transition transition) {
+    return names.stream().map(name -> change(name, now, transition)).toList();
+  }
+
+  private Change change(LeaseName name, Moment now, Transition transition) {
+    return new Change(name, now, transition);
+  }
+
+  private static LeaseState single(Change change) throws LeaseRefusedException {
+    return change.await().orElseThrow();
+  }
+
+  /** What was written, once all are done; refused if one is. */
+  private static List<LeaseState> all(List<Change> pending) throws LeaseRefusedException {
+    var states = new ArrayList<LeaseState>(pending.size());
+    LeaseRefusedException refusal = null;
+    for (Change change : pending) {
+      try {
+        change.await().ifPresent(states::add);
+      } catch (LeaseRefusedException e) {
+        refusal = refusal == null ? e : refusal;
+      }
+    }
+    if (refusal != null) {
+      throw refusal;
+    }
+    return states;
+  }
+
+  private static LeaseState state(LeaseName name, StateRegister.Found found)
+      throws LeaseRefusedException {
+    return found.value().isPresent()
+        ? decoded(name.value(), found.value().get())
+        : new LeaseState(name.value());
+  }
+
+  private static LeaseState decoded(String name, byte[] value) throws LeaseRefusedException {
+    String problem;
+    try {
+      LeaseState lease = LeaseStateCodec.decode(value);
+      if (lease.name().equals(name)) {
+        return lease;
+      }
+      problem = "it is of " + lease.name();
+    } catch (MalformedLeaseStateException e) {
+      problem = "perhaps another version wrote it: " + e.getMessage();
+    }
+    throw notYet("what is kept of " + name + " can't be read: " + problem, RETRY_AFTER);
+  }
+
+  private byte[] encoded(LeaseState lease) throws LeaseRefusedException {
+    byte[] bytes = LeaseStateCodec.encode(lease);
+    while (bytes.length > register.longestValue()) {
+      if (!lease.shorten()) {
+        throw invalid(
+            "the lease on %s takes %d bytes, more than the %d that fit; ask for all logs"
+                .formatted(lease.name(), bytes.length, register.longestValue()));
+      }
+      bytes = LeaseStateCodec.encode(lease);
+    }
+    return bytes;
+  }
+
+  /** A lease has to be ended before its name is granted on. */
+  private static final class Unended extends LeaseRefusedException {
+    private static final long serialVersionUID = 1;
+
+    Unended() {
+      super(Reason.NOT_YET, "leases to be ended first", 1);
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package dev.cinch.lease.register;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseName;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * Has the changes of a name follow each other in this process: those of one register would
+ * otherwise get in each other's way. Thread-safe.
+ */
+@CheckReturnValue
+public final class Turns {
+  /** The last change of each name: the next one begins when it has ended. */
+  private final Map<LeaseName, CompletableFuture<Boolean>> last = new ConcurrentHashMap<>();
+
+  /**
+   * The next change of a name.
+   *
+   * @param begin begins it, and has it complete what is given, sooner or later; called at once, or
+   *     on another thread
+   * @return what is completed
+   */
+  public CompletableFuture<Boolean> next(
+      LeaseName name, Consumer<CompletableFuture<Boolean>> begin) {
+    var done = new CompletableFuture<Boolean>();
+    CompletableFuture<Boolean> before = last.put(name, done);
+    var unused = done.whenComplete((written, failure) -> last.remove(name, done));
+    if (before == null) {
+      begin.accept(done);
+    } else {
+      // Not on the thread that ends the one before: if all give up, each would end within another.
+      var alsoUnused = before.whenCompleteAsync((written, failure) -> begin.accept(done));
+    }
+    return done;
+  }
+}

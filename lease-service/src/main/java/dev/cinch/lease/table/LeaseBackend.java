@@ -1,0 +1,146 @@
+package dev.cinch.lease.table;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Witness;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Where a lease service keeps who has which lease. The service has looked at the request, the
+ * clocks, its number and its ceilings; the backend applies {@link LeaseRules} to what it keeps, and
+ * says what is to be signed. Thread-safe.
+ *
+ * <p>{@code now} is the service's time; callers may bring it out of order. {@code ceiling} is the
+ * highest expiry that may be signed (rule L3). Witnesses are in ascending order of names.
+ *
+ * <p>Any operation may refuse as {@code NOT_YET} where what it keeps can't be reached; then it was
+ * not carried out. If it may have been there is an {@link UnansweredException}, and asking again
+ * with the same id is the same request.
+ */
+@CheckReturnValue
+public interface LeaseBackend {
+  /** Makes a backend once the service knows which instance it is. */
+  @FunctionalInterface
+  interface Factory {
+    LeaseBackend create(Setting setting);
+  }
+
+  /**
+   * What a service tells its backend.
+   *
+   * @param instance its number, from 1
+   * @param store that it serves, or {@link dev.cinch.lease.Correlation#NO_STORE}
+   * @param origin what names never seen inherit (rule L3)
+   * @param watermarks which are refused
+   * @param metadataKept how many entries a lease keeps at most
+   */
+  record Setting(
+      long instance, Id store, Inheritance origin, WatermarkRule watermarks, int metadataKept) {}
+
+  /** Whether operations never wait for another machine, so that an event loop may call them. */
+  boolean isImmediate();
+
+  /**
+   * Grants leases, or repeats the grant of the same request.
+   *
+   * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
+   */
+  List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
+      throws LeaseRefusedException, UnendedException;
+
+  /**
+   * Refuses a new request for a name that is known to be held, before anything is published for it
+   * that a later instance would have to wait for. A hint.
+   */
+  void requireFree(AcquireRequest request, long now) throws LeaseRefusedException;
+
+  /** Takes note that no other instance will ever resume these (rule L11). */
+  void ended(List<Tenure> tenures) throws LeaseRefusedException;
+
+  /** Prolongs the leases of a grant; tentative ones stay so. */
+  List<Witness> renew(
+      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
+      throws LeaseRefusedException;
+
+  /** Makes the leases of a grant full. */
+  List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
+      throws LeaseRefusedException;
+
+  /** Whether this instance has been superseded. */
+  @FunctionalInterface
+  interface Latest {
+    /**
+     * @throws LeaseRefusedException {@code SUPERSEDED} once it has, and from then on always
+     */
+    void require() throws LeaseRefusedException;
+  }
+
+  /**
+   * Gives the leases of a grant back; one that is not known is not granted when it comes.
+   *
+   * @param latest asked before anything is given back (rule L13)
+   */
+  void release(Id id, LeaseReport report, Moment now, Latest latest) throws LeaseRefusedException;
+
+  /** Whether the witnesses are of leases that this backend itself keeps, at another machine. */
+  boolean isShared(ResumeRequest request);
+
+  /**
+   * Goes on with leases of an earlier instance, or repeats that (rule L10).
+   *
+   * @param ended whether their ends are this instance's by now
+   * @return empty if their ends have to be brought about first
+   */
+  Optional<List<Witness>> resume(ResumeRequest request, boolean ended, Moment now, long ceiling)
+      throws LeaseRefusedException;
+
+  /**
+   * What a revocation of a lease that is held would say, or what is said of it already (L15).
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
+   */
+  Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException;
+
+  /**
+   * Prolongs a lease no more, whose end is this instance's by now.
+   *
+   * @return its expiry; the present time if it is over
+   */
+  long revoked(Revocation revocation, long now) throws LeaseRefusedException;
+
+  /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
+  void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException;
+
+  /** Whether this instance has granted or resumed them all, as far as it knows by itself. */
+  boolean knows(List<LeaseName> names);
+
+  /** Whether a grant of this id was made here, and is remembered. */
+  boolean knows(Id id);
+
+  /** What is known about a name. */
+  Optional<LeaseInfo> show(LeaseName name, long now) throws LeaseRefusedException;
+
+  /** A page of names; names that come and go meanwhile may or may not be in it. */
+  List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now)
+      throws LeaseRefusedException;
+
+  /** Has one more listener told of changes. */
+  void listen(LeaseListener listener);
+
+  /** Forgets what is long over; called about every second. */
+  void sweep(long now);
+
+  /** How many ids of grants are remembered, ended ones included. */
+  int grantsRemembered();
+}

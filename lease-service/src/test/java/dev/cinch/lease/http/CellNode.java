@@ -1,0 +1,191 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.ShardServers;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * One of several servers that serve the same leases with the same number. It knows the grants that
+ * it made or resumed itself, and no others.
+ */
+final class CellNode implements LeaseService, AutoCloseable {
+  /** What it does before it carries anything out. */
+  interface Trouble {
+    void happen() throws LeaseRefusedException, LeaseUnavailableException;
+  }
+
+  private final MemoryLeaseService cell;
+  private final Set<Id> known = ConcurrentHashMap.newKeySet();
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final LeaseServer server;
+
+  /** What was asked, in order; what it did not carry out, too. */
+  final List<String> asked = new CopyOnWriteArrayList<>();
+
+  volatile Trouble before = () -> {};
+
+  /** What it says of the servers of its store. */
+  volatile ShardServers shards = ShardServers.ALONE;
+
+  /** After it has carried out what was asked, and before it answers. */
+  volatile Trouble after = () -> {};
+
+  CellNode(MemoryLeaseService cell) throws IOException {
+    this.cell = cell;
+    server = LeaseServer.builder(this, cell::info).port(0).start();
+  }
+
+  String address() {
+    return server.uri().toString();
+  }
+
+  /** Answers nothing any more, until it is closed. */
+  void hang() throws LeaseUnavailableException {
+    try {
+      ended.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    throw new LeaseUnavailableException("it hung", null);
+  }
+
+  static void starting() throws LeaseUnavailableException {
+    throw new LeaseUnavailableException("the lease service is starting", null);
+  }
+
+  static void cutOff() throws LeaseRefusedException {
+    throw new LeaseRefusedException(Reason.NOT_YET, "the cell does not answer", 700);
+  }
+
+  private interface Call<T> {
+    T carryOut() throws LeaseRefusedException, LeaseUnavailableException;
+  }
+
+  private <T> T answer(String what, Call<T> call)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    asked.add(what);
+    before.happen();
+    T done = call.carryOut();
+    after.happen();
+    return done;
+  }
+
+  private <T> T known(Id id, Call<T> call) throws LeaseRefusedException, LeaseUnavailableException {
+    if (!known.contains(id)) {
+      throw new LeaseRefusedException(Reason.OTHER_INSTANCE, "not granted here: resume it", 0);
+    }
+    return call.carryOut();
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return answer(
+        "acquire",
+        () -> {
+          Grant grant = cell.acquire(request);
+          known.add(request.id());
+          return grant;
+        });
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return answer("renew", () -> known(id, () -> cell.renew(id, durationMs, addLogs, report)));
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return answer(
+        "resume",
+        () -> {
+          Grant grant =
+              cell.renew(request.id(), request.durationMs(), LogSet.NONE, LeaseReport.NOTHING);
+          known.add(request.id());
+          return grant;
+        });
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return answer("upgrade", () -> known(id, () -> cell.upgrade(id, durationMs)));
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    boolean unused =
+        answer(
+            "release",
+            () ->
+                known(
+                    id,
+                    () -> {
+                      cell.release(id, report);
+                      return true;
+                    }));
+  }
+
+  @Override
+  public boolean listen(LeaseListener listener) {
+    return cell.listen(listener);
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    return told("show", () -> cell.show(name));
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    return told("list", () -> cell.list(prefix, after, limit));
+  }
+
+  @Override
+  public long now() throws LeaseUnavailableException {
+    return told("now", cell::now);
+  }
+
+  @Override
+  public ShardServers shards() {
+    return shards;
+  }
+
+  private <T> T told(String what, Call<T> call) throws LeaseUnavailableException {
+    try {
+      return answer(what, call);
+    } catch (LeaseRefusedException e) {
+      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /** Ends it: whoever asks finds nobody there. */
+  @Override
+  public void close() throws IOException {
+    ended.countDown();
+    server.close();
+  }
+}

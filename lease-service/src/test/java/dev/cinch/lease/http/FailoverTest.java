@@ -1,0 +1,440 @@
+package dev.cinch.lease.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseNotSentException;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import dev.cinch.lease.ShardMap;
+import dev.cinch.lease.ShardServers;
+import dev.cinch.lease.hold.HeldLease;
+import dev.cinch.lease.hold.HoldSettings;
+import dev.cinch.lease.memory.Rig;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** One service at several addresses, whose servers die, hang and start. */
+@Timeout(600)
+final class FailoverTest {
+  private static final long MS = 1_000_000;
+  private static final HoldSettings SETTINGS = HoldSettings.of(Rig.LEASE_MS);
+
+  private final Rig rig = new Rig();
+  private final List<String> losses = new ArrayList<>();
+  private LeaseReport report = LeaseReport.NOTHING;
+  private CellNode a;
+  private CellNode b;
+  private CellNode c;
+  private HttpLeaseClient client;
+
+  @BeforeEach
+  void start() throws IOException {
+    a = new CellNode(rig.service);
+    b = new CellNode(rig.service);
+    c = new CellNode(rig.service);
+    client = client(Duration.ofSeconds(60), a, b, c);
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    a.close();
+    b.close();
+    c.close();
+  }
+
+  private static HttpLeaseClient client(Duration patience, CellNode... nodes) {
+    return HttpLeaseClient.builder(addresses(nodes)).requestTimeout(patience).build();
+  }
+
+  private static ServerAddresses addresses(CellNode... nodes) {
+    return ServerAddresses.parse(
+        List.of(nodes).stream().map(CellNode::address).collect(Collectors.joining(",")));
+  }
+
+  /** One that waits for no answer for long. */
+  private HttpLeaseClient impatient() {
+    return client(Duration.ofMillis(500), a, b, c);
+  }
+
+  /** One that gives up only what never ends. */
+  private HttpLeaseClient client(Ill ill) {
+    return ill == Ill.HANGS ? impatient() : client;
+  }
+
+  private HeldLease hold(HttpLeaseClient by, String name) throws Exception {
+    return HeldLease.acquire(
+        by,
+        rig.time,
+        SETTINGS,
+        rig.request(name),
+        () -> report,
+        (lease, why) -> losses.add(why),
+        new Random(3));
+  }
+
+  private void live(HeldLease lease, long ms) {
+    long end = rig.time.monotonicNanos() + ms * MS;
+    while (rig.time.monotonicNanos() < end && lease.state() == HeldLease.State.HELD) {
+      long next = lease.doWork(rig.time.monotonicNanos());
+      rig.time.advanceNanos(Math.max(1, Math.min(next, end) - rig.time.monotonicNanos()));
+    }
+  }
+
+  private LeaseInfo.State state(String name) throws LeaseUnavailableException {
+    return rig.service.show(new LeaseName(name)).orElseThrow().state();
+  }
+
+  /** What is wrong with the first server. */
+  enum Ill {
+    DEAD,
+    HANGS,
+    STARTS,
+    CUT_OFF;
+
+    void befalls(CellNode node) throws IOException {
+      switch (this) {
+        case DEAD -> node.close();
+        case HANGS -> node.before = node::hang;
+        case STARTS -> node.before = CellNode::starting;
+        case CUT_OFF -> node.before = CellNode::cutOff;
+        default -> throw new AssertionError(this);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void allThatIsAskedOfAnIllServerTheNextOneAnswers(Ill ill) throws Exception {
+    ill.befalls(a);
+    Grant grant = client(ill).acquire(rig.request("x"));
+    assertEquals(1, grant.witnesses().size());
+    assertEquals(1, another(ill).list("", Optional.empty(), 10).size());
+    assertEquals(rig.service.show(new LeaseName("x")), another(ill).show(new LeaseName("x")));
+    assertEquals(rig.service.now(), another(ill).now());
+    List<Outcome> outcomes =
+        another(ill)
+            .carryOut(
+                List.of(
+                    new Operation.Acquire(rig.request("y")),
+                    new Operation.Acquire(rig.request("z"))));
+    assertTrue(outcomes.stream().allMatch(o -> o instanceof Outcome.Granted), "" + outcomes);
+    assertTrue(ill == Ill.HANGS || c.asked.isEmpty(), "" + c.asked);
+  }
+
+  /** One that has asked nobody yet. */
+  private HttpLeaseClient another(Ill ill) {
+    return client(Duration.ofMillis(ill == Ill.HANGS ? 500 : 60_000), a, b, c);
+  }
+
+  /** Rule L10: with leases that are as good as after a restart. */
+  @ParameterizedTest
+  @EnumSource
+  void l10_aLeaseWhoseServerFallsIllGoesOnAtTheNext(Ill ill) throws Exception {
+    HeldLease lease = hold(client(ill), "x");
+    live(lease, 12_000);
+    ill.befalls(a);
+    live(lease, 3 * Rig.LEASE_MS);
+    assertEquals(List.of(), losses);
+    if (ill != Ill.HANGS) {
+      assertEquals(List.of("renew", "resume", "renew"), b.asked.subList(0, 3));
+    }
+    b.close();
+    live(lease, 3 * Rig.LEASE_MS);
+    assertEquals(List.of(), losses);
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(LeaseInfo.State.RELEASED, state("x"));
+    assertTrue(ill == Ill.HANGS || c.asked.contains("release"), "" + c.asked);
+  }
+
+  /** However long the client waits: else the lease would run out meanwhile. */
+  @Test
+  void aRenewalWaitsForOneNoLongerThanForAPartOfItsLease() throws Exception {
+    HttpLeaseClient patient = client(Duration.ofDays(1), a, b);
+    Grant grant = patient.acquire(rig.request("x"));
+    a.before = a::hang;
+    refused(Reason.OTHER_INSTANCE, () -> patient.renew(grant.id(), 400, LogSet.NONE, report));
+    assertEquals(List.of("renew"), b.asked);
+  }
+
+  @Test
+  void itStaysWithTheOneThatWorks() throws Exception {
+    a.before = CellNode::cutOff;
+    HeldLease lease = hold(client, "x");
+    a.before = () -> {};
+    a.asked.clear();
+    b.asked.clear();
+    live(lease, 5 * Rig.LEASE_MS);
+    assertEquals(List.of(), a.asked);
+    assertEquals(List.of(), c.asked);
+    assertTrue(b.asked.size() > 10, "" + b.asked);
+    assertTrue(b.asked.stream().allMatch("renew"::equals), "nothing to resume: " + b.asked);
+  }
+
+  @Test
+  void oneThatRefusesForAReasonIsNotLeft() throws Exception {
+    Grant grant = client.acquire(rig.request("x"));
+    refused(Reason.HELD, () -> client.acquire(rig.request("x")));
+    refused(Reason.INVALID, () -> client.renew(grant.id(), 1 << 30, LogSet.NONE, report));
+    assertEquals(List.of(), b.asked);
+    assertEquals(3, a.asked.size());
+  }
+
+  @Test
+  void eachIsAskedOnceAndTheFirstOnesRefusalIsTold() throws Exception {
+    a.before = CellNode::cutOff;
+    b.before =
+        () -> {
+          throw new LeaseRefusedException(Reason.NOT_YET, "another reason", 900);
+        };
+    c.before = b.before;
+    LeaseRefusedException e = refused(Reason.NOT_YET, () -> client.acquire(rig.request("x")));
+    assertEquals(700, e.retryAfterMs());
+    List.of(a, b, c).forEach(node -> assertEquals(List.of("acquire"), node.asked));
+  }
+
+  @Test
+  void nobodyIsSaidInOneLineThatNamesAll() throws Exception {
+    stop();
+    String said =
+        String.valueOf(assertThrows(LeaseUnavailableException.class, client::now).getMessage());
+    assertEquals(
+        "no answer from the lease service at %s/v1/time: can't connect, and at %s/v1/time: can't connect, and at %s/v1/time: can't connect"
+            .formatted(a.address(), b.address(), c.address()),
+        said);
+  }
+
+  /** Of a batch in which others are carried out, the server is well. */
+  @Test
+  void aBatchIsAskedForElsewhereIfAllOfItIsTurnedAway() throws Exception {
+    Grant grant = client.acquire(rig.request("x"));
+    List<Operation> both =
+        List.of(
+            new Operation.Renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, report),
+            new Operation.Acquire(rig.request("y")));
+    a.before =
+        () -> {
+          if (a.asked.get(a.asked.size() - 1).equals("acquire")) {
+            CellNode.cutOff();
+          }
+        };
+    List<Outcome> outcomes = client.carryOut(both);
+    assertTrue(outcomes.get(0) instanceof Outcome.Granted, "" + outcomes);
+    assertTrue(outcomes.get(1) instanceof Outcome.Refused, "" + outcomes);
+    assertEquals(List.of(), b.asked);
+    a.before = CellNode::cutOff;
+    outcomes = client.carryOut(both);
+    assertEquals(List.of("renew", "acquire"), b.asked);
+    assertTrue(outcomes.get(1) instanceof Outcome.Granted, "" + outcomes);
+  }
+
+  /** The same id is the same request, at whichever server. */
+  @Test
+  void anAcquireWhoseAnswerIsLostIsTheSameAtTheNext() throws Exception {
+    a.after = a::hang;
+    AcquireRequest request = rig.request("x");
+    Grant grant = impatient().acquire(request);
+    assertEquals(rig.service.acquire(request), grant);
+    assertEquals(List.of("acquire"), b.asked);
+  }
+
+  /** What is refused may have been granted by the one that did not answer. */
+  @Test
+  void aRefusalAfterALostAnswerIsNoAnswer() throws Exception {
+    var unused = rig.acquire("x");
+    a.before = a::hang;
+    LeaseUnavailableException e =
+        assertThrows(LeaseUnavailableException.class, () -> impatient().acquire(rig.request("x")));
+    assertTrue(String.valueOf(e.getMessage()).contains("did not answer at first"), "" + e);
+  }
+
+  /** Nor after one that no service stood behind: that may hear of it yet. */
+  @Test
+  void aRefusalAfterAFailureIsNoAnswer() throws Exception {
+    var unused = rig.acquire("x");
+    a.before = CellNode::starting;
+    assertThrows(LeaseUnavailableException.class, () -> client.acquire(rig.request("x")));
+    assertEquals(List.of("acquire"), b.asked);
+  }
+
+  /** Rule L13: nobody was sent it, so they may be resumed where they are released. */
+  @Test
+  void l13_aReleaseThatNobodyGotIsSentWhereTheLeaseWasResumed() throws Exception {
+    HeldLease lease = hold(client, "x");
+    a.close();
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(List.of("resume", "release"), b.asked);
+    assertEquals(LeaseInfo.State.RELEASED, state("x"));
+    assertEquals(HeldLease.State.CLOSED, lease.state());
+  }
+
+  @Test
+  void l13_whoseClientHasMovedOnIsResumedBeforeItIsReleased() throws Exception {
+    HeldLease lease = hold(client, "x");
+    a.before = CellNode::cutOff;
+    var unused = client.acquire(rig.request("y"));
+    a.before = () -> {};
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(List.of("acquire", "renew", "resume", "renew", "release"), b.asked);
+    assertEquals(LeaseInfo.State.RELEASED, state("x"));
+  }
+
+  /** Rule L13: the one that did not answer may have released it. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void l13_afterAReleaseThatMayHaveBeenCarriedOutNothingIsResumed(boolean carriedOut)
+      throws Exception {
+    HeldLease lease = hold(impatient(), "x");
+    a.before = carriedOut ? () -> {} : a::hang;
+    a.after = a::hang;
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(List.of(), b.asked);
+    refused(Reason.OTHER_INSTANCE, () -> lease.release(LeaseReport.NOTHING));
+    assertFalse(b.asked.contains("resume") || c.asked.contains("resume"));
+    assertEquals(carriedOut ? LeaseInfo.State.RELEASED : LeaseInfo.State.HELD, state("x"));
+  }
+
+  /** Rule L13: nobody knows whether the first server has it still before it. */
+  @Test
+  void l13_afterAReleaseWithoutAnAnswerOneThatNobodyGotIsNotResumed() throws Exception {
+    HeldLease lease = hold(impatient(), "x");
+    a.before = a::hang;
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    b.close();
+    refused(Reason.OTHER_INSTANCE, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(List.of("release"), c.asked);
+  }
+
+  /** The one that turned it away has not done it: a refusal is no lost answer. */
+  @Test
+  void whatWasTurnedAwayWasNotCarriedOut() throws Exception {
+    var unused = rig.acquire("x");
+    a.before = CellNode::cutOff;
+    refused(Reason.HELD, () -> client.acquire(rig.request("x")));
+  }
+
+  @Test
+  void aQueueIsWaitedInElsewhere() throws Exception {
+    Grant first = client.acquire(rig.request("x"));
+    a.before = CellNode::starting;
+    b.before =
+        () -> {
+          if (b.asked.size() == 2) {
+            rig.service.release(first.id(), LeaseReport.NOTHING);
+          }
+        };
+    var waits = HttpLeaseClient.builder(addresses(a, b, c)).queuedMs(50).build();
+    AcquireRequest request = rig.request("x");
+    Grant grant = waits.acquire(request, 60_000);
+    assertEquals(rig.service.acquire(request), grant);
+    assertEquals(List.of(), c.asked);
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"DEAD", "HANGS"})
+  void aWatchBeginsElsewhere(Ill ill) throws Exception {
+    var unused = rig.acquire("x");
+    if (ill == Ill.DEAD) {
+      a.close();
+    }
+    try (var silent = new ServerSocket(0)) {
+      String first = ill == Ill.DEAD ? a.address() : "http://127.0.0.1:" + silent.getLocalPort();
+      var watching =
+          HttpLeaseClient.builder(ServerAddresses.parse(first + "," + b.address()))
+              .requestTimeout(Duration.ofMillis(500))
+              .build();
+      try (LeaseWatch watch = watching.watch(List.of(), List.of())) {
+        assertEquals(LeaseEvent.Kind.HELD, watch.next().kind());
+      }
+      assertEquals(rig.service.info().instance(), watching.info().instance());
+    }
+  }
+
+  private ShardServers servers(String addresses) {
+    var server = new ShardServers.Server(1, rig.service.info().instance(), addresses, "machine");
+    return new ShardServers(ShardMap.NONE, List.of(server));
+  }
+
+  @Test
+  void whatAServerSaysOfItselfMayBeAList() throws Exception {
+    Grant grant = rig.acquire("x");
+    a.shards = servers(addresses(c, b).toString());
+    c.close();
+    var router = ShardRouter.of(addresses(a));
+    assertEquals(LeaseInfo.State.HELD, router.show(new LeaseName("x")).orElseThrow().state());
+    assertEquals(List.of("show"), b.asked);
+    assertEquals(1, grant.witnesses().size());
+  }
+
+  /** In another order they are the same servers, and there is one that works. */
+  @Test
+  void whereAServerSaysTheSameListItStaysWithTheOneThatWorks() throws Exception {
+    for (CellNode node : List.of(a, b, c)) {
+      node.shards = servers(addresses(a, b, c).toString());
+    }
+    var router = ShardRouter.of(addresses(a, c, b));
+    a.before = CellNode::starting;
+    var unused = router.acquire(rig.request("x"));
+    a.before = () -> {};
+    a.asked.clear();
+    assertEquals(1, router.instances().size());
+    assertTrue(router.show(new LeaseName("x")).isPresent());
+    assertEquals(List.of(), a.asked);
+    assertEquals(List.of("acquire", "show"), c.asked);
+    assertEquals(1, router.moves());
+  }
+
+  /** Rule L13, by a router: the next one is told nothing of it before. */
+  @Test
+  void l13_aRouterSendsAReleaseNowhereElseEither() throws Exception {
+    var router = ShardRouter.of(addresses(a, b));
+    Grant grant = router.acquire(rig.request("x"));
+    LeaseReport last = LeaseReport.NOTHING.to(rig.service.info().instance());
+    a.close();
+    assertThrows(LeaseNotSentException.class, () -> router.releaseHere(grant.id(), last));
+    assertEquals(List.of(), b.asked);
+    refused(Reason.OTHER_INSTANCE, () -> router.release(grant.id(), last));
+  }
+
+  /** Java's client, as for TLS. */
+  @Test
+  void javasClientGoesOnToo() throws Exception {
+    var java = HttpLeaseClient.builder(addresses(a, b)).http(UnaryOperator.identity()).build();
+    HeldLease lease = hold(java, "x");
+    a.close();
+    live(lease, 3 * Rig.LEASE_MS);
+    assertEquals(List.of(), losses);
+  }
+
+  private static LeaseRefusedException refused(Reason reason, Executable call) {
+    LeaseRefusedException e = assertThrows(LeaseRefusedException.class, call);
+    assertEquals(reason, e.reason(), e.getMessage());
+    return e;
+  }
+}

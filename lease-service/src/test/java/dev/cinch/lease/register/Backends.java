@@ -1,0 +1,83 @@
+package dev.cinch.lease.register;
+
+import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.table.LeaseBackend;
+import java.util.List;
+
+/** What can keep leases: the tests of their rules run with each. */
+public enum Backends {
+  MEMORY {
+    @Override
+    public Rig rig() {
+      return new Rig();
+    }
+  },
+  PAXOSLEASE {
+    @Override
+    public Rig rig() {
+      return RunningCell.PAXOSLEASE.rig();
+    }
+
+    @Override
+    public List<LeaseBackend.Factory> together() {
+      return RunningCell.PAXOSLEASE.backends();
+    }
+  },
+  FLEASE {
+    @Override
+    public Rig rig() {
+      return RunningCell.FLEASE.rig();
+    }
+
+    @Override
+    public List<LeaseBackend.Factory> together() {
+      return RunningCell.FLEASE.backends();
+    }
+  },
+  /** Whose nodes sign what they accept, as they do for a store. */
+  PAXOSLEASE_SIGNED {
+    @Override
+    public Rig rig() {
+      return SignedCell.PAXOSLEASE.rig();
+    }
+
+    @Override
+    public List<LeaseBackend.Factory> together() {
+      return SignedCell.PAXOSLEASE.backends();
+    }
+  },
+  FLEASE_SIGNED {
+    @Override
+    public Rig rig() {
+      return SignedCell.FLEASE.rig();
+    }
+
+    @Override
+    public List<LeaseBackend.Factory> together() {
+      return SignedCell.FLEASE.backends();
+    }
+  },
+  /** Skipped where there is none. */
+  ETCD {
+    @Override
+    public Rig rig() {
+      return RunningEtcd.shared().rig();
+    }
+
+    @Override
+    public List<LeaseBackend.Factory> together() {
+      return RunningEtcd.shared().backends();
+    }
+  };
+
+  /** The instance of those that keep leases together. */
+  public static final long TOGETHER = 7;
+
+  /** A service that has no leases yet. */
+  public abstract Rig rig();
+
+  /** What several servers have that keep the same leases, none yet. */
+  public List<LeaseBackend.Factory> together() {
+    throw new UnsupportedOperationException(this + " has leases of its own");
+  }
+}
