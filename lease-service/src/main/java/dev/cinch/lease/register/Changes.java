@@ -2,9 +2,9 @@ package dev.cinch.lease.register;
 
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.Listeners;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
-import dev.cinch.lease.table.Listeners;
 import dev.cinch.lease.table.MalformedLeaseStateException;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,7 +1,5 @@
-package dev.cinch.lease.table;
+package dev.cinch.lease;
 
-import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
