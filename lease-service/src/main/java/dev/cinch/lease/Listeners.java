@@ -1,9 +1,11 @@
 package dev.cinch.lease;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
 /** Those who are told of changes of leases. Thread-safe. */
+@CheckReturnValue
 public final class Listeners {
   private final CopyOnWriteArrayList<LeaseListener> all = new CopyOnWriteArrayList<>();
 

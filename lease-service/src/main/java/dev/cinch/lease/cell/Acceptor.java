@@ -82,8 +82,8 @@ public abstract class Acceptor {
   }
 
   /**
-   * The value that it accepted with a ballot, or learned to have been agreed on with it; empty if
-   * it did not, has accepted another since, or is quarantined.
+   * The value that it accepted with a ballot; empty if it did not, has accepted another since, or
+   * is quarantined.
    */
   public final Optional<Bytes> accepted(Bytes name, Ballot ballot, long now) {
     byte[] row = now < quarantinedUntil ? null : rows.get(name);

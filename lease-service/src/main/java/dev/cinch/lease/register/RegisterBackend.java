@@ -25,8 +25,6 @@ import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
-import dev.cinch.lease.table.LeaseStateCodec;
-import dev.cinch.lease.table.MalformedLeaseStateException;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
 import dev.cinch.lease.table.Tenure;
@@ -36,10 +34,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -69,7 +65,8 @@ public final class RegisterBackend implements LeaseBackend {
   private final LeaseRules rules;
   private final GrantsHere grants = new GrantsHere();
   private final Revocations revocations = new Revocations();
-  private final Changes changes;
+  private final Changes told;
+  private final LeaseChanges changes;
 
   /**
    * @param forgotten what may have been where the register has forgotten
@@ -85,8 +82,9 @@ public final class RegisterBackend implements LeaseBackend {
             setting.origin().fence(),
             setting.watermarks(),
             lease -> revocations.of(lease).map(Revocation::reason));
-    this.changes = new Changes(setting.instance());
-    register.listen(changes::written);
+    this.told = new Changes(setting.instance());
+    this.changes = new LeaseChanges(register, told::written);
+    register.listen(told::written);
   }
 
   /**
@@ -128,7 +126,7 @@ public final class RegisterBackend implements LeaseBackend {
       grants.put(id, names, !request.tentative(), now.time());
       for (LeaseName name : names) {
         var acquisition = new Acquisition(request, name, ceiling);
-        states.add(single(change(name, now, acquisition)));
+        states.add(LeaseChanges.single(changes.change(name, now, acquisition)));
         acquired.add(acquisition);
       }
       requireWanted(id);
@@ -151,7 +149,7 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   /** Grants one of a request's leases, or finds it granted. */
-  private final class Acquisition implements Transition {
+  private final class Acquisition implements LeaseChanges.Transition {
     final LeaseName name;
     private final AcquireRequest request;
     private final long ceiling;
@@ -256,7 +254,8 @@ public final class RegisterBackend implements LeaseBackend {
     for (Acquisition one : acquired) {
       if (one.granted) {
         try {
-          var unused = change(one.name, now, (lease, at, found) -> one.undone(lease, at)).await();
+          var unused =
+              changes.change(one.name, now, (lease, at, found) -> one.undone(lease, at)).await();
         } catch (LeaseRefusedException e) {
           log.debug("{} is not given back: {}", one.name, e.getMessage());
         }
@@ -269,7 +268,8 @@ public final class RegisterBackend implements LeaseBackend {
     var tenures = new ArrayList<Tenure>();
     for (LeaseName name : names) {
       var unused =
-          change(
+          changes
+              .change(
                   name,
                   now,
                   (lease, at, found) -> {
@@ -292,16 +292,16 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public void ended(List<Tenure> tenures) throws LeaseRefusedException {
-    var pending = new ArrayList<Change>();
+    var pending = new ArrayList<LeaseChanges.Change>();
     for (Tenure tenure : tenures) {
       pending.add(
-          change(
+          changes.change(
               new LeaseName(tenure.name()),
               TIMELESS,
               (lease, at, found) ->
                   LeaseRules.end(lease, tenure) ? Optional.of(lease) : Optional.empty()));
     }
-    var unused = all(pending);
+    var unused = LeaseChanges.all(pending);
   }
 
   @Override
@@ -340,9 +340,9 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   private List<Witness> prolong(
-      Id id, GrantsHere.Known known, boolean full, Moment now, Transition transition)
+      Id id, GrantsHere.Known known, boolean full, Moment now, LeaseChanges.Transition transition)
       throws LeaseRefusedException {
-    return keep(id, known.names(), full, together(known.names(), now, transition));
+    return keep(id, known.names(), full, changes.together(known.names(), now, transition));
   }
 
   private List<Witness> keep(Id id, List<LeaseName> names, boolean full, List<LeaseState> leases) {
@@ -365,7 +365,7 @@ public final class RegisterBackend implements LeaseBackend {
     var release = new Operation.Release(id, report);
     var expiries = new ConcurrentHashMap<String, Long>();
     var unused =
-        together(
+        changes.together(
             known.names(),
             now,
             (lease, at, found) -> {
@@ -414,10 +414,10 @@ public final class RegisterBackend implements LeaseBackend {
             .map(SignedWitness::witness)
             .sorted(Comparator.comparing(Witness::name))
             .toList();
-    var pending = new ArrayList<Change>();
+    var pending = new ArrayList<LeaseChanges.Change>();
     for (Witness witness : witnesses) {
       pending.add(
-          change(
+          changes.change(
               witness.name(),
               now,
               (lease, at, found) -> {
@@ -432,14 +432,15 @@ public final class RegisterBackend implements LeaseBackend {
               }));
     }
     return Optional.of(
-        keep(id, witnesses.stream().map(Witness::name).toList(), true, all(pending)));
+        keep(id, witnesses.stream().map(Witness::name).toList(), true, LeaseChanges.all(pending)));
   }
 
   @Override
   public Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
     var found = new Revocation[1];
     var unused =
-        change(
+        changes
+            .change(
                 request.name(),
                 new Moment(now, Moment.UNKNOWN),
                 (lease, at, register) -> {
@@ -460,7 +461,8 @@ public final class RegisterBackend implements LeaseBackend {
     var tenure = new Tenure(revocation.name().value(), revocation.correlation());
     var end = new long[1];
     var unused =
-        change(
+        changes
+            .change(
                 revocation.name(),
                 new Moment(now, Moment.UNKNOWN),
                 (lease, at, found) -> {
@@ -510,7 +512,7 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public Optional<LeaseInfo> show(LeaseName name, long now) throws LeaseRefusedException {
     StateRegister.Found found = Answers.of(register.look(name), name.value());
-    return info(state(name, found), now);
+    return info(LeaseChanges.state(name, found), now);
   }
 
   @Override
@@ -522,7 +524,7 @@ public final class RegisterBackend implements LeaseBackend {
             "the names from \"" + prefix + "\"");
     var infos = new ArrayList<LeaseInfo>(page.size());
     for (var entry : page.entrySet()) {
-      info(decoded(entry.getKey(), entry.getValue()), now).ifPresent(infos::add);
+      info(LeaseChanges.decoded(entry.getKey(), entry.getValue()), now).ifPresent(infos::add);
     }
     return infos;
   }
@@ -535,7 +537,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public void listen(LeaseListener listener) {
-    changes.listen(listener);
+    told.listen(listener);
   }
 
   @Override
@@ -546,140 +548,6 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public int grantsRemembered() {
     return grants.size();
-  }
-
-  /** What a change makes of a name's state: what is to be written, or nothing. */
-  @FunctionalInterface
-  private interface Transition {
-    /**
-     * Called perhaps several times.
-     *
-     * @param lease as it was found, which may be changed in place
-     * @param at not before anything that was done to the lease
-     */
-    Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
-        throws LeaseRefusedException;
-  }
-
-  /** A change that is under way. */
-  private final class Change {
-    private final LeaseName name;
-    private final CompletableFuture<Boolean> done;
-
-    /** What the last call of the transition made; read when it is done. */
-    private volatile @Nullable LeaseState made;
-
-    private volatile byte[] written = {};
-
-    Change(LeaseName name, Moment now, Transition transition) {
-      this.name = name;
-      this.done =
-          register.change(
-              name,
-              found -> {
-                LeaseState lease = state(name, found);
-                // Signed time does not go back for a name, whoever's clock it is (rule L6).
-                Moment at = now.at(Math.max(now.time(), lease.changedAt()));
-                made = null;
-                LeaseState next = transition.apply(lease, at, found).orElse(null);
-                if (next == null) {
-                  return Optional.empty();
-                }
-                byte[] bytes = encoded(next);
-                written = bytes;
-                made = next;
-                return Optional.of(bytes);
-              });
-    }
-
-    /** What was written; empty if nothing was. */
-    Optional<LeaseState> await() throws LeaseRefusedException {
-      boolean hasWritten = Answers.of(done, name.value());
-      if (hasWritten) {
-        changes.written(name.value(), written);
-      }
-      return hasWritten ? Optional.ofNullable(made) : Optional.empty();
-    }
-  }
-
-  /**
-   * Makes a change of each of several names, after looking whether all can be made: only what
-   * others do in between can have it made of some alone.
-   */
-  private List<LeaseState> together(List<LeaseName> names, Moment now, Transition transition)
-      throws LeaseRefusedException {
-    if (names.size() > 1) {
-      Transition look =
-          (lease, at, found) -> {
-            Optional<LeaseState> unused = transition.apply(lease, at, found);
-            return Optional.empty();
-          };
-      List<LeaseState> unused = all(each(names, now, look));
-    }
-    return all(each(names, now, transition));
-  }
-
-  private List<Change> each(List<LeaseName> names, Moment now, Transition transition) {
-    return names.stream().map(name -> change(name, now, transition)).toList();
-  }
-
-  private Change change(LeaseName name, Moment now, Transition transition) {
-    return new Change(name, now, transition);
-  }
-
-  private static LeaseState single(Change change) throws LeaseRefusedException {
-    return change.await().orElseThrow();
-  }
-
-  /** What was written, once all are done; refused if one is. */
-  private static List<LeaseState> all(List<Change> pending) throws LeaseRefusedException {
-    var states = new ArrayList<LeaseState>(pending.size());
-    LeaseRefusedException refusal = null;
-    for (Change change : pending) {
-      try {
-        change.await().ifPresent(states::add);
-      } catch (LeaseRefusedException e) {
-        refusal = refusal == null ? e : refusal;
-      }
-    }
-    if (refusal != null) {
-      throw refusal;
-    }
-    return states;
-  }
-
-  private static LeaseState state(LeaseName name, StateRegister.Found found)
-      throws LeaseRefusedException {
-    return found.value().isPresent()
-        ? decoded(name.value(), found.value().get())
-        : new LeaseState(name.value());
-  }
-
-  private static LeaseState decoded(String name, byte[] value) throws LeaseRefusedException {
-    String problem;
-    try {
-      LeaseState lease = LeaseStateCodec.decode(value);
-      if (lease.name().equals(name)) {
-        return lease;
-      }
-      problem = "it is of " + lease.name();
-    } catch (MalformedLeaseStateException e) {
-      problem = "perhaps another version wrote it: " + e.getMessage();
-    }
-    throw notYet("what is kept of " + name + " can't be read: " + problem, RETRY_AFTER);
-  }
-
-  private byte[] encoded(LeaseState lease) throws LeaseRefusedException {
-    byte[] bytes = LeaseStateCodec.encode(lease);
-    while (bytes.length > register.longestValue()) {
-      if (!lease.shorten()) {
-        throw invalid(
-            "the lease on %s takes %d bytes, more than the %d that fit; ask for all logs"
-                .formatted(lease.name(), bytes.length, register.longestValue()));
-      }
-      bytes = LeaseStateCodec.encode(lease);
-    }
-    return bytes;
   }
 
   /** A lease has to be ended before its name is granted on. */

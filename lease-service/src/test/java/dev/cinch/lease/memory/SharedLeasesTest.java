@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -23,6 +24,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.register.Backends;
 import dev.cinch.lease.time.ManualTime;
@@ -113,6 +115,36 @@ final class SharedLeasesTest {
     Grant next = two.acquire("a");
     time.advanceMs(LEASE_MS);
     refused(Reason.NOT_HELD, () -> resume(one, next));
+  }
+
+  /** Who knows the secret may make up a witness of another grant to the same request. */
+  @Test
+  void l17_nobodyResumesALeaseThatTheNameDoesNotHave() throws Exception {
+    Grant grant = one.acquire("a");
+    Witness w = only(grant);
+    Id other = Correlation.of(grant.id(), A, w.correlation().high() - 1, store.id);
+    var forged =
+        new Witness(
+            w.name(),
+            w.holder(),
+            w.instance(),
+            w.generation(),
+            false,
+            w.logs(),
+            w.expiry(),
+            w.issuedAt(),
+            other,
+            w.previous(),
+            w.previousEnding(),
+            w.previousEndedAt(),
+            w.watermark(),
+            w.fence(),
+            false,
+            w.time());
+    var signed = List.of(new SignedWitness(forged, new byte[0]));
+    refused(
+        Reason.NOT_HELD, () -> two.service.resume(new ResumeRequest(grant.id(), signed, LEASE_MS)));
+    assertEquals(w.correlation(), only(resume(two, grant)).correlation());
   }
 
   @Test

@@ -136,7 +136,15 @@ final class EtcdChange {
     }
     long nanos = retry;
     retry = Math.min(2 * retry, Gateway.MOST_RETRY_NANOS);
-    gateway.later(nanos, () -> guarded(step));
+    gateway.later(
+        nanos,
+        () -> {
+          if (gateway.now() < giveUpAt) {
+            guarded(step);
+          } else { // this process stood still meanwhile
+            giveUp(why);
+          }
+        });
   }
 
   private void giveUp(EtcdFailure failure) {

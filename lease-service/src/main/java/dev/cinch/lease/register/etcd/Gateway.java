@@ -151,7 +151,15 @@ final class Gateway implements AutoCloseable {
                     answer.completeExceptionally(failure);
                   } else {
                     long next = Math.min(2 * retry, MOST_RETRY_NANOS);
-                    later(retry, () -> ask(path, body, latest, giveUpAt, next, answer));
+                    later(
+                        retry,
+                        () -> {
+                          if (now() < giveUpAt) {
+                            ask(path, body, latest, giveUpAt, next, answer);
+                          } else { // this process stood still meanwhile
+                            answer.completeExceptionally(failure);
+                          }
+                        });
                   }
                 });
   }

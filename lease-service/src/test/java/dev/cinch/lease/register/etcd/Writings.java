@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Words that threads add to one value through several registers, each once: what was answered has
@@ -29,6 +30,10 @@ final class Writings {
   private static final long LIMIT_SECONDS = 120;
 
   private final LeaseName name;
+
+  /** So that what was refused once is no word of a later round. */
+  private final AtomicInteger rounds = new AtomicInteger();
+
   final Set<String> written = ConcurrentHashMap.newKeySet();
   private final Set<String> refused = ConcurrentHashMap.newKeySet();
   final Set<String> unanswered = ConcurrentHashMap.newKeySet();
@@ -83,12 +88,13 @@ final class Writings {
    */
   void write(List<? extends StateRegister> registers, int threads, int words, Task meanwhile)
       throws Exception {
+    String round = Integer.toString(rounds.incrementAndGet(), 36);
     var pool = Executors.newFixedThreadPool(threads);
     try {
       var running = new ArrayList<Future<?>>();
       for (int i = 0; i < threads; i++) {
         StateRegister register = registers.get(i % registers.size());
-        String prefix = Integer.toString(i, 36) + ".";
+        String prefix = round + "." + Integer.toString(i, 36) + ".";
         running.add(
             pool.submit(
                 () -> {

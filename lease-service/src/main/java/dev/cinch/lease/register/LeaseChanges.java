@@ -1,0 +1,172 @@
+package dev.cinch.lease.register;
+
+import static dev.cinch.lease.table.Refusals.invalid;
+import static dev.cinch.lease.table.Refusals.notYet;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.LeaseStateCodec;
+import dev.cinch.lease.table.MalformedLeaseStateException;
+import dev.cinch.lease.table.Moment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Changes of the states of leases in a register: each reads the last state, and writes the next in
+ * one step (rule L17). Thread-safe.
+ */
+@CheckReturnValue
+final class LeaseChanges {
+  private static final long RETRY_AFTER = 200_000_000L;
+
+  private final StateRegister register;
+  private final BiConsumer<String, byte[]> listener;
+
+  /**
+   * @param listener told of what was written, by the thread that waits for it
+   */
+  LeaseChanges(StateRegister register, BiConsumer<String, byte[]> listener) {
+    this.register = register;
+    this.listener = listener;
+  }
+
+  /** What a change makes of a name's state: what is to be written, or nothing. */
+  @FunctionalInterface
+  interface Transition {
+    /**
+     * Called perhaps several times.
+     *
+     * @param lease as it was found, which may be changed in place
+     * @param at not before anything that was done to the lease
+     */
+    Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
+        throws LeaseRefusedException;
+  }
+
+  /** A change that is under way. */
+  final class Change {
+    private final LeaseName name;
+    private final CompletableFuture<Boolean> done;
+
+    /** What the last call of the transition made; read when it is done. */
+    private volatile @Nullable LeaseState made;
+
+    private volatile byte[] written = {};
+
+    private Change(LeaseName name, Moment now, Transition transition) {
+      this.name = name;
+      this.done =
+          register.change(
+              name,
+              found -> {
+                LeaseState lease = state(name, found);
+                // Signed time does not go back for a name, whoever's clock it is (rule L6).
+                Moment at = now.at(Math.max(now.time(), lease.changedAt()));
+                made = null;
+                LeaseState next = transition.apply(lease, at, found).orElse(null);
+                if (next == null) {
+                  return Optional.empty();
+                }
+                byte[] bytes = encoded(next);
+                written = bytes;
+                made = next;
+                return Optional.of(bytes);
+              });
+    }
+
+    /** What was written; empty if nothing was. */
+    Optional<LeaseState> await() throws LeaseRefusedException {
+      boolean hasWritten = Answers.of(done, name.value());
+      if (hasWritten) {
+        listener.accept(name.value(), written);
+      }
+      return hasWritten ? Optional.ofNullable(made) : Optional.empty();
+    }
+  }
+
+  /**
+   * Makes a change of each of several names, after looking whether all can be made: only what
+   * others do in between can have it made of some alone.
+   */
+  List<LeaseState> together(List<LeaseName> names, Moment now, Transition transition)
+      throws LeaseRefusedException {
+    if (names.size() > 1) {
+      Transition look =
+          (lease, at, found) -> {
+            Optional<LeaseState> unused = transition.apply(lease, at, found);
+            return Optional.empty();
+          };
+      List<LeaseState> unused = all(each(names, now, look));
+    }
+    return all(each(names, now, transition));
+  }
+
+  private List<Change> each(List<LeaseName> names, Moment now, Transition transition) {
+    return names.stream().map(name -> change(name, now, transition)).toList();
+  }
+
+  /** Begins a change; {@code now} is this machine's time. */
+  Change change(LeaseName name, Moment now, Transition transition) {
+    return new Change(name, now, transition);
+  }
+
+  static LeaseState single(Change change) throws LeaseRefusedException {
+    return change.await().orElseThrow();
+  }
+
+  /** What was written, once all are done; refused if one is. */
+  static List<LeaseState> all(List<Change> pending) throws LeaseRefusedException {
+    var states = new ArrayList<LeaseState>(pending.size());
+    LeaseRefusedException refusal = null;
+    for (Change change : pending) {
+      try {
+        change.await().ifPresent(states::add);
+      } catch (LeaseRefusedException e) {
+        refusal = refusal == null ? e : refusal;
+      }
+    }
+    if (refusal != null) {
+      throw refusal;
+    }
+    return states;
+  }
+
+  static LeaseState state(LeaseName name, StateRegister.Found found) throws LeaseRefusedException {
+    return found.value().isPresent()
+        ? decoded(name.value(), found.value().get())
+        : new LeaseState(name.value());
+  }
+
+  static LeaseState decoded(String name, byte[] value) throws LeaseRefusedException {
+    String problem;
+    try {
+      LeaseState lease = LeaseStateCodec.decode(value);
+      if (lease.name().equals(name)) {
+        return lease;
+      }
+      problem = "it is of " + lease.name();
+    } catch (MalformedLeaseStateException e) {
+      problem = "perhaps another version wrote it: " + e.getMessage();
+    }
+    throw notYet("what is kept of " + name + " can't be read: " + problem, RETRY_AFTER);
+  }
+
+  private byte[] encoded(LeaseState lease) throws LeaseRefusedException {
+    byte[] bytes = LeaseStateCodec.encode(lease);
+    while (bytes.length > register.longestValue()) {
+      if (!lease.shorten()) {
+        throw invalid(
+            "the lease on %s takes %d bytes, more than the %d that fit; ask for all logs"
+                .formatted(lease.name(), bytes.length, register.longestValue()));
+      }
+      bytes = LeaseStateCodec.encode(lease);
+    }
+    return bytes;
+  }
+}
