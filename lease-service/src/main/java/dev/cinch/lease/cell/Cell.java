@@ -39,7 +39,8 @@ public final class Cell {
     return acceptors.length / 2 + 1;
   }
 
-  int acceptor(int index) {
+  /** The node of an acceptor by its place, from 0 to below {@link #size}. */
+  public int acceptor(int index) {
     return acceptors[index];
   }
 

@@ -326,12 +326,24 @@ final class CellLoop {
         send(peer.id, new Message.Query(inquiry.name));
       }
     } else if (request instanceof Gathering gathering) {
-      signing.begin(gathering, now);
+      signing.begin(gathering, holders(gathering.name), now);
     } else if (request instanceof Request.Page page) {
       page.result().complete(page(page));
     } else if (request instanceof Request.Status status) {
       status.result().complete(status(now));
     }
+  }
+
+  /** A majority of acceptors that have what this node holds, so that each can sign it. */
+  private List<Integer> holders(Bytes name) {
+    Holding holding = holdings.get(name);
+    var nodes = new ArrayList<Integer>(cell.majority());
+    for (int i = 0; i < cell.size() && nodes.size() < cell.majority(); i++) {
+      if (holding != null && holding.proposer.isKnownBy(cell.acceptor(i))) {
+        nodes.add(cell.acceptor(i));
+      }
+    }
+    return nodes;
   }
 
   /** Looks at all that the acceptor has, since nobody needs it in an order but this. */

@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * but for {@link #notary}.
  */
 final class Signing {
+  /** The others are asked so much sooner than anybody is asked again. */
+  private static final int SOONER = 10;
+
   private final Acceptor acceptor;
   private final Outbox out;
   private final Timers timers;
@@ -48,10 +51,14 @@ final class Signing {
     notary = one;
   }
 
-  /** Asks all nodes, this one's acceptor too. */
-  void begin(Gathering gathering, long now) {
+  /**
+   * Asks as few as may be enough, since signing is what costs most; a little later all.
+   *
+   * @param holders nodes that have accepted it
+   */
+  void begin(Gathering gathering, List<Integer> holders, long now) {
     gatherings.put(gathering.ballot, gathering);
-    ask(gathering, now);
+    ask(gathering, holders, now, settings.resendNanos() / SOONER);
   }
 
   /** Asks those that have not answered, or gives up. */
@@ -59,13 +66,13 @@ final class Signing {
     if (now >= gathering.giveUpAt) {
       end(gathering, false);
     } else {
-      ask(gathering, now);
+      ask(gathering, nodes, now, settings.resendNanos());
     }
   }
 
-  private void ask(Gathering gathering, long now) {
-    timers.set(gathering, Math.min(gathering.giveUpAt, now + settings.resendNanos()));
-    for (int node : nodes) {
+  private void ask(Gathering gathering, List<Integer> whom, long now, long patience) {
+    timers.set(gathering, Math.min(gathering.giveUpAt, now + Math.max(1, patience)));
+    for (int node : whom) {
       if (!gathering.answered.contains(node)) {
         out.send(node, new Message.Sign(gathering.name, gathering.ballot));
       }
