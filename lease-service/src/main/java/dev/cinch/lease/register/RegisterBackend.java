@@ -6,7 +6,6 @@ import static dev.cinch.lease.table.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
@@ -21,7 +20,6 @@ import dev.cinch.lease.Revocation;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
@@ -64,9 +62,9 @@ public final class RegisterBackend implements LeaseBackend {
   private final Forgotten forgotten;
   private final LeaseRules rules;
   private final GrantsHere grants = new GrantsHere();
-  private final Revocations revocations = new Revocations();
   private final Changes told;
   private final LeaseChanges changes;
+  private final Revoking revoking;
 
   /**
    * @param forgotten what may have been where the register has forgotten
@@ -75,6 +73,7 @@ public final class RegisterBackend implements LeaseBackend {
     this.register = register;
     this.setting = setting;
     this.forgotten = forgotten;
+    var revocations = new Revocations();
     this.rules =
         new LeaseRules(
             setting.instance(),
@@ -84,6 +83,7 @@ public final class RegisterBackend implements LeaseBackend {
             lease -> revocations.of(lease).map(Revocation::reason));
     this.told = new Changes(setting.instance());
     this.changes = new LeaseChanges(register, told::written);
+    this.revoking = new Revoking(rules, revocations, changes);
     register.listen(told::written);
   }
 
@@ -125,13 +125,13 @@ public final class RegisterBackend implements LeaseBackend {
       // Before, since what is not answered may be granted, and is to be released then.
       grants.put(id, names, !request.tentative(), now.time());
       for (LeaseName name : names) {
-        var acquisition = new Acquisition(request, name, ceiling);
+        var acquisition = new Acquisition(setting, rules, forgotten, request, name, ceiling);
         states.add(LeaseChanges.single(changes.change(name, now, acquisition)));
         acquired.add(acquisition);
       }
       requireWanted(id);
       return keep(id, names, !request.tentative(), states);
-    } catch (Unended e) {
+    } catch (Acquisition.Unended e) {
       undo(id, acquired, before, now);
       throw new UnendedException(unended(names, now));
     } catch (LeaseRefusedException e) {
@@ -148,103 +148,6 @@ public final class RegisterBackend implements LeaseBackend {
     }
   }
 
-  /** Grants one of a request's leases, or finds it granted. */
-  private final class Acquisition implements LeaseChanges.Transition {
-    final LeaseName name;
-    private final AcquireRequest request;
-    private final long ceiling;
-
-    /** Whether the request did not have it before. */
-    private boolean granted;
-
-    private long issuedAt;
-
-    Acquisition(AcquireRequest request, LeaseName name, long ceiling) {
-      this.request = request;
-      this.name = name;
-      this.ceiling = ceiling;
-    }
-
-    @Override
-    public Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
-        throws LeaseRefusedException {
-      granted = !lease.isKnown() || !lease.id().equals(request.id());
-      Moment when = granted ? anew(lease, at) : at;
-      issuedAt = when.time();
-      return Optional.of(granted ? granted(lease, when, found) : repeated(lease, when));
-    }
-
-    /** Later than a grant of this request that was undone: else both had one correlation. */
-    private Moment anew(LeaseState lease, Moment at) {
-      Id correlation = Correlation.of(request.id(), name, at.time(), setting.store());
-      boolean taken = lease.isKnown() && lease.correlation().equals(correlation);
-      return taken ? at.at(at.time() + 1) : at;
-    }
-
-    private LeaseState granted(LeaseState lease, Moment at, StateRegister.Found found)
-        throws LeaseRefusedException {
-      long time = at.time();
-      Optional<Inheritance> lost =
-          found.remembered() ? Optional.empty() : forgotten.lease(found.quietNanos(), time);
-      Inheritance unknown = setting.origin();
-      if (lost.isPresent()) {
-        unknown = unknown.orForgotten(lost.get());
-      }
-      LeaseState next = lease;
-      if (lease.isKnown() && lost.isPresent() && !lease.excludes(time)) {
-        // There may have been a later one. A lease that is still held was not followed by any.
-        requireEnded(lease.isUnended() ? List.of(lease.tenure()) : List.of());
-        unknown = rules.inheritance(lease, time).orForgotten(unknown);
-        next = new LeaseState(lease.name());
-      }
-      Inheritance from = unknown;
-      requireEnded(rules.acquire(request, List.of(next), l -> from, at, ceiling));
-      return next;
-    }
-
-    /** Issued anew, so that a copy of the request sees that somebody was told. */
-    private LeaseState repeated(LeaseState lease, Moment at) throws LeaseRefusedException {
-      if (lease.state() == LeaseState.State.RELEASED) {
-        throw notHeld("this request was granted and released; acquire with a new id");
-      }
-      if (!lease.isFor(request)) {
-        throw invalid("another request had this id");
-      }
-      Moment later = at.at(Math.max(at.time(), lease.changedAt() + 1));
-      rules.renew(
-          renewal(request.id(), 1), !request.tentative(), List.of(lease), later, Long.MAX_VALUE);
-      return lease;
-    }
-
-    /** Gives it back under another id, by which the request may still be granted later. */
-    Optional<LeaseState> undone(LeaseState lease, Moment at) throws LeaseRefusedException {
-      if (!lease.isKnown()
-          || !lease.belongsTo(request.id())
-          || lease.changedAt() != issuedAt
-          || !lease.isHeld(at.time())) {
-        return Optional.empty(); // a copy of the request has met it, or it is over
-      }
-      var unused =
-          rules.release(
-              new Operation.Release(request.id(), LeaseReport.NOTHING),
-              !request.tentative(),
-              List.of(lease),
-              at);
-      lease.disown();
-      return Optional.of(lease);
-    }
-  }
-
-  private static void requireEnded(List<Tenure> unended) throws Unended {
-    if (!unended.isEmpty()) {
-      throw new Unended();
-    }
-  }
-
-  private static Operation.Renew renewal(Id id, long durationMs) {
-    return new Operation.Renew(id, durationMs, LogSet.NONE, LeaseReport.NOTHING);
-  }
-
   /** What can't be given back ends by itself. */
   private void undo(
       Id id, List<Acquisition> acquired, Optional<GrantsHere.Known> before, Moment now) {
@@ -252,7 +155,7 @@ public final class RegisterBackend implements LeaseBackend {
       grants.remove(id);
     }
     for (Acquisition one : acquired) {
-      if (one.granted) {
+      if (one.isGranted()) {
         try {
           var unused =
               changes.change(one.name, now, (lease, at, found) -> one.undone(lease, at)).await();
@@ -427,7 +330,12 @@ public final class RegisterBackend implements LeaseBackend {
                 if (!lease.isKnown() || !lease.correlation().equals(witness.correlation())) {
                   throw notHeld("the lease on " + witness.name() + " expired; acquire anew");
                 }
-                rules.renew(renewal(id, request.durationMs()), true, List.of(lease), at, ceiling);
+                rules.renew(
+                    Acquisition.renewal(id, request.durationMs()),
+                    true,
+                    List.of(lease),
+                    at,
+                    ceiling);
                 return Optional.of(lease);
               }));
     }
@@ -437,45 +345,12 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
-    var found = new Revocation[1];
-    var unused =
-        changes
-            .change(
-                request.name(),
-                new Moment(now, Moment.UNKNOWN),
-                (lease, at, register) -> {
-                  Revocation wanted = rules.revocable(request, lease, at.time());
-                  found[0] =
-                      lease.isUnended()
-                          ? wanted
-                          : revocations.of(lease.correlation()).orElse(wanted);
-                  return Optional.empty();
-                })
-            .await();
-    return found[0];
+    return revoking.revocable(request, now);
   }
 
   @Override
   public long revoked(Revocation revocation, long now) throws LeaseRefusedException {
-    revocations.add(revocation);
-    var tenure = new Tenure(revocation.name().value(), revocation.correlation());
-    var end = new long[1];
-    var unused =
-        changes
-            .change(
-                revocation.name(),
-                new Moment(now, Moment.UNKNOWN),
-                (lease, at, found) -> {
-                  boolean same =
-                      lease.isKnown() && lease.correlation().equals(revocation.correlation());
-                  boolean over = !same || lease.state() == LeaseState.State.RELEASED;
-                  end[0] = over ? at.time() : lease.expiry();
-                  return same && LeaseRules.end(lease, tenure)
-                      ? Optional.of(lease)
-                      : Optional.empty();
-                })
-            .await();
-    return end[0];
+    return revoking.revoked(revocation, now);
   }
 
   @Override
@@ -548,14 +423,5 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public int grantsRemembered() {
     return grants.size();
-  }
-
-  /** A lease has to be ended before its name is granted on. */
-  private static final class Unended extends LeaseRefusedException {
-    private static final long serialVersionUID = 1;
-
-    Unended() {
-      super(Reason.NOT_YET, "leases to be ended first", 1);
-    }
   }
 }

@@ -1,0 +1,153 @@
+package dev.cinch.lease.register;
+
+import static dev.cinch.lease.table.Refusals.invalid;
+import static dev.cinch.lease.table.Refusals.notHeld;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Correlation;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend.Setting;
+import dev.cinch.lease.table.LeaseRules;
+import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.Tenure;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Grants one of a request's leases, or finds it granted (rule L17). For one thread, but for what
+ * the register's thread calls before the change is done.
+ */
+@CheckReturnValue
+final class Acquisition implements LeaseChanges.Transition {
+  final LeaseName name;
+  private final Setting setting;
+  private final LeaseRules rules;
+  private final Forgotten forgotten;
+  private final AcquireRequest request;
+  private final long ceiling;
+
+  private boolean granted;
+  private long issuedAt;
+
+  /**
+   * @param forgotten what may have been where the register has forgotten
+   * @param ceiling the end of a lease at the latest (rule L3)
+   */
+  Acquisition(
+      Setting setting,
+      LeaseRules rules,
+      Forgotten forgotten,
+      AcquireRequest request,
+      LeaseName name,
+      long ceiling) {
+    this.setting = setting;
+    this.rules = rules;
+    this.forgotten = forgotten;
+    this.request = request;
+    this.name = name;
+    this.ceiling = ceiling;
+  }
+
+  @Override
+  public Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
+      throws LeaseRefusedException {
+    granted = !lease.isKnown() || !lease.id().equals(request.id());
+    Moment when = granted ? anew(lease, at) : at;
+    issuedAt = when.time();
+    return Optional.of(granted ? granted(lease, when, found) : repeated(lease, when));
+  }
+
+  /** Later than a grant of this request that was undone: else both had one correlation. */
+  private Moment anew(LeaseState lease, Moment at) {
+    Id correlation = Correlation.of(request.id(), name, at.time(), setting.store());
+    boolean taken = lease.isKnown() && lease.correlation().equals(correlation);
+    return taken ? at.at(at.time() + 1) : at;
+  }
+
+  private LeaseState granted(LeaseState lease, Moment at, StateRegister.Found found)
+      throws LeaseRefusedException {
+    long time = at.time();
+    Optional<Inheritance> lost =
+        found.remembered() ? Optional.empty() : forgotten.lease(found.quietNanos(), time);
+    Inheritance unknown = setting.origin();
+    if (lost.isPresent()) {
+      unknown = unknown.orForgotten(lost.get());
+    }
+    LeaseState next = lease;
+    if (lease.isKnown() && lost.isPresent() && !lease.excludes(time)) {
+      // There may have been a later one. A lease that is still held was not followed by any.
+      requireEnded(lease.isUnended() ? List.of(lease.tenure()) : List.of());
+      unknown = rules.inheritance(lease, time).orForgotten(unknown);
+      next = new LeaseState(lease.name());
+    }
+    Inheritance from = unknown;
+    requireEnded(rules.acquire(request, List.of(next), l -> from, at, ceiling));
+    return next;
+  }
+
+  /** Issued anew, so that a copy of the request sees that somebody was told. */
+  private LeaseState repeated(LeaseState lease, Moment at) throws LeaseRefusedException {
+    if (lease.state() == LeaseState.State.RELEASED) {
+      throw notHeld("this request was granted and released; acquire with a new id");
+    }
+    if (!lease.isFor(request)) {
+      throw invalid("another request had this id");
+    }
+    Moment later = at.at(Math.max(at.time(), lease.changedAt() + 1));
+    rules.renew(
+        renewal(request.id(), 1), !request.tentative(), List.of(lease), later, Long.MAX_VALUE);
+    return lease;
+  }
+
+  /** Gives it back under another id, by which the request may still be granted later. */
+  Optional<LeaseState> undone(LeaseState lease, Moment at) throws LeaseRefusedException {
+    if (!lease.isKnown()
+        || !lease.belongsTo(request.id())
+        || lease.changedAt() != issuedAt
+        || !lease.isHeld(at.time())) {
+      return Optional.empty(); // a copy of the request has met it, or it is over
+    }
+    var unused =
+        rules.release(
+            new Operation.Release(request.id(), LeaseReport.NOTHING),
+            !request.tentative(),
+            List.of(lease),
+            at);
+    lease.disown();
+    return Optional.of(lease);
+  }
+
+  /** Whether the request did not have the lease before the last change. */
+  boolean isGranted() {
+    return granted;
+  }
+
+  /** Prolongs by so many milliseconds, and changes nothing else. */
+  static Operation.Renew renewal(Id id, long durationMs) {
+    return new Operation.Renew(id, durationMs, LogSet.NONE, LeaseReport.NOTHING);
+  }
+
+  private static void requireEnded(List<Tenure> unended) throws Unended {
+    if (!unended.isEmpty()) {
+      throw new Unended();
+    }
+  }
+
+  /** A lease has to be ended before its name is granted on. */
+  static final class Unended extends LeaseRefusedException {
+    private static final long serialVersionUID = 1;
+
+    Unended() {
+      super(Reason.NOT_YET, "leases to be ended first", 1);
+    }
+  }
+}
