@@ -12,11 +12,12 @@ public final class Bytes implements Comparable<Bytes> {
   public static final Bytes EMPTY = new Bytes(new byte[0]);
 
   private final byte[] bytes;
-  private final int hash;
+
+  /** Once it is asked for, since values hardly ever are; 0 before. Threads may race to it. */
+  private int hash;
 
   private Bytes(byte[] bytes) {
     this.bytes = bytes;
-    this.hash = hash(bytes, 0, bytes.length);
   }
 
   /** A copy of an array. */
@@ -71,13 +72,17 @@ public final class Bytes implements Comparable<Bytes> {
 
   @Override
   public boolean equals(@Nullable Object other) {
-    return other == this
-        || (other instanceof Bytes b && hash == b.hash && Arrays.equals(bytes, b.bytes));
+    return other == this || (other instanceof Bytes b && Arrays.equals(bytes, b.bytes));
   }
 
   @Override
   public int hashCode() {
-    return hash;
+    int h = hash;
+    if (h == 0) {
+      h = hash(bytes, 0, bytes.length);
+      hash = h;
+    }
+    return h;
   }
 
   /** In hexadecimal. */
