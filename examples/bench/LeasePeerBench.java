@@ -1,6 +1,10 @@
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.bench.CinchPeer;
 import dev.cinch.lease.bench.LeasePeer;
 import dev.cinch.lease.bench.LeaseTurns;
+import dev.cinch.lease.time.SystemTime;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.op.Cmp;
@@ -14,7 +18,9 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -24,7 +30,8 @@ import org.apache.curator.retry.RetryOneTime;
 
 /**
  * Leases of Cinch beside those of other services, in turns. Arguments: rounds, milliseconds a turn, grants of a thousand leases to renew,
- * and each server as NAME=ADDRESS: cinch, first, then any of etcd, zookeeper and redis.
+ * and each service as NAME=ADDRESS[,ADDRESS]...: first cinch, or paxoslease, flease and cinch-etcd with the store's directory as the first
+ * address; then any of etcd, zookeeper and redis. Of several servers each gets a client of its own, over which callers are spread.
  */
 public final class LeasePeerBench {
   private static final long SECONDS = 60;
@@ -35,30 +42,41 @@ public final class LeasePeerBench {
     var peers = new ArrayList<LeasePeer>();
     for (int i = 3; i < args.length; i++) {
       int equals = args[i].indexOf('=');
-      String address = args[i].substring(equals + 1);
+      List<String> addresses = List.of(args[i].substring(equals + 1).split(","));
       peers.add(
           switch (args[i].substring(0, equals)) {
-            case "cinch" -> new CinchPeer(URI.create(address));
-            case "etcd" -> new Etcd(address);
-            case "zookeeper" -> new ZooKeeper(address);
-            case "redis" -> new Redis(address);
+            case "cinch" -> new CinchPeer(URI.create(addresses.get(0)));
+            case "paxoslease" -> cinch("Cinch, PaxosLease", addresses);
+            case "flease" -> cinch("Cinch, Flease", addresses);
+            case "cinch-etcd" -> cinch("Cinch in etcd", addresses);
+            case "etcd" -> new Etcd(addresses);
+            case "zookeeper" -> new ZooKeeper(addresses);
+            case "redis" -> new Redis(addresses.get(0));
             default -> throw new IllegalArgumentException(args[i]);
           });
     }
     var turns = new LeaseTurns(peers, Integer.parseInt(args[0]), Long.parseLong(args[1]), System.out);
     turns.cycles();
-    if (peers.get(0) instanceof CinchPeer cinch) {
-      turns.renewals(cinch, Integer.parseInt(args[2]));
+    int grants = Integer.parseInt(args[2]);
+    if (peers.get(0) instanceof CinchPeer cinch && grants > 0) {
+      turns.renewals(cinch, grants);
     }
     System.exit(0);
   }
 
+  private static CinchPeer cinch(String name, List<String> storeAndServers) throws Exception {
+    var environment = Store.Environment.of(new MachineName("bench"), SystemTime.INSTANCE);
+    Store store = Store.open(Path.of(storeAndServers.get(0)), environment);
+    List<URI> servers = storeAndServers.stream().skip(1).map(URI::create).toList();
+    return new CinchPeer(name, servers, new StoreInstances(store.context()).trustedKeys());
+  }
+
   /** A lease, and a key that nobody else has put under one. */
   private static final class Etcd implements LeasePeer {
-    private final Client client;
+    private final List<Client> clients;
 
-    Etcd(String address) {
-      client = Client.builder().endpoints(address).build();
+    Etcd(List<String> addresses) {
+      clients = addresses.stream().map(address -> Client.builder().endpoints(address).build()).toList();
     }
 
     @Override
@@ -68,6 +86,7 @@ public final class LeasePeerBench {
 
     @Override
     public Caller caller(int number) {
+      Client client = clients.get(number % clients.size());
       ByteSequence key = ByteSequence.from("bench/" + number, StandardCharsets.UTF_8);
       ByteSequence holder = ByteSequence.from("bench", StandardCharsets.UTF_8);
       return new Caller() {
@@ -104,12 +123,15 @@ public final class LeasePeerBench {
 
   /** Curator's lock, which its session renews by itself. */
   private static final class ZooKeeper implements LeasePeer {
-    private final CuratorFramework client;
+    private final List<CuratorFramework> clients = new ArrayList<>();
 
-    ZooKeeper(String address) throws Exception {
-      client = CuratorFrameworkFactory.newClient(address, new RetryOneTime(1_000));
-      client.start();
-      require(client.blockUntilConnected(30, TimeUnit.SECONDS), "ZooKeeper: no connection");
+    ZooKeeper(List<String> addresses) throws Exception {
+      for (String address : addresses) {
+        var client = CuratorFrameworkFactory.newClient(address, new RetryOneTime(1_000));
+        client.start();
+        require(client.blockUntilConnected(30, TimeUnit.SECONDS), "ZooKeeper: no connection");
+        clients.add(client);
+      }
     }
 
     @Override
@@ -119,7 +141,7 @@ public final class LeasePeerBench {
 
     @Override
     public Caller caller(int number) {
-      var mutex = new InterProcessMutex(client, "/bench/" + number);
+      var mutex = new InterProcessMutex(clients.get(number % clients.size()), "/bench/" + number);
       return new Caller() {
         @Override
         public void acquire() throws Exception {

@@ -26,25 +26,46 @@ public final class CinchPeer implements LeasePeer {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final SecureRandom random = new SecureRandom();
-  private final HttpLeaseClient client;
+  private final String name;
+
+  /** One for each server. */
+  private final List<HttpLeaseClient> clients = new ArrayList<>();
+
   private final WitnessVerifier verifier;
 
   /**
    * @param server where it listens
    */
   public CinchPeer(URI server) throws Exception {
-    client = HttpLeaseClient.builder(server).requestTimeout(PATIENCE).build();
-    verifier = new WitnessVerifier(TrustedKeys.of(PublicKey.parse(client.info().publicKey())));
+    name = "Cinch";
+    clients.add(client(server));
+    String key = clients.get(0).info().publicKey();
+    verifier = new WitnessVerifier(TrustedKeys.of(PublicKey.parse(key)));
+  }
+
+  /**
+   * Servers of the same leases, over which callers are spread.
+   *
+   * @param keys those that the store trusts
+   */
+  public CinchPeer(String name, List<URI> servers, TrustedKeys keys) {
+    this.name = name;
+    servers.forEach(server -> clients.add(client(server)));
+    verifier = new WitnessVerifier(keys);
+  }
+
+  private static HttpLeaseClient client(URI server) {
+    return HttpLeaseClient.builder(server).requestTimeout(PATIENCE).build();
   }
 
   @Override
   public String name() {
-    return "Cinch";
+    return name;
   }
 
   @Override
   public Caller caller(int number) {
-    return holder(List.of(new LeaseName("bench/" + number)));
+    return holder(number, List.of(new LeaseName("bench/" + number)));
   }
 
   /** Takes {@code names} leases in one grant; a caller's names are its own. */
@@ -53,10 +74,11 @@ public final class CinchPeer implements LeasePeer {
     for (int i = 0; i < names; i++) {
       list.add(new LeaseName("grant/" + number + "/" + i));
     }
-    return holder(list);
+    return holder(number, list);
   }
 
-  private Caller holder(List<LeaseName> names) {
+  private Caller holder(int number, List<LeaseName> names) {
+    HttpLeaseClient client = clients.get(number % clients.size());
     return new Caller() {
       private Id id = Id.random(random);
 

@@ -140,11 +140,11 @@ public final class LeaseTurns {
         "%nfull cycles (acquire, renew, release) a second: medians of %d turns; %s is so many times"
             + " that%n",
         rounds, peers.get(0).name());
-    out.printf("%-10s", "");
+    out.printf("%-18s", "");
     CALLERS.forEach(n -> out.printf("  %11s  %-20s", n + (n == 1 ? " caller" : " callers"), ""));
     out.println();
     for (int p = 0; p < peers.size(); p++) {
-      out.printf("%-10s", peers.get(p).name());
+      out.printf("%-18s", peers.get(p).name());
       for (int c = 0; c < CALLERS.size(); c++) {
         double[] ratios = new double[rounds];
         for (int r = 0; r < rounds; r++) {
@@ -160,7 +160,7 @@ public final class LeaseTurns {
   private void printAlone(Alone[] alone) {
     out.printf("%none unloaded caller, microseconds: p50 and p99%n");
     out.printf(
-        "%-10s %19s %19s %19s %19s  %s%n",
+        "%-18s %19s %19s %19s %19s  %s%n",
         "",
         "cycle",
         "acquire",
@@ -169,7 +169,7 @@ public final class LeaseTurns {
         "cycle, p50, by that of " + peers.get(0).name());
     for (int p = 0; p < peers.size(); p++) {
       Alone a = alone[p];
-      out.printf("%-10s", peers.get(p).name());
+      out.printf("%-18s", peers.get(p).name());
       for (Samples s : List.of(a.cycle, a.acquire, a.renew, a.release)) {
         out.printf(" %9.0f %9.0f", s.percentile(50), s.percentile(99));
       }
