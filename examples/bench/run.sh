@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Benchmarks of Cinch; see docs/benchmarks.md. Usage:
 #   examples/bench/run.sh append|close|peers|process [DIRECTORY] [ROUNDS]
-#   examples/bench/run.sh leases [--install] [ROUNDS]
+#   examples/bench/run.sh leases [--cell] [--install] [ROUNDS]
 #   examples/bench/run.sh memory [LEASES] [history]
-#   examples/bench/run.sh cell [LEASES] [BYTES OF A DATAGRAM] [ROUNDS]
+#   examples/bench/run.sh cell [LEASES] [BYTES OF A DATAGRAM] [ROUNDS]    also what the next two do
+#   examples/bench/run.sh signed|cell-peers [LEASES] [ROUNDS]
 #   examples/bench/run.sh micro [DIRECTORY] [OPTIONS OF JMH]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-what=${1:?append, cell, close, peers, leases, memory, micro or process}
+what=${1:?append, cell, cell-peers, close, leases, memory, micro, peers, process or signed}
 [ "$what" = leases ] && exec "$root/examples/bench/leases.sh" "${@:2}"
 dir=${2:-/dev/shm}
 rounds=${3:-5}
@@ -53,9 +54,28 @@ case $what in
       "$log.out" "$log" ;;
   cell)
     # Three nodes of a replicated cell over loopback, in one process.
-    java -Xmx3g -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes dev.cinch.lease.bench.CellBench "${@:2}"
+    tmp=$(mktemp -d)
+    trap 'rm -rf "$tmp"' EXIT
+    java -Xmx3g -Djava.io.tmpdir="$tmp" -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes \
+      dev.cinch.lease.bench.CellBench "${@:2}"
+    examples/bench/run.sh cell-peers
+    examples/bench/run.sh signed ;;
+  signed)
     # The leases of a service at such nodes, not signed and signed by a majority of them.
-    java -Xmx3g -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes dev.cinch.lease.bench.SignedCellBench ;;
+    tmp=$(mktemp -d)
+    trap 'rm -rf "$tmp"' EXIT
+    cp=cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes
+    signed() { java -Xmx3g -Djava.io.tmpdir="$tmp" -Dslf4j.internal.verbosity=ERROR -cp "$1" dev.cinch.lease.bench.SignedCellBench "${@:2}"; }
+    signed "$cp" "${@:2}"
+    if [ "${CINCH_BENCH_NATIVE:-}" = 1 ]; then
+      # shellcheck source=examples/bench/add-on.sh
+      . examples/bench/add-on.sh
+      add_on examples/target/bench/leases/addons
+      signed "$cp$(printf ':%s' examples/target/bench/leases/addons/*.jar)" "${@:2}"
+    else
+      echo "skipped: signed with the add-on (CINCH_BENCH_NATIVE=1 gets it from Maven)"
+    fi ;;
+  cell-peers) exec "$root/examples/bench/cell-peers.sh" "${@:2}" ;;
   process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
-  *) echo "append, cell, close, peers, leases, memory, micro or process" >&2; exit 2 ;;
+  *) echo "append, cell, cell-peers, close, leases, memory, micro, peers, process or signed" >&2; exit 2 ;;
 esac

@@ -39,6 +39,11 @@ public final class States {
     lease.grant(to, from, now, expiry, correlation);
   }
 
+  /** Renews a lease, for the same logs. */
+  public static void prolong(LeaseState lease, Moment now, long expiry) {
+    lease.prolong(now, expiry, lease.logs);
+  }
+
   public static void set(LeaseState lease, Id id, long expiry, String holder) {
     lease.id = id;
     lease.expiry = expiry;
