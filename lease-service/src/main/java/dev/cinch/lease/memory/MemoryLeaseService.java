@@ -98,7 +98,8 @@ public final class MemoryLeaseService implements LeaseService {
                     storeId,
                     guard.origin(),
                     limits.watermarks(),
-                    limits.metadataKept()));
+                    limits.metadataKept(),
+                    () -> clock.read().now()));
     var inTime = new BoundRule(bounds, limits.watermarks());
     operations = new Operations(table, guard, clock, inTime, longestLeaseMs, storeId);
     waiting = StoreUse.waiting(guard, clock);

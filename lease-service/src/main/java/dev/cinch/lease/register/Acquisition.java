@@ -5,7 +5,6 @@ import static dev.cinch.lease.table.Refusals.notHeld;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -21,6 +20,7 @@ import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Tenure;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Grants one of a request's leases, or finds it granted (rule L17). For one thread, but for what
@@ -32,6 +32,7 @@ final class Acquisition implements LeaseChanges.Transition {
   private final Setting setting;
   private final LeaseRules rules;
   private final Forgotten forgotten;
+  private final Set<Tenure> ended;
   private final AcquireRequest request;
   private final long ceiling;
 
@@ -40,18 +41,21 @@ final class Acquisition implements LeaseChanges.Transition {
 
   /**
    * @param forgotten what may have been where the register has forgotten
+   * @param ended what no later instance will resume, also where its state does not say so
    * @param ceiling the end of a lease at the latest (rule L3)
    */
   Acquisition(
       Setting setting,
       LeaseRules rules,
       Forgotten forgotten,
+      Set<Tenure> ended,
       AcquireRequest request,
       LeaseName name,
       long ceiling) {
     this.setting = setting;
     this.rules = rules;
     this.forgotten = forgotten;
+    this.ended = ended;
     this.request = request;
     this.name = name;
     this.ceiling = ceiling;
@@ -61,16 +65,20 @@ final class Acquisition implements LeaseChanges.Transition {
   public Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
       throws LeaseRefusedException {
     granted = !lease.isKnown() || !lease.id().equals(request.id());
+    if (!granted && forgotten.hides(lease, found, at.time())) {
+      throw notHeld("the lease on " + name + " expired; acquire anew");
+    }
     Moment when = granted ? anew(lease, at) : at;
     issuedAt = when.time();
     return Optional.of(granted ? granted(lease, when, found) : repeated(lease, when));
   }
 
-  /** Later than a grant of this request that was undone: else both had one correlation. */
-  private Moment anew(LeaseState lease, Moment at) {
-    Id correlation = Correlation.of(request.id(), name, at.time(), setting.store());
-    boolean taken = lease.isKnown() && lease.correlation().equals(correlation);
-    return taken ? at.at(at.time() + 1) : at;
+  /**
+   * Later than all before. Else a request that is granted once more, since it was undone or broken,
+   * would have two leases of one correlation.
+   */
+  private static Moment anew(LeaseState lease, Moment at) {
+    return lease.isKnown() ? at.at(Math.max(at.time(), lease.changedAt() + 1)) : at;
   }
 
   private LeaseState granted(LeaseState lease, Moment at, StateRegister.Found found)
@@ -83,9 +91,9 @@ final class Acquisition implements LeaseChanges.Transition {
       unknown = unknown.orForgotten(lost.get());
     }
     LeaseState next = lease;
-    if (lease.isKnown() && lost.isPresent() && !lease.excludes(time)) {
-      // There may have been a later one. A lease that is still held was not followed by any.
-      requireEnded(lease.isUnended() ? List.of(lease.tenure()) : List.of());
+    if (lease.isKnown() && forgotten.hides(lease, found, time) && !lease.excludes(time)) {
+      boolean isUnended = lease.isUnended() && !ended.contains(lease.tenure());
+      requireEnded(isUnended ? List.of(lease.tenure()) : List.of());
       unknown = rules.inheritance(lease, time).orForgotten(unknown);
       next = new LeaseState(lease.name());
     }

@@ -4,6 +4,7 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseState;
 import java.util.Optional;
 
 /**
@@ -30,5 +31,17 @@ record Forgotten(long since, long longestNanos, long apartNanos) {
     return reach < since
         ? Optional.empty()
         : Optional.of(Inheritance.origin(Ending.UNKNOWN, new Fence(reach, LogSet.ALL)));
+  }
+
+  /**
+   * Whether a later state of a name may be forgotten than the one that was found. Then that one is
+   * not to be written again: with it the register would have a last state, and nobody would know of
+   * the later one. What has a lease that has not expired by any clock was written after all that is
+   * forgotten, which is as old as the longest lease.
+   */
+  boolean hides(LeaseState lease, StateRegister.Found found, long now) {
+    return !found.remembered()
+        && lease(found.quietNanos(), now).isPresent()
+        && lease.expiry() <= now + apartNanos;
   }
 }

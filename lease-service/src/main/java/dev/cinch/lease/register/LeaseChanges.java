@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,13 +27,23 @@ final class LeaseChanges {
   private static final long RETRY_AFTER = 200_000_000L;
 
   private final StateRegister register;
+  private final Forgotten forgotten;
+  private final LongSupplier time;
   private final BiConsumer<String, byte[]> listener;
 
   /**
+   * @param forgotten what may have been where the register has forgotten
+   * @param time of this machine
    * @param listener told of what was written, by the thread that waits for it
    */
-  LeaseChanges(StateRegister register, BiConsumer<String, byte[]> listener) {
+  LeaseChanges(
+      StateRegister register,
+      Forgotten forgotten,
+      LongSupplier time,
+      BiConsumer<String, byte[]> listener) {
     this.register = register;
+    this.forgotten = forgotten;
+    this.time = time;
     this.listener = listener;
   }
 
@@ -59,7 +70,7 @@ final class LeaseChanges {
 
     private volatile byte[] written = {};
 
-    private Change(LeaseName name, Moment now, Transition transition) {
+    private Change(LeaseName name, Moment now, Transition transition, boolean ofLast) {
       this.name = name;
       this.done =
           register.change(
@@ -67,7 +78,10 @@ final class LeaseChanges {
               found -> {
                 LeaseState lease = state(name, found);
                 // Signed time does not go back for a name, whoever's clock it is (rule L6).
-                Moment at = now.at(Math.max(now.time(), lease.changedAt()));
+                Moment at = now.at(Math.max(earliest(now, found), lease.changedAt()));
+                if (ofLast && forgotten.hides(lease, found, at.time())) {
+                  lease = new LeaseState(name.value());
+                }
                 made = null;
                 LeaseState next = transition.apply(lease, at, found).orElse(null);
                 if (next == null) {
@@ -78,6 +92,14 @@ final class LeaseChanges {
                 made = next;
                 return Optional.of(bytes);
               });
+    }
+
+    /**
+     * A request may have waited for long. What was forgotten meanwhile may reach beyond the time
+     * that it brings (rule L17).
+     */
+    private long earliest(Moment now, StateRegister.Found found) {
+      return found.remembered() ? now.time() : Math.max(now.time(), time.getAsLong());
     }
 
     /** What was written; empty if nothing was. */
@@ -111,9 +133,17 @@ final class LeaseChanges {
     return names.stream().map(name -> change(name, now, transition)).toList();
   }
 
-  /** Begins a change; {@code now} is this machine's time. */
+  /**
+   * Begins a change of the last lease; {@code now} is this machine's time. Where a later one than
+   * was found may be forgotten, nothing is known of any.
+   */
   Change change(LeaseName name, Moment now, Transition transition) {
-    return new Change(name, now, transition);
+    return new Change(name, now, transition, true);
+  }
+
+  /** Likewise, of the lease that was found; for what grants the next one, or changes nothing. */
+  Change changeFound(LeaseName name, Moment now, Transition transition) {
+    return new Change(name, now, transition, false);
   }
 
   static LeaseState single(Change change) throws LeaseRefusedException {

@@ -32,6 +32,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -54,6 +55,8 @@ public final class RegisterBackend implements LeaseBackend {
 
   private static final long RETRY_AFTER = 200_000_000L;
 
+  private static final int MOST_ENDED = 4_096;
+
   /** Of a change that no time is taken of. */
   private static final Moment TIMELESS = new Moment(Long.MIN_VALUE, Moment.UNKNOWN);
 
@@ -64,6 +67,10 @@ public final class RegisterBackend implements LeaseBackend {
   private final GrantsHere grants = new GrantsHere();
   private final Changes told;
   private final LeaseChanges changes;
+
+  /** What was ended, and may not be written so, since a later lease may be forgotten. */
+  private final Set<Tenure> ended = ConcurrentHashMap.newKeySet();
+
   private final Revoking revoking;
 
   /**
@@ -82,7 +89,7 @@ public final class RegisterBackend implements LeaseBackend {
             setting.watermarks(),
             lease -> revocations.of(lease).map(Revocation::reason));
     this.told = new Changes(setting.instance());
-    this.changes = new LeaseChanges(register, told::written);
+    this.changes = new LeaseChanges(register, forgotten, setting.time(), told::written);
     this.revoking = new Revoking(rules, revocations, changes);
     register.listen(told::written);
   }
@@ -125,8 +132,8 @@ public final class RegisterBackend implements LeaseBackend {
       // Before, since what is not answered may be granted, and is to be released then.
       grants.put(id, names, !request.tentative(), now.time());
       for (LeaseName name : names) {
-        var acquisition = new Acquisition(setting, rules, forgotten, request, name, ceiling);
-        states.add(LeaseChanges.single(changes.change(name, now, acquisition)));
+        var acquisition = new Acquisition(setting, rules, forgotten, ended, request, name, ceiling);
+        states.add(LeaseChanges.single(changes.changeFound(name, now, acquisition)));
         acquired.add(acquisition);
       }
       requireWanted(id);
@@ -172,7 +179,7 @@ public final class RegisterBackend implements LeaseBackend {
     for (LeaseName name : names) {
       var unused =
           changes
-              .change(
+              .changeFound(
                   name,
                   now,
                   (lease, at, found) -> {
@@ -204,7 +211,12 @@ public final class RegisterBackend implements LeaseBackend {
               (lease, at, found) ->
                   LeaseRules.end(lease, tenure) ? Optional.of(lease) : Optional.empty()));
     }
-    var unused = LeaseChanges.all(pending);
+    if (LeaseChanges.all(pending).size() < tenures.size()) {
+      if (ended.size() > MOST_ENDED) {
+        ended.clear(); // and ended once more, which is no error
+      }
+      ended.addAll(tenures);
+    }
   }
 
   @Override
@@ -277,10 +289,11 @@ public final class RegisterBackend implements LeaseBackend {
               }
               if (lease.belongsTo(id)) {
                 expiries.put(lease.name(), lease.expiry());
-              } else if (at.time() < expiries.getOrDefault(lease.name(), Long.MIN_VALUE)) {
-                // An earlier attempt was outbid by who found it released: none other follows so
-                // soon.
-                return Optional.empty();
+              } else if (lease.isKnown()
+                  && at.time() < expiries.getOrDefault(lease.name(), Long.MIN_VALUE)) {
+                // An earlier attempt was outbid by somebody that found it released: none other
+                // follows so soon. Written once more, since what that one granted may be gone.
+                return Optional.of(lease);
               }
               if (rules.release(release, known.full(), List.of(lease), at).isEmpty()) {
                 return Optional.empty(); // it was tentative, and broken

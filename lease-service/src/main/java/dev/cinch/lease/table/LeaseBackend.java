@@ -15,6 +15,7 @@ import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Witness;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * Where a lease service keeps who has which lease. The service has looked at the request, the
@@ -44,9 +45,15 @@ public interface LeaseBackend {
    * @param origin what names never seen inherit (rule L3)
    * @param watermarks which are refused
    * @param metadataKept how many entries a lease keeps at most
+   * @param time the service's time when it is asked for, as {@code now}; quick, and thread-safe
    */
   record Setting(
-      long instance, Id store, Inheritance origin, WatermarkRule watermarks, int metadataKept) {}
+      long instance,
+      Id store,
+      Inheritance origin,
+      WatermarkRule watermarks,
+      int metadataKept,
+      LongSupplier time) {}
 
   /** Whether operations never wait for another machine, so that an event loop may call them. */
   boolean isImmediate();

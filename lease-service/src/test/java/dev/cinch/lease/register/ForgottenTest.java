@@ -2,6 +2,7 @@ package dev.cinch.lease.register;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,10 +11,12 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.time.ManualTime;
@@ -33,7 +36,7 @@ final class ForgottenTest {
   private static final long APART_MS = 1_000;
   private static final long HOUR_MS = 3_600_000;
 
-  /** A register that forgets when it is told to. */
+  /** A register that forgets when it is told to, until something is written. */
   private static final class Forgetful implements StateRegister {
     private final TreeMap<String, byte[]> values = new TreeMap<>();
     private boolean remembered = true;
@@ -66,7 +69,11 @@ final class ForgottenTest {
       }
       try {
         Optional<byte[]> next = change.of(found(name));
-        next.ifPresent(value -> values.put(name.value(), value));
+        next.ifPresent(
+            value -> {
+              values.put(name.value(), value);
+              remembered = true;
+            });
         return CompletableFuture.completedFuture(next.isPresent());
       } catch (Exception e) {
         return CompletableFuture.failedFuture(e);
@@ -185,6 +192,83 @@ final class ForgottenTest {
     Witness next = only(behind.acquire("a"));
     assertTrue(next.issuedAt() >= rig.time.wallNanos(), next + " is from before");
     assertEquals(rig.time.wallNanos(), next.previousEndedAt());
+  }
+
+  private Rig another() {
+    return new Rig(
+        RegisterBackend.on(register, ManualTime.START - 3 * HOUR_MS * MS, LONGEST_MS, APART_MS));
+  }
+
+  private void forgetAfter(long ms, Rig... rigs) {
+    for (Rig each : rigs) {
+      each.time.advanceMs(ms);
+    }
+    register.forget(0);
+  }
+
+  /** Another request of this server may be in front of it, for seconds. */
+  @Test
+  void l17_aRequestThatWaitedFencesWhatWasForgottenMeanwhile() throws Exception {
+    register.beforeChange(1, () -> forgetAfter(LONGEST_MS, rig));
+    Witness first = only(rig.acquire("a"));
+    assertEquals(upTo(0), first.fence());
+    assertEquals(rig.time.wallNanos(), first.issuedAt());
+  }
+
+  /** What was found would be the last state of the name, once it is written. */
+  @Test
+  void l17_aReleaseThatComesAgainHidesNothingThatIsForgotten() throws Exception {
+    Rig other = another();
+    Grant grant = rig.acquire("a");
+    var unused =
+        other.service.resume(new ResumeRequest(grant.id(), grant.witnesses(), Rig.LEASE_MS));
+    rig.service.release(grant.id(), LeaseReport.NOTHING);
+    forgetAfter(LONGEST_MS, rig, other);
+    assertThrows(
+        LeaseRefusedException.class, () -> other.service.release(grant.id(), LeaseReport.NOTHING));
+    Witness next = only(rig.acquire("a"));
+    assertEquals(Ending.UNKNOWN, next.previousEnding());
+    assertEquals(upTo(0), next.fence());
+  }
+
+  @Test
+  void l17_whatIsOverByAnotherClockIsNotProlonged() throws Exception {
+    Grant grant = rig.acquire("a");
+    forgetAfter(Rig.LEASE_MS - APART_MS, rig);
+    assertThrows(
+        LeaseRefusedException.class,
+        () -> rig.service.renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING));
+    assertThrows(LeaseRefusedException.class, () -> rig.service.acquire(again(grant)));
+    assertThrows(LeaseHeldException.class, () -> rig.acquire("a")); // it may be held
+    rig.time.advanceMs(APART_MS);
+    assertEquals(Ending.UNKNOWN, only(rig.acquire("a")).previousEnding());
+  }
+
+  /** It has not expired by any clock, so it was written after all that is forgotten. */
+  @Test
+  void l17_whatHasNotExpiredIsTheLast() throws Exception {
+    Grant grant = rig.acquire("a");
+    register.forget(0);
+    rig.service.release(grant.id(), LeaseReport.NOTHING);
+    register.forget(0);
+    Witness next = only(rig.acquire("a"));
+    assertEquals(Ending.RELEASED, next.previousEnding());
+    assertEquals(Fence.NONE, next.fence());
+  }
+
+  @Test
+  void l17_twoLeasesOfARequestHaveTwoCorrelations() throws Exception {
+    AcquireRequest first = tentative(1);
+    Grant broken = rig.service.acquire(first);
+    Grant between = rig.service.acquire(tentative(2));
+    Grant anew = another().service.acquire(first);
+    assertNotEquals(only(broken).correlation(), only(anew).correlation());
+    assertEquals(Optional.of(only(between).correlation()), only(anew).previous());
+  }
+
+  private static AcquireRequest tentative(long id) {
+    return new AcquireRequest(
+        new Id(9, id), Rig.names("a"), "tester", Rig.LEASE_MS, LogSet.NONE, true);
   }
 
   private static AcquireRequest again(Grant held) {

@@ -31,6 +31,9 @@ final class OutbidReleaseTest {
     /** Done once, after the first attempt of a change and before the second. */
     private @Nullable Runnable meanwhile;
 
+    /** Whether the last change has written something. */
+    private boolean written;
+
     /** Whether the first attempt leaves nothing behind. */
     private boolean lost;
 
@@ -48,6 +51,7 @@ final class OutbidReleaseTest {
           next = change.of(found(name));
         }
         next.ifPresent(value -> values.put(name, value));
+        written = next.isPresent();
         return CompletableFuture.completedFuture(next.isPresent());
       } catch (LeaseRefusedException e) {
         return CompletableFuture.failedFuture(e);
@@ -101,6 +105,7 @@ final class OutbidReleaseTest {
     var next = new Grant[1];
     register.meanwhile = () -> next[0] = acquire(two);
     one.service.release(grant.id(), LeaseReport.NOTHING);
+    assertTrue(register.written, "what it found may be gone, unless it is written");
     var followed = next[0].witnesses().get(0).witness();
     assertEquals(Ending.RELEASED, followed.previousEnding());
     two.service.release(next[0].id(), LeaseReport.NOTHING); // which has it still
