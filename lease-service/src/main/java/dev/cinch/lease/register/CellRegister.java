@@ -61,7 +61,7 @@ public final class CellRegister implements StateRegister {
   /** How long a node that stops in the middle of a change keeps others out. */
   private final long turnNanos;
 
-  private final Turns turns = new Turns();
+  private final Turns turns;
 
   /**
    * @param random spreads out attempts of several nodes for one name
@@ -80,21 +80,25 @@ public final class CellRegister implements StateRegister {
         node,
         random,
         signer,
-        nanos -> CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS));
+        nanos -> CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS),
+        new Turns());
   }
 
   /**
    * @param later runs tasks after so many nanoseconds
+   * @param turns of the changes of a name
    */
   CellRegister(
       CellNode node,
       RandomGenerator random,
       @Nullable CellSigner signer,
-      LongFunction<Executor> later) {
+      LongFunction<Executor> later,
+      Turns turns) {
     this.node = node;
     this.random = random;
     this.signer = signer;
     this.later = later;
+    this.turns = turns;
     this.turnNanos = Math.min(TURN_NANOS + 2 * node.shortest(), node.longest());
   }
 

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * Signs the witness of a lease for a node whose acceptor has accepted the lease: the node makes it
@@ -20,12 +21,19 @@ import java.util.Optional;
 @CheckReturnValue
 public final class LeaseNotary implements Notary {
   private final long instance;
-  private final NodeSigner signer;
+  private final UnaryOperator<List<byte[]>> signer;
 
   /**
    * @param instance number of the cell's instance
    */
   public LeaseNotary(long instance, NodeSigner signer) {
+    this(instance, signer::sign);
+  }
+
+  /**
+   * @param signer as {@link NodeSigner#sign}
+   */
+  LeaseNotary(long instance, UnaryOperator<List<byte[]>> signer) {
     this.instance = instance;
     this.signer = signer;
   }
@@ -54,7 +62,7 @@ public final class LeaseNotary implements Notary {
   /** Each signature behind the {@link #mark} of what it is of. */
   @Override
   public List<Bytes> sign(List<byte[]> statements) {
-    List<byte[]> signatures = signer.sign(statements);
+    List<byte[]> signatures = signer.apply(statements);
     var marked = new ArrayList<Bytes>(signatures.size());
     for (int i = 0; i < signatures.size(); i++) {
       byte[] signature = signatures.get(i);

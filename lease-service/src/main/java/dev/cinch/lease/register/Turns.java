@@ -5,6 +5,8 @@ import dev.cinch.lease.LeaseName;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
 import java.util.function.Consumer;
 
 /**
@@ -15,6 +17,19 @@ import java.util.function.Consumer;
 public final class Turns {
   /** The last change of each name: the next one begins when it has ended. */
   private final Map<LeaseName, CompletableFuture<Boolean>> last = new ConcurrentHashMap<>();
+
+  private final Executor executor;
+
+  public Turns() {
+    this(ForkJoinPool.commonPool());
+  }
+
+  /**
+   * @param executor begins those that had to wait for another
+   */
+  Turns(Executor executor) {
+    this.executor = executor;
+  }
 
   /**
    * The next change of a name.
@@ -32,7 +47,7 @@ public final class Turns {
       begin.accept(done);
     } else {
       // Not on the thread that ends the one before: if all give up, each would end within another.
-      var alsoUnused = before.whenCompleteAsync((written, failure) -> begin.accept(done));
+      var alsoUnused = before.whenCompleteAsync((written, failure) -> begin.accept(done), executor);
     }
     return done;
   }

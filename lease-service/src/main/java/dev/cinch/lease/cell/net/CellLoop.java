@@ -560,6 +560,10 @@ final class CellLoop {
     inquiry.complete();
   }
 
+  Acceptor acceptor() {
+    return acceptor;
+  }
+
   CellStatus status(long now) {
     var peers = new ArrayList<CellStatus.Peer>();
     for (Datagrams.Peer peer : datagrams.peers()) {

@@ -46,7 +46,7 @@ public final class CellNode implements AutoCloseable {
   private final Algorithm algorithm;
   private final Link link;
   private final LongSupplier clock;
-  private final BootCounter boots;
+  private final @Nullable BootCounter boots;
   private final Requests requests;
   private final CellLoop loop;
   private final int longestValue;
@@ -67,7 +67,8 @@ public final class CellNode implements AutoCloseable {
       byte[] key,
       Algorithm algorithm,
       CellSettings settings,
-      BootCounter boots,
+      int boot,
+      @Nullable BootCounter boots,
       Link link,
       LongSupplier clock,
       LongSupplier times,
@@ -80,17 +81,7 @@ public final class CellNode implements AutoCloseable {
     this.longestValue = settings.longestValue();
     this.loop =
         new CellLoop(
-            node,
-            boots.boot(),
-            first,
-            nodes,
-            key,
-            algorithm,
-            settings,
-            link,
-            requests,
-            clock,
-            times,
+            node, boot, first, nodes, key, algorithm, settings, link, requests, clock, times,
             random);
     this.thread = new Thread(this::run, "cinch-cell-" + node);
     this.thread.setDaemon(true);
@@ -181,9 +172,44 @@ public final class CellNode implements AutoCloseable {
     }
     var started =
         new CellNode(
-            node, first, nodes, key, algorithm, settings, boots, link, clock, times, random);
+            node,
+            first,
+            nodes,
+            key,
+            algorithm,
+            settings,
+            boots.boot(),
+            boots,
+            link,
+            clock,
+            times,
+            random);
     started.thread.start();
     return started;
+  }
+
+  /** One without a thread: somebody else gives {@link #loop} its turns, when the link is woken. */
+  static CellNode driven(
+      int node,
+      int boot,
+      boolean first,
+      List<Integer> nodes,
+      byte[] key,
+      Algorithm algorithm,
+      CellSettings settings,
+      Link link,
+      LongSupplier clock,
+      LongSupplier times,
+      RandomGenerator random) {
+    var driven =
+        new CellNode(
+            node, first, nodes, key, algorithm, settings, boot, null, link, clock, times, random);
+    driven.waiting = true;
+    return driven;
+  }
+
+  CellLoop loop() {
+    return loop;
   }
 
   private void run() {
@@ -429,7 +455,9 @@ public final class CellNode implements AutoCloseable {
     try {
       link.close();
     } finally {
-      boots.close();
+      if (boots != null) {
+        boots.close();
+      }
     }
   }
 }

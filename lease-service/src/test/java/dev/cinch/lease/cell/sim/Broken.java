@@ -1,10 +1,10 @@
 package dev.cinch.lease.cell.sim;
 
 /** What must never happen did. */
-final class Broken extends RuntimeException {
+public final class Broken extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  Broken(String what) {
+  public Broken(String what) {
     super(what);
   }
 }

@@ -1,37 +1,43 @@
 package dev.cinch.lease.cell.sim;
 
 import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
 
 /** What a seed draws. */
-final class Rng {
+public final class Rng {
   private final SplittableRandom random;
 
-  Rng(long seed) {
+  public Rng(long seed) {
     random = new SplittableRandom(seed);
   }
 
-  int below(int bound) {
+  /** For classes that draw by themselves. */
+  public RandomGenerator generator() {
+    return random;
+  }
+
+  public int below(int bound) {
     return random.nextInt(bound);
   }
 
-  long between(long low, long high) {
+  public long between(long low, long high) {
     return random.nextLong(low, high + 1);
   }
 
-  boolean chance(double p) {
+  public boolean chance(double p) {
     return p > 0 && random.nextDouble() < p;
   }
 
-  double real() {
+  public double real() {
     return random.nextDouble();
   }
 
   /** One of some durations, given in milliseconds, in nanoseconds. */
-  long ms(long... choices) {
+  public long ms(long... choices) {
     return choices[random.nextInt(choices.length)] * Plan.MS;
   }
 
-  double pick(double... choices) {
+  public double pick(double... choices) {
     return choices[random.nextInt(choices.length)];
   }
 }

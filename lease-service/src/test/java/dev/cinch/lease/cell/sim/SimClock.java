@@ -1,35 +1,35 @@
 package dev.cinch.lease.cell.sim;
 
 /** A node's clock, which goes at a rate of its own from a point on. Times are nanoseconds. */
-final class SimClock {
+public final class SimClock {
   private long since;
   private long shown;
   private double rate;
 
-  SimClock(long since, long shown, double rate) {
+  public SimClock(long since, long shown, double rate) {
     this.since = since;
     this.shown = shown;
     this.rate = rate;
   }
 
-  long read(long time) {
+  public long read(long time) {
     return shown + (long) ((time - since) * rate);
   }
 
   /** Goes on with another rate. */
-  void turn(long time, double newRate) {
+  public void turn(long time, double newRate) {
     step(time, read(time));
     rate = newRate;
   }
 
   /** Shows something else from now on. */
-  void step(long time, long value) {
+  public void step(long time, long value) {
     since = time;
     shown = value;
   }
 
   /** When it will show a value, if nothing changes. */
-  long when(long value) {
+  public long when(long value) {
     return since + (long) Math.ceil((value - shown) / rate);
   }
 }

@@ -5,19 +5,10 @@ import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Message;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.PriorityQueue;
 import java.util.stream.IntStream;
 
 /** A simulated world: real time, a network, nodes, and a judge. */
-final class World {
-  /** Something that happens at a time; what is scheduled first comes first. */
-  private record Event(long at, long order, Runnable what) implements Comparable<Event> {
-    @Override
-    public int compareTo(Event other) {
-      return at != other.at ? Long.compare(at, other.at) : Long.compare(order, other.order);
-    }
-  }
-
+final class World extends Events {
   private static final boolean TRACE = Boolean.getBoolean("cinch.cell.trace");
 
   final Rng rng;
@@ -27,11 +18,7 @@ final class World {
   final List<Bytes> names;
   final List<Node> nodes = new ArrayList<>();
   final Judge judge;
-  long time;
-  long events;
 
-  private final PriorityQueue<Event> queue = new PriorityQueue<>();
-  private long scheduled;
   private boolean calm;
 
   World(Algorithm algorithm, long seed) {
@@ -44,10 +31,6 @@ final class World {
     for (int i = 0; i < plan.nodes(); i++) {
       nodes.add(new Node(this, i, algorithm.clock(plan, rng, 0)));
     }
-  }
-
-  void at(long when, Runnable what) {
-    queue.add(new Event(when, scheduled++, what));
   }
 
   /** Runs it to its end; returns how many leases were granted. */
@@ -80,16 +63,6 @@ final class World {
   private boolean allGranted(List<Integer> before) {
     return IntStream.range(0, names.size())
         .allMatch(i -> judge.anyGranted(names.get(i), before.get(i)));
-  }
-
-  private void runUntil(long end) {
-    for (Event next = queue.peek(); next != null && next.at() <= end; next = queue.peek()) {
-      queue.remove();
-      time = next.at();
-      events++;
-      next.what().run();
-    }
-    time = end;
   }
 
   private void start(Node node) {

@@ -1,0 +1,38 @@
+package dev.cinch.lease.cell.sim;
+
+import java.util.PriorityQueue;
+
+/** Time of a simulated world, which goes on from one event to the next. Of one thread. */
+public class Events {
+  /** Something that happens at a time; what is scheduled first comes first. */
+  private record Event(long at, long order, Runnable what) implements Comparable<Event> {
+    @Override
+    public int compareTo(Event other) {
+      return at != other.at ? Long.compare(at, other.at) : Long.compare(order, other.order);
+    }
+  }
+
+  private final PriorityQueue<Event> queue = new PriorityQueue<>();
+  private long scheduled;
+
+  /** Nanoseconds since the world began. */
+  public long time;
+
+  /** How many have happened. */
+  public long events;
+
+  /** Has something happen at a time, which is not before now. */
+  public final void at(long when, Runnable what) {
+    queue.add(new Event(when, scheduled++, what));
+  }
+
+  protected final void runUntil(long end) {
+    for (Event next = queue.peek(); next != null && next.at() <= end; next = queue.peek()) {
+      queue.remove();
+      time = next.at();
+      events++;
+      next.what().run();
+    }
+    time = end;
+  }
+}

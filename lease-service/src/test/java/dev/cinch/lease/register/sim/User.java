@@ -1,0 +1,378 @@
+package dev.cinch.lease.register.sim;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.table.UnansweredException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** Somebody who takes leases, writes under them, and gives them back or not. */
+final class User {
+  private static final List<Id> LOGS = List.of(new Id(0, 1), new Id(0, 2), new Id(0, 3));
+
+  /** So often a request is sent again, perhaps to another server. */
+  private static final int TRIES = 6;
+
+  private static final long SHORTEST_MS = 100;
+
+  private final World world;
+  private final int number;
+  private final long off;
+  private int server;
+
+  /** What it waits for; an answer to anything before is ignored. */
+  private long waitsFor;
+
+  private boolean rests;
+  private AcquireRequest request;
+
+  /** Of what is held, in the order of names. */
+  private List<SignedWitness> held = List.of();
+
+  private long written;
+
+  /** Whether the horizon has passed the fence of what is held. */
+  private boolean fenced;
+
+  /** What a server does for it. */
+  private interface Call {
+    Optional<Grant> on(MemoryLeaseService service) throws LeaseRefusedException;
+  }
+
+  User(World world, int number) {
+    this.world = world;
+    this.number = number;
+    this.off = world.anyOffset();
+    this.request = next();
+  }
+
+  private long longest() {
+    return world.plan.longestMs() * Plan.MS;
+  }
+
+  private long clock() {
+    return World.EPOCH + world.time + off;
+  }
+
+  /** Asks for nothing new any more. */
+  void rest() {
+    rests = true;
+  }
+
+  void begin() {
+    in(world.rng.between(0, longest() / 2), this::ask);
+  }
+
+  private void in(long nanos, Runnable what) {
+    long n = ++waitsFor;
+    world.at(
+        world.time + nanos,
+        () -> {
+          if (waitsFor == n) {
+            what.run();
+          }
+        });
+  }
+
+  private AcquireRequest next() {
+    Plan plan = world.plan;
+    int first = world.rng.below(plan.names());
+    int count = world.rng.chance(plan.several()) ? 1 + world.rng.below(plan.names()) : 1;
+    List<LeaseName> names =
+        IntStream.range(0, count)
+            .mapToObj(i -> world.names.get((first + i) % plan.names()))
+            .toList();
+    LogSet logs =
+        world.rng.chance(0.1)
+            ? LogSet.ALL
+            : LogSet.of(List.of(LOGS.get(world.rng.below(LOGS.size()))));
+    return new AcquireRequest(
+        Id.random(world.rng.generator()),
+        names,
+        "user " + number,
+        duration(),
+        logs,
+        world.rng.chance(plan.tentative()));
+  }
+
+  private long duration() {
+    long longest = world.plan.longestMs();
+    return world.rng.chance(0.3) ? longest : world.rng.between(SHORTEST_MS, longest);
+  }
+
+  /** Asks for leases. */
+  private void ask() {
+    if (rests) {
+      return;
+    }
+    held = List.of();
+    written = Long.MIN_VALUE;
+    fenced = false;
+    request = next();
+    acquire(TRIES);
+  }
+
+  private void acquire(int tries) {
+    AcquireRequest wanted = request;
+    send(
+        service -> Optional.of(acquired(service, wanted)),
+        grant -> take(grant.orElseThrow()),
+        e -> {
+          if (e.reason() == Reason.NOT_YET && tries > 0) {
+            in(wait(e), () -> acquire(tries - 1));
+          } else if (e.reason() == Reason.HELD && tries > 0 && world.rng.chance(0.5)) {
+            in(wait(e), () -> acquire(tries - 1)); // the same request again
+          } else {
+            in(wait(e), this::ask);
+          }
+        },
+        () -> {
+          if (tries > 0) {
+            acquire(tries - 1);
+          } else {
+            giveBack(2);
+          }
+        });
+  }
+
+  private Grant acquired(MemoryLeaseService service, AcquireRequest wanted)
+      throws LeaseRefusedException {
+    world.judge.begun(wanted.id());
+    return service.acquire(wanted);
+  }
+
+  private long wait(LeaseRefusedException e) {
+    return Math.min(e.retryAfterMs() * Plan.MS, longest()) + world.rng.between(0, longest() / 10);
+  }
+
+  private void take(Grant grant) {
+    held = grant.witnesses();
+    in(world.rng.between(0, longest() / 4), this::hold);
+  }
+
+  private long end() {
+    return held.stream().mapToLong(w -> w.witness().expiry()).min().orElse(Long.MIN_VALUE);
+  }
+
+  private boolean isTentative() {
+    return held.stream().anyMatch(w -> w.witness().tentative());
+  }
+
+  private void hold() {
+    if (clock() >= end()) {
+      in(world.rng.between(0, longest() / 4), this::ask);
+      return;
+    }
+    write();
+    double what = world.rng.real();
+    if (isTentative() && what < 0.4) {
+      long duration = duration();
+      prolong(s -> s.upgrade(request.id(), duration));
+    } else if (what < 0.25) {
+      giveBack(TRIES);
+    } else if (what < 0.35) {
+      in(world.rng.between(0, longest()), this::ask); // as if it were killed
+    } else if (what < 0.5) {
+      resume();
+    } else if (what < 0.85) {
+      renew();
+    } else {
+      in(world.rng.between(0, longest() / 4), this::hold);
+    }
+  }
+
+  /** Writes a message under all that it holds, if it can by now. */
+  private void write() {
+    long lower = held.stream().mapToLong(w -> w.witness().lowerBound()).max().orElse(0);
+    long fence = held.stream().mapToLong(w -> w.witness().fence().upTo()).max().orElse(0);
+    fenced |= fence < clock() - world.plan.apart() && world.rng.chance(0.7);
+    long timestamp = Math.max(clock(), written + 1);
+    if (!isTentative() && timestamp > lower && timestamp < end() && world.rng.chance(0.8)) {
+      written = timestamp;
+      world.judge.wrote(held, timestamp);
+    }
+  }
+
+  private LeaseReport report() {
+    var report =
+        new LeaseReport(
+            written == Long.MIN_VALUE ? OptionalLong.empty() : OptionalLong.of(written),
+            fenced,
+            List.of());
+    return report.to(World.INSTANCE);
+  }
+
+  private interface Prolongation {
+    Grant on(MemoryLeaseService service) throws LeaseRefusedException;
+  }
+
+  private void renew() {
+    long duration = duration();
+    LogSet more =
+        world.rng.chance(0.2)
+            ? LogSet.of(List.of(LOGS.get(world.rng.below(LOGS.size()))))
+            : LogSet.NONE;
+    LeaseReport report = report();
+    prolong(s -> s.renew(request.id(), duration, more, report));
+  }
+
+  private void resume() {
+    if (isTentative()) {
+      renew();
+      return;
+    }
+    var resume = new ResumeRequest(request.id(), held, duration());
+    prolong(s -> s.resume(resume));
+  }
+
+  private void prolong(Prolongation how) {
+    Id id = request.id();
+    send(
+        s -> Optional.of(how.on(s)),
+        grant -> {
+          merge(grant.orElseThrow());
+          in(world.rng.between(0, longest() / 3), this::hold);
+        },
+        e -> {
+          if (e.reason() == Reason.OTHER_INSTANCE) {
+            resume();
+          } else if (e.reason() == Reason.NOT_HELD) {
+            in(world.rng.between(0, longest() / 4), this::ask);
+          } else {
+            in(wait(e) / 2, this::hold);
+          }
+        },
+        this::hold);
+    if (!id.equals(request.id())) {
+      throw new IllegalStateException("another request");
+    }
+  }
+
+  /** A session goes by the newest witness of each lease. */
+  private void merge(Grant grant) {
+    var newest = new ArrayList<SignedWitness>(held.size());
+    for (SignedWitness old : held) {
+      Witness before = old.witness();
+      SignedWitness best = old;
+      for (SignedWitness each : grant.witnesses()) {
+        Witness w = each.witness();
+        if (w.name().equals(before.name())
+            && w.correlation().equals(before.correlation())
+            && w.issuedAt() >= before.issuedAt()) {
+          best = each;
+        }
+      }
+      newest.add(best);
+    }
+    held = newest;
+  }
+
+  /** It writes nothing any more, and says so. */
+  private void giveBack(int tries) {
+    Id id = request.id();
+    world.trace("%s is given back", id);
+    world.judge.stopped(id);
+    LeaseReport report = held.isEmpty() ? LeaseReport.NOTHING : report();
+    List<SignedWitness> had = held;
+    Runnable over = () -> in(world.rng.between(0, longest() / 2), this::ask);
+    send(
+        s -> {
+          s.release(id, report);
+          world.judge.released(id, had);
+          return Optional.empty();
+        },
+        nothing -> over.run(),
+        e -> {
+          boolean elsewhere = e.reason() == Reason.OTHER_INSTANCE && !had.isEmpty();
+          if (tries > 0 && (e.reason() == Reason.NOT_YET || elsewhere)) {
+            in(wait(e), () -> giveBack(tries - 1));
+          } else {
+            over.run();
+          }
+        },
+        () -> {
+          if (tries > 0) {
+            giveBack(tries - 1);
+          } else {
+            over.run();
+          }
+        });
+  }
+
+  /** An answer, or why there is none. */
+  private record Answer(Optional<Grant> grant, @Nullable LeaseRefusedException refused) {}
+
+  private void send(
+      Call call,
+      Consumer<Optional<Grant>> granted,
+      Consumer<LeaseRefusedException> refused,
+      Runnable lost) {
+    if (world.rng.chance(world.plan.elsewhere())) {
+      server = world.rng.below(world.servers.size());
+    }
+    Server to = world.servers.get(server);
+    long n = ++waitsFor;
+    Consumer<Answer> answer =
+        a -> {
+          if (waitsFor != n) {
+            return;
+          }
+          LeaseRefusedException e = a.refused();
+          if (e == null) {
+            granted.accept(a.grant());
+          } else {
+            refused.accept(e);
+          }
+        };
+    AcquireRequest wanted = request;
+    boolean acquires = held.isEmpty();
+    world.carry(() -> to.carryOut(() -> carryOut(to, call, wanted, acquires, answer)));
+    long patience = world.rng.chance(0.1) ? world.rng.between(Plan.MS, longest()) : 4_000 * Plan.MS;
+    world.at(
+        world.time + patience,
+        () -> {
+          if (waitsFor == n) {
+            lost.run();
+          }
+        });
+  }
+
+  /** On the server. */
+  private void carryOut(
+      Server at, Call call, AcquireRequest wanted, boolean acquires, Consumer<Answer> answer) {
+    Answer made;
+    world.trace("server %d is asked for %s%s", at.id, wanted.id(), acquires ? ", to acquire" : "");
+    try {
+      Optional<Grant> grant = call.on(at.service());
+      grant.ifPresent(g -> world.judge.granted(at, g));
+      made = new Answer(grant, null);
+    } catch (UnansweredException e) {
+      world.trace("server %d does not know: %s", at.id, e);
+      return;
+    } catch (LeaseRefusedException e) {
+      world.trace("server %d refuses %s: %s", at.id, wanted.id(), e);
+      if (acquires) {
+        boolean clean = world.fibers.current().failures == 0;
+        world.judge.refused(at, wanted.id(), wanted.names(), e.reason(), clean);
+      }
+      made = new Answer(Optional.empty(), e);
+    }
+    Answer done = made;
+    world.carry(() -> answer.accept(done));
+  }
+}
