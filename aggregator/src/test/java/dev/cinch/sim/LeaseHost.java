@@ -10,6 +10,7 @@ import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.memory.TableLimits;
+import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.witness.WitnessSigner;
 import dev.cinch.sim.LeaseInstance.Gone;
 import dev.cinch.sim.fs.FaultKind;
@@ -41,6 +42,11 @@ final class LeaseHost implements SimProcess.Body {
   private static final TableLimits TIGHT =
       new TableLimits(2, 1, 1L << 20, 500_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
 
+  private static final long LONGEST_MS = 12_000;
+
+  /** What a clock that drifts is off by at most, after twice that. */
+  private static final long APART_MS = 2_000;
+
   private static final int MOST_INSTANCES = 3;
 
   /** Of those that share the names, so that some of earlier maps go on. */
@@ -49,6 +55,7 @@ final class LeaseHost implements SimProcess.Body {
   private final World world;
   private final SimMachine machine;
   private final WitnessSigner signer;
+  private final boolean register;
   private final Rng random;
   private final PriorityQueue<Task> tasks = new PriorityQueue<>();
   private final @Nullable Rng rivalry;
@@ -79,10 +86,14 @@ final class LeaseHost implements SimProcess.Body {
     }
   }
 
-  LeaseHost(World world, SimMachine machine, WitnessSigner signer) {
+  /**
+   * @param register whether an instance keeps its leases in a register of its own
+   */
+  LeaseHost(World world, SimMachine machine, WitnessSigner signer, boolean register) {
     this.world = world;
     this.machine = machine;
     this.signer = signer;
+    this.register = register;
     this.random = Rng.of(world.plan.seed(), 3);
     this.rivalry = world.plan.several() ? Rng.of(world.plan.seed(), 15) : null;
   }
@@ -205,14 +216,18 @@ final class LeaseHost implements SimProcess.Body {
     Store store = open(instance);
     ShardMap map = world.plan.sharded() ? StoreShards.look(store.context()).map() : ShardMap.NONE;
     var shard = new Shard(map, 1 + index % map.count());
-    MemoryLeaseService started =
+    MemoryLeaseService.Builder service =
         MemoryLeaseService.builder(signer, instance)
             .registry(new StoreInstances(store.context(), Optional.empty(), shard))
-            .longestLeaseMs(12_000)
+            .longestLeaseMs(LONGEST_MS)
             .ceilingAheadMs(world.plan.ceilingAheadMs())
-            .limits(rivalry != null && world.plan.seed() % 2 == 0 ? TIGHT : LIMITS)
-            .start();
-    instance.started(started, shard);
+            .limits(rivalry != null && world.plan.seed() % 2 == 0 ? TIGHT : LIMITS);
+    if (register) {
+      service.backend(
+          RegisterBackend.on(
+              new SimRegister(world, LONGEST_MS), instance.wallNanos(), LONGEST_MS, APART_MS));
+    }
+    instance.started(service.start(), shard);
     instances++;
   }
 

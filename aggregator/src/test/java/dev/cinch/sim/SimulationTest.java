@@ -9,6 +9,7 @@ import dev.cinch.sim.fs.FaultKind;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -45,6 +46,26 @@ class SimulationTest {
       for (FaultKind kind : FaultKind.values()) {
         assertTrue(s.faults()[kind.ordinal()] > 0 || isProperty(kind), kind + " strikes: " + s);
       }
+    }
+  }
+
+  /** Sessions, closers and audit with services that keep their leases in a register (L17). */
+  @Test
+  @Tag("share")
+  void leasesOfARegisterFenceAsWell() {
+    try (var bench = new Workbench(true)) {
+      int resumed = 0;
+      int fenced = 0;
+      for (long seed = FROM; seed < FROM + RUNS / 4; seed++) {
+        Plan plan = Plan.draw(seed);
+        if (plan.leased()) {
+          Outcome outcome = Simulation.run(plan, bench);
+          assertEquals(List.of(), outcome.violations(), "seed " + seed);
+          resumed += (int) outcome.statistics().resumes();
+          fenced += (int) outcome.statistics().fences();
+        }
+      }
+      assertTrue(fenced > RUNS / 400, fenced + " fences, " + resumed + " resumed");
     }
   }
 

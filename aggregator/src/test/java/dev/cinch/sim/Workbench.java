@@ -32,6 +32,18 @@ final class Workbench implements AutoCloseable {
   private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
 
   final WitnessSigner signer = new WitnessSigner(KEY);
+
+  /** Whether services keep their leases in a register, and not in their memory. */
+  final boolean register;
+
+  Workbench() {
+    this(Boolean.getBoolean("cinch.sim.register"));
+  }
+
+  Workbench(boolean register) {
+    this.register = register;
+  }
+
   private final Map<ImageKey, ServerTree> images = new HashMap<>();
 
   private record ImageKey(StoreSettings settings, int logs) {}

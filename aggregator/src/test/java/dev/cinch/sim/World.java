@@ -48,7 +48,7 @@ final class World {
     for (int i = 0; i < plan.machines(); i++) {
       machines.add(machine("m" + i, user(i)));
     }
-    this.leases = new LeaseHost(this, machine("service", FIRST_USER), bench.signer);
+    this.leases = new LeaseHost(this, machine("service", FIRST_USER), bench.signer, bench.register);
     scheduler.atLimit(this::calm);
   }
 
