@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,16 +19,23 @@ import org.jspecify.annotations.Nullable;
  */
 final class CellMutant {
   private static final String CELL = "dev.cinch.lease.cell.";
+  private static final String REGISTER = "dev.cinch.lease.register.";
 
   private final Mutant mutant;
 
-  private CellMutant(Mutant mutant) {
+  /** Whether the rule is one of the register upon a cell. */
+  private final boolean ofRegister;
+
+  private CellMutant(Mutant mutant, boolean ofRegister) {
     this.mutant = mutant;
+    this.ofRegister = ofRegister;
   }
 
   static CellMutant of(Mutation mutation) {
     try {
-      return new CellMutant(Mutant.of(mutation, MutationTest.ROOT));
+      return new CellMutant(
+          Mutant.of(mutation, MutationTest.ROOT),
+          mutation.edits().stream().anyMatch(e -> !e.source().contains("/lease/cell/")));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -38,16 +46,31 @@ final class CellMutant {
   }
 
   @Nullable String rule(String algorithm) {
+    if (ofRegister) {
+      return Stream.of("ForgottenTest", "OutbidReleaseTest", "CellSignerTest")
+          .map(test -> ruleTests("register." + test))
+          .filter(Objects::nonNull)
+          .findFirst()
+          .orElse(null);
+    }
     String test = algorithm.equals("Flease") ? "flease." : "paxos.";
-    return (String) call("RuleTests", test + algorithm + "RulesTest");
+    return ruleTests("cell." + test + algorithm + "RulesTest");
+  }
+
+  private @Nullable String ruleTests(String test) {
+    return (String) call(CELL + "RuleTests", test);
   }
 
   @Nullable String simulated(String algorithm, long worlds) {
-    return (String) call("sim.CellCampaign", upper(algorithm), worlds);
+    return (String) call(CELL + "sim.CellCampaign", upper(algorithm), worlds);
+  }
+
+  @Nullable String kept(String algorithm, long worlds) {
+    return (String) call(REGISTER + "sim.RegisterCampaign", upper(algorithm), worlds);
   }
 
   @Nullable String explored(String algorithm, long states) {
-    return (String) call("explore.Exploration", upper(algorithm), states);
+    return (String) call(CELL + "explore.Exploration", upper(algorithm), states);
   }
 
   /** The first test that sees it, cheap ones first; none if none does. */
@@ -56,7 +79,9 @@ final class CellMutant {
       String seen =
           i == 0
               ? rule(algorithm)
-              : i == 1 ? simulated(algorithm, worlds) : explored(algorithm, states);
+              : ofRegister
+                  ? kept(algorithm, worlds)
+                  : i == 1 ? simulated(algorithm, worlds) : explored(algorithm, states);
       if (seen != null) {
         return List.of(seen);
       }
@@ -70,7 +95,7 @@ final class CellMutant {
       for (int i = 0; i < args.length; i++) {
         types[i] = args[i] instanceof Long ? long.class : String.class;
       }
-      return mutant.loadClass(CELL + type).getMethod("failure", types).invoke(null, args);
+      return mutant.loadClass(type).getMethod("failure", types).invoke(null, args);
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("the tests of cells failed", e);
     }
@@ -85,6 +110,11 @@ final class CellMutant {
         CellMutant mutant = of(m);
         var row = new ArrayList<String>(List.of(m.name(), m.rule(), m.what()));
         for (String algorithm : List.of("PaxosLease", "Flease")) {
+          if (mutant.ofRegister) {
+            row.add(brief(mutant.rule(algorithm)));
+            row.add(brief(mutant.kept(algorithm, worlds)));
+            continue;
+          }
           row.add(brief(mutant.rule(algorithm)));
           row.add(brief(mutant.simulated(algorithm, worlds)));
           row.add(brief(mutant.explored(algorithm, states)));

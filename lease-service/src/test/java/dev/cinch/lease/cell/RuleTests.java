@@ -14,10 +14,10 @@ public final class RuleTests {
   /**
    * The names of the tests that fail; null if none does.
    *
-   * @param test the class, in this package
+   * @param test the class, in a package below that of leases
    */
   public static @Nullable String failure(String test) throws ReflectiveOperationException {
-    Class<?> type = Class.forName(RuleTests.class.getPackageName() + "." + test);
+    Class<?> type = Class.forName("dev.cinch.lease." + test);
     Constructor<?> constructor = type.getDeclaredConstructor();
     constructor.setAccessible(true);
     var failed = new StringJoiner(", ");
