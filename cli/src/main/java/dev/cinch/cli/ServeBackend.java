@@ -69,7 +69,7 @@ final class ServeBackend {
       names = "--node-dir",
       paramLabel = "DIR",
       description = {
-        "Keeps how often this node has started, on a disk of this machine; cinch-node-ID here.",
+        "Keeps how often this node has started, and is no other node's; cinch-node-ID here.",
         "A node that has lost it must not come back to the cell."
       })
   @Nullable Path directory;

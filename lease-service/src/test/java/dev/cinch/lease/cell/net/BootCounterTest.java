@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,16 +33,73 @@ final class BootCounterTest {
   void r4_eachStartHasAHigherNumber() throws IOException {
     assertEquals(1, start());
     assertEquals(2, start());
-    assertEquals("node 2 boot 2\n", Files.readString(directory.resolve("boot")));
+    assertEquals(List.of("node-2-boot-0000000002"), counts());
     assertEquals(3, start());
   }
 
-  /** The old count, whole, is there until the new one is. */
+  private List<String> counts() throws IOException {
+    try (Stream<Path> files = Files.list(directory)) {
+      return files
+          .map(file -> file.getFileName().toString())
+          .filter(name -> name.startsWith("node-"))
+          .sorted()
+          .toList();
+    }
+  }
+
+  /**
+   * A start that ended before it removed them leaves lower numbers, or its own without having it.
+   */
   @Test
-  void r4_aWriteThatWasCutIsNotTheCount() throws IOException {
-    assertEquals(1, start());
+  void r4_theHighestNumberCounts() throws IOException {
+    for (int boot : new int[] {3, 9, 10}) {
+      Files.createFile(directory.resolve("node-2-boot-%010d".formatted(boot)));
+    }
+    assertEquals(11, start());
+    assertEquals(List.of("node-2-boot-0000000011"), counts());
+  }
+
+  /** A node that is upgraded in place goes on above the count of the version before. */
+  @Test
+  void r4_goesOnAboveTheCountOfVersionsBefore() throws IOException {
+    Files.writeString(directory.resolve("boot"), "node 2 boot 17\n");
     Files.writeString(directory.resolve("boot.new"), "node 2 bo");
+    assertEquals(18, start());
+    assertEquals(19, start());
+  }
+
+  /** Where locks do nothing. Of two that saw the same number one makes the file. */
+  @Test
+  void r4_ofTwoThatStartAtOnceOneLoses() throws IOException {
+    BootCounter.claim(directory, 2, 1);
+    overtaken(1);
+    assertEquals(2, BootCounter.take(directory, 2));
+  }
+
+  /** One that was paused finds its number free again, since later starts have removed it. */
+  @Test
+  void r4_aNumberThatWasRemovedIsNotUsedAgain() throws IOException {
+    assertEquals(1, start());
     assertEquals(2, start());
+    assertEquals(3, start());
+    overtaken(2);
+    assertEquals(4, start());
+    assertEquals(List.of("node-2-boot-0000000004"), counts());
+  }
+
+  private void overtaken(int boot) {
+    String message =
+        String.valueOf(
+            assertThrows(IOException.class, () -> BootCounter.claim(directory, 2, boot))
+                .getMessage());
+    assertTrue(message.contains("at the same time"), message);
+  }
+
+  @Test
+  void aNewDirectoryIsMadeWithWhatIsAboveIt() throws IOException {
+    try (BootCounter counter = BootCounter.next(directory.resolve("a/b"), 2)) {
+      assertEquals(1, counter.boot());
+    }
   }
 
   @Test
@@ -59,6 +118,13 @@ final class BootCounterTest {
     refused("used up");
     Files.writeString(file, "node 2 boot 2147483646\n");
     assertEquals(Integer.MAX_VALUE, start());
+    refused("used up");
+  }
+
+  @Test
+  void theCountOfAnotherNodeIsRefused() throws IOException {
+    Files.createFile(directory.resolve("node-1-boot-0000000007"));
+    refused("of node 1");
   }
 
   @Test
