@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -23,12 +24,13 @@ import org.jspecify.annotations.Nullable;
  * answer, or turns a request away, is left: this request and later ones go to the next.
  * Thread-safe.
  *
- * <p>A server alone is asked twice. Of several each is asked once, for at most twice as long as one
- * answer may take; whoever asks again begins with the next one.
+ * <p>A server alone is asked twice. Of several each is asked once, all within twice the time that
+ * one answer may take, or within a part of the lease; whoever asks again begins with the next one.
  */
 @CheckReturnValue
 final class Endpoints {
   private static final int ATTEMPTS = 2;
+  private static final Duration LEAST_WAIT = Duration.ofMillis(1);
 
   private final List<Endpoint> all;
   private final Patience patience;
@@ -49,15 +51,25 @@ final class Endpoints {
   /**
    * What is asked.
    *
-   * @param more how much longer the answer may take than others; negative: how much less
+   * @param within in what time all servers are to be asked, where there are several
+   * @param queued how much longer each answer may take, since the request waits in a queue
    * @param stays whether it is for the first one alone, where there are several: the release of a
    *     grant, which others refuse
    */
   @SuppressWarnings("ArrayRecordComponent") // made and sent once
   record Request(
-      String method, String path, Wire wire, byte @Nullable [] body, Duration more, boolean stays) {
-    Request(String method, String path, Wire wire, byte @Nullable [] body, Duration more) {
-      this(method, path, wire, body, more, false);
+      String method,
+      String path,
+      Wire wire,
+      byte @Nullable [] body,
+      Duration within,
+      Duration queued,
+      boolean stays) {
+    /** For what takes the time that it takes. */
+    static final Duration UNHURRIED = Duration.ofMillis(Long.MAX_VALUE);
+
+    Request(String method, String path, Wire wire, byte @Nullable [] body, Duration within) {
+      this(method, path, wire, body, within, Duration.ZERO, false);
     }
   }
 
@@ -111,6 +123,66 @@ final class Endpoints {
     return moves.get();
   }
 
+  /** Turns an answer into a value. */
+  interface Reading<T> {
+    /**
+     * @throws LeaseUnavailableException if it says that the service failed, or is none of the API
+     */
+    T read(Sent sent) throws LeaseUnavailableException;
+  }
+
+  /**
+   * Asks servers until one does not turn the request away. Where all do, the first one's answer
+   * counts, since the others only stand in for it.
+   */
+  <T> T ask(Request request, Reading<T> reading, Predicate<T> isTurnedAway)
+      throws LeaseUnavailableException {
+    Round round = round(request);
+    T first = null;
+    while (true) {
+      Sent sent;
+      try {
+        sent = round.send();
+      } catch (LeaseUnavailableException e) {
+        if (first == null || round.mayBeDone()) {
+          throw e;
+        }
+        return first;
+      }
+      try {
+        T told = reading.read(sent);
+        boolean away = isTurnedAway.test(told);
+        if (!away || !round.goesOn(false)) {
+          return !away || first == null || round.mayBeDone() ? told : first;
+        }
+        first = first == null ? told : first;
+      } catch (LeaseUnavailableException e) {
+        if (!round.goesOn(true)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /**
+   * How long one server is waited for. Of several each gets the same part of the time, and of twice
+   * the time that one answer may take, so that the last one is asked in time, too.
+   *
+   * @param within in what time all are to be asked
+   */
+  Duration share(Duration within) {
+    if (!areSeveral()) {
+      return patience.answer();
+    }
+    Duration all = min(within, patience.answer().multipliedBy(ATTEMPTS));
+    Duration each = min(all.dividedBy(this.all.size()), patience.answer());
+    return each.compareTo(LEAST_WAIT) < 0 ? LEAST_WAIT : each;
+  }
+
+  private static Duration min(Duration a, Duration b) {
+    return a.compareTo(b) < 0 ? a : b;
+  }
+
   /** Begins to ask; sends nothing yet. */
   Round round(Request request) {
     return new Round(request);
@@ -144,7 +216,7 @@ final class Endpoints {
         try {
           Reply reply =
               to.transport()
-                  .exchange(request.method(), uri, request.wire(), request.body(), request.more());
+                  .exchange(request.method(), uri, request.wire(), request.body(), more());
           return new Sent(reply, again, uri);
         } catch (IOException e) {
           again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
@@ -195,12 +267,21 @@ final class Endpoints {
       return areSeveral() && !request.stays();
     }
 
+    /** How much longer than usual an answer may take; negative: how much less. */
+    private Duration more() {
+      Duration wait = request.stays() ? patience.answer() : share(request.within());
+      return wait.minus(patience.answer()).plus(request.queued());
+    }
+
     private boolean isOver() {
       if (!areOthers()) {
         return asked == ATTEMPTS;
       }
-      long most = patience.answer().plus(request.more()).multipliedBy(ATTEMPTS).toNanos();
-      return asked == all.size() || clock.getAsLong() - from >= most;
+      Duration most =
+          share(request.within())
+              .multipliedBy(all.size())
+              .plus(request.queued().multipliedBy(ATTEMPTS));
+      return asked == all.size() || clock.getAsLong() - from >= most.toNanos();
     }
   }
 

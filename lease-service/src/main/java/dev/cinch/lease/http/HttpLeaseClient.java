@@ -1,8 +1,11 @@
 package dev.cinch.lease.http;
 
+import static dev.cinch.lease.http.Replies.answer;
+import static dev.cinch.lease.http.Replies.error;
+import static dev.cinch.lease.http.Replies.read;
+import static dev.cinch.lease.http.Replies.refusal;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
@@ -25,7 +28,6 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Endpoints.Endpoint;
 import dev.cinch.lease.http.Endpoints.Request;
-import dev.cinch.lease.http.Endpoints.Sent;
 import dev.cinch.lease.http.Transport.Patience;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
@@ -36,7 +38,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Predicate;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -71,12 +74,8 @@ public final class HttpLeaseClient implements LeaseService {
    */
   private static final long QUEUED_MS = 10_000;
 
-  /**
-   * Where there are other servers a renewal waits for one no longer than this part of its lease.
-   */
-  private static final int PARTS = 4;
-
   private final Endpoints servers;
+  private final OperationCalls calls;
   private final Patience patience;
   private final long queuedMs;
 
@@ -84,27 +83,19 @@ public final class HttpLeaseClient implements LeaseService {
   private final Supplier<HttpClient> watching;
 
   /** Operations for which the store need not be asked, but in rare cases. */
-  private final Gatherer<Told> holders = new Gatherer<>(this::send);
+  private final Lanes<Told> holders;
 
   /** Those that may wait for it, and should not keep holders waiting. */
-  private final Gatherer<Told> newcomers = new Gatherer<>(this::send);
+  private final Lanes<Told> newcomers;
 
   private HttpLeaseClient(Builder b) {
     patience = new Patience(b.connectTimeout, b.requestTimeout);
     queuedMs = b.addresses.all().size() == 1 ? MAX_WAIT_MS : b.queuedMs;
     UnaryOperator<HttpClient.Builder> change = b.http == null ? client -> client : b.http;
-    boolean mayBePlain = b.http == null && !Transport.isProxied();
-    var all = new ArrayList<Endpoint>();
-    Transport shared = null;
-    for (URI base : b.addresses.all()) {
-      if (mayBePlain && "http".equalsIgnoreCase(base.getScheme())) {
-        all.add(new Endpoint(base, new PlainTransport(patience)));
-      } else {
-        shared = shared == null ? new JdkTransport(patience, change) : shared;
-        all.add(new Endpoint(base, shared));
-      }
-    }
-    servers = new Endpoints(all, patience, SystemTime.INSTANCE::monotonicNanos);
+    servers = new Endpoints(b.endpoints(patience, change), patience, b.clock);
+    calls = new OperationCalls(servers);
+    holders = new Lanes<>(calls, calls::waitMs);
+    newcomers = new Lanes<>(calls, calls::waitMs);
     watching = () -> JdkTransport.client(patience, change);
   }
 
@@ -130,6 +121,8 @@ public final class HttpLeaseClient implements LeaseService {
     private Duration requestTimeout = Duration.ofSeconds(5);
     private long queuedMs = QUEUED_MS;
     private @Nullable UnaryOperator<HttpClient.Builder> http;
+    private @Nullable Function<URI, Transport> transports;
+    private LongSupplier clock = SystemTime.INSTANCE::monotonicNanos;
 
     private Builder(ServerAddresses addresses) {
       this.addresses = addresses;
@@ -144,8 +137,8 @@ public final class HttpLeaseClient implements LeaseService {
 
     /**
      * How long to wait for a whole answer, to its last byte and connecting included, each of at
-     * most two times; 5 s unless told otherwise. Of several servers as many are asked in that time
-     * as there are.
+     * most two times; 5 s unless told otherwise. Of several servers each is asked once, and all
+     * within twice that; renewals ask all within half of their lease.
      */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
@@ -170,6 +163,33 @@ public final class HttpLeaseClient implements LeaseService {
       return this;
     }
 
+    /** Has requests travel otherwise, and the time read from elsewhere; nanoseconds. */
+    @CanIgnoreReturnValue
+    Builder by(Function<URI, Transport> transports, LongSupplier clock) {
+      this.transports = transports;
+      this.clock = clock;
+      return this;
+    }
+
+    private List<Endpoint> endpoints(Patience patience, UnaryOperator<HttpClient.Builder> change) {
+      if (transports != null) {
+        Function<URI, Transport> given = transports;
+        return addresses.all().stream().map(at -> new Endpoint(at, given.apply(at))).toList();
+      }
+      boolean mayBePlain = http == null && !Transport.isProxied();
+      var all = new ArrayList<Endpoint>();
+      Transport shared = null;
+      for (URI base : addresses.all()) {
+        if (mayBePlain && "http".equalsIgnoreCase(base.getScheme())) {
+          all.add(new Endpoint(base, new PlainTransport(patience)));
+        } else {
+          shared = shared == null ? new JdkTransport(patience, change) : shared;
+          all.add(new Endpoint(base, shared));
+        }
+      }
+      return all;
+    }
+
     /** Connects to nothing yet. */
     @CheckReturnValue
     public HttpLeaseClient build() {
@@ -180,7 +200,7 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return grant(newcomers.call(new Operation.Acquire(request)));
+    return newcomers.call(new Operation.Acquire(request)).grant();
   }
 
   /**
@@ -207,7 +227,7 @@ public final class HttpLeaseClient implements LeaseService {
     for (long left = waitMs; ; ) {
       long part = Math.min(left, queuedMs);
       try {
-        return grant(sendAlone(acquire, part, false));
+        return calls.sendAlone(acquire, part, false).grant();
       } catch (LeaseRefusedException e) {
         long before = left;
         left = waitMs - (SystemTime.INSTANCE.monotonicNanos() - from) / 1_000_000;
@@ -222,41 +242,35 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return grant(holders.call(new Operation.Renew(id, durationMs, addLogs, report)));
+    return holders.call(new Operation.Renew(id, durationMs, addLogs, report)).grant();
   }
 
   @Override
   public Grant resume(ResumeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     // By itself: it waits for the store, and others would wait with it.
-    return grant(sendAlone(new Operation.Resume(request)));
+    return calls.sendAlone(new Operation.Resume(request)).grant();
   }
 
   @Override
   public Grant upgrade(Id id, long durationMs)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return grant(holders.call(new Operation.Upgrade(id, durationMs)));
+    return holders.call(new Operation.Upgrade(id, durationMs)).grant();
   }
 
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    released(holders.call(new Operation.Release(id, report)));
+    holders.call(new Operation.Release(id, report)).released();
   }
 
   @Override
   public void releaseHere(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     if (servers.areSeveral()) {
-      released(sendAlone(new Operation.Release(id, report), 0, true));
+      calls.sendAlone(new Operation.Release(id, report), 0, true).released();
     } else {
       release(id, report);
-    }
-  }
-
-  private static void released(Told told) throws LeaseRefusedException {
-    if (told.outcome() instanceof Outcome.Refused refused) {
-      throw refused.refusal();
     }
   }
 
@@ -268,156 +282,10 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
     var outcomes = new ArrayList<Outcome>();
-    for (Told told : send(operations)) {
-      told.requireKnown();
-      outcomes.add(told.outcome());
+    for (Told told : calls.send(operations)) {
+      outcomes.add(told.known());
     }
     return outcomes;
-  }
-
-  private static Grant grant(Told told) throws LeaseRefusedException, LeaseUnavailableException {
-    told.requireKnown();
-    if (told.outcome() instanceof Outcome.Granted granted) {
-      return granted.grant();
-    }
-    if (told.outcome() instanceof Outcome.Refused refused) {
-      throw refused.refusal();
-    }
-    throw new IllegalStateException("leases were released and not granted");
-  }
-
-  /**
-   * What a server said of an operation.
-   *
-   * @param unsure whether it may be otherwise by now
-   */
-  private record Told(Outcome outcome, boolean unsure) {
-    static Told of(Operation operation, Outcome outcome, boolean again) {
-      // The first one may have been granted, or may be granted still when it comes.
-      boolean unsure =
-          again
-              && operation instanceof Operation.Acquire
-              && outcome instanceof Outcome.Refused refused
-              && (refused.refusal().reason() == Reason.HELD
-                  || refused.refusal().reason() == Reason.NOT_YET);
-      return new Told(outcome, unsure);
-    }
-
-    /** Whether the server does no such thing at the moment, and another one may. */
-    boolean isTurnedAway() {
-      return outcome instanceof Outcome.Refused refused
-          && refused.refusal().reason() == Reason.NOT_YET;
-    }
-
-    void requireKnown() throws LeaseUnavailableException {
-      if (unsure && outcome instanceof Outcome.Refused refused) {
-        throw new LeaseUnavailableException(
-            "the lease service did not answer at first, and then: "
-                + refused.refusal().getMessage(),
-            refused.refusal());
-      }
-    }
-  }
-
-  /** Sends operations, and those again that had no room in an answer. */
-  private List<Told> send(List<Operation> operations) throws LeaseUnavailableException {
-    var told = new ArrayList<Told>(operations.size());
-    while (told.size() < operations.size()) {
-      int to = Math.min(operations.size(), told.size() + MAX_OPERATIONS);
-      List<Operation> rest = operations.subList(told.size(), to);
-      if (rest.size() == 1) {
-        told.add(sendAlone(rest.get(0)));
-      } else {
-        told.addAll(sendTogether(rest));
-      }
-    }
-    return told;
-  }
-
-  private List<Told> sendTogether(List<Operation> operations) throws LeaseUnavailableException {
-    byte[] body = Wire.CBOR.write(WireWriter.operations(operations, Wire.CBOR));
-    var request = new Request("POST", "/v1/leases/batch", Wire.CBOR, body, more(operations));
-    return ask(
-        request,
-        sent -> together(operations, sent),
-        told -> told.stream().allMatch(Told::isTurnedAway));
-  }
-
-  private static List<Told> together(List<Operation> operations, Sent sent)
-      throws LeaseUnavailableException {
-    if (sent.answer().status() != 200) {
-      throw bad(sent, error(sent).message());
-    }
-    List<Outcome> outcomes = read(Wire.CBOR, sent, WireReader::outcomes);
-    if (outcomes.isEmpty() || outcomes.size() > operations.size()) {
-      throw bad(sent, outcomes.size() + " outcomes of " + operations.size() + " operations");
-    }
-    var told = new ArrayList<Told>(outcomes.size());
-    for (int i = 0; i < outcomes.size(); i++) {
-      Operation operation = operations.get(i);
-      told.add(Told.of(operation, checked(sent, operation, outcomes.get(i)), sent.again()));
-    }
-    return told;
-  }
-
-  private Told sendAlone(Operation operation) throws LeaseUnavailableException {
-    return sendAlone(operation, 0, false);
-  }
-
-  private Told sendAlone(Operation operation, long waitMs, boolean stays)
-      throws LeaseUnavailableException {
-    String path = "/v1/leases/" + OperationKind.of(operation).wireName;
-    ObjectNode fields = OperationKind.write(operation, Wire.CBOR);
-    if (waitMs > 0) {
-      fields.put(WireWriter.WAIT, waitMs);
-    }
-    Duration more = more(List.of(operation)).plusMillis(waitMs);
-    var request = new Request("POST", path, Wire.CBOR, Wire.CBOR.write(fields), more, stays);
-    return ask(request, sent -> alone(operation, sent), Told::isTurnedAway);
-  }
-
-  private static Told alone(Operation operation, Sent sent) throws LeaseUnavailableException {
-    Outcome outcome;
-    if (sent.answer().status() != 200) {
-      outcome = new Outcome.Refused(refusal(sent));
-    } else if (operation instanceof Operation.Release) {
-      boolean unused = read(Wire.CBOR, sent, WireReader::nothing);
-      outcome = Outcome.RELEASED;
-    } else {
-      outcome = new Outcome.Granted(read(Wire.CBOR, sent, WireReader::grant));
-    }
-    return Told.of(operation, checked(sent, operation, outcome), sent.again());
-  }
-
-  /**
-   * How much longer an answer may take; less than nothing where leases could run out meanwhile, and
-   * another server would prolong them.
-   */
-  private Duration more(List<Operation> operations) {
-    if (!servers.areSeveral()) {
-      return Duration.ZERO;
-    }
-    long usual = patience.answer().toMillis();
-    long most = usual;
-    for (Operation operation : operations) {
-      if (operation instanceof Operation.Renew renew) {
-        most = Math.min(most, renew.durationMs() / PARTS);
-      } else if (operation instanceof Operation.Resume resume) {
-        most = Math.min(most, resume.request().durationMs() / PARTS);
-      }
-    }
-    return Duration.ofMillis(Math.max(most, 1) - usual);
-  }
-
-  private static Outcome checked(Sent sent, Operation operation, Outcome outcome)
-      throws LeaseUnavailableException {
-    boolean releases = operation instanceof Operation.Release;
-    if (outcome instanceof Outcome.Granted granted
-        ? releases || !granted.grant().id().equals(operation.id())
-        : outcome instanceof Outcome.Released && !releases) {
-      throw bad(sent, "the grant is of another request");
-    }
-    return outcome;
   }
 
   /** What an operator's request came to: one of both. */
@@ -432,8 +300,8 @@ public final class HttpLeaseClient implements LeaseService {
       throws LeaseRefusedException, LeaseUnavailableException {
     byte[] body = Wire.JSON.write(WireWriter.revoke(request));
     Judged judged =
-        ask(
-            new Request("POST", "/v1/leases/revoke", Wire.JSON, body, Duration.ZERO),
+        servers.ask(
+            new Request("POST", "/v1/leases/revoke", Wire.JSON, body, Request.UNHURRIED),
             sent ->
                 sent.answer().status() == 200
                     ? new Judged(read(Wire.JSON, sent, WireReader::revoked), null)
@@ -522,96 +390,9 @@ public final class HttpLeaseClient implements LeaseService {
         sent -> sent.answer().status() == 200 ? Optional.empty() : Optional.of(refusal(sent)));
   }
 
-  /** Turns an answer into a value. */
-  private interface Reading<T> {
-    /**
-     * @throws LeaseUnavailableException if it says that the service failed, or is none of the API
-     */
-    T read(Sent sent) throws LeaseUnavailableException;
-  }
-
-  private <T> T get(String path, Reading<T> reading) throws LeaseUnavailableException {
-    return ask(new Request("GET", path, Wire.JSON, null, Duration.ZERO), reading, told -> false);
-  }
-
-  /**
-   * Asks servers until one does not turn the request away. Where all do, the first one's answer
-   * counts, since the others only stand in for it.
-   */
-  private <T> T ask(Request request, Reading<T> reading, Predicate<T> isTurnedAway)
-      throws LeaseUnavailableException {
-    Endpoints.Round round = servers.round(request);
-    T first = null;
-    while (true) {
-      Sent sent;
-      try {
-        sent = round.send();
-      } catch (LeaseUnavailableException e) {
-        if (first == null || round.mayBeDone()) {
-          throw e;
-        }
-        return first;
-      }
-      try {
-        T told = reading.read(sent);
-        boolean away = isTurnedAway.test(told);
-        if (!away || !round.goesOn(false)) {
-          return !away || first == null || round.mayBeDone() ? told : first;
-        }
-        first = first == null ? told : first;
-      } catch (LeaseUnavailableException e) {
-        if (!round.goesOn(true)) {
-          throw e;
-        }
-      }
-    }
-  }
-
-  /** Turns an answer's fields into a value. */
-  private interface Reader<T> {
-    T read(Fields fields) throws WireException;
-  }
-
-  private static <T> T answer(Sent sent, Reader<T> reader) throws LeaseUnavailableException {
-    if (sent.answer().status() != 200) {
-      throw bad(sent, error(sent).message());
-    }
-    return read(Wire.JSON, sent, reader);
-  }
-
-  private static <T> T read(Wire wire, Sent sent, Reader<T> reader)
-      throws LeaseUnavailableException {
-    try {
-      return reader.read(wire.read(sent.answer().body()));
-    } catch (WireException e) {
-      throw bad(sent, "not an answer of the API: " + e.getMessage());
-    }
-  }
-
-  private static WireReader.Failure error(Sent sent) throws LeaseUnavailableException {
-    try {
-      return WireReader.failure(Fields.parse(sent.answer().body()));
-    } catch (WireException e) {
-      throw bad(sent, "status " + sent.answer().status() + " without an error that the API has");
-    }
-  }
-
-  /** The refusal that an error stands for; throws if it stands for none. */
-  private static LeaseRefusedException refusal(Sent sent) throws LeaseUnavailableException {
-    WireReader.Failure failure = error(sent);
-    Optional<LeaseRefusedException> refusal = failure.refusal();
-    if (refusal.isPresent()) {
-      return refusal.get();
-    }
-    if (failure.error().equals(Answer.MALFORMED) || failure.error().equals(Answer.TOO_LARGE)) {
-      return new LeaseRefusedException(Reason.INVALID, failure.message(), failure.retryAfterMs());
-    }
-    throw bad(sent, failure.message());
-  }
-
-  private static LeaseUnavailableException bad(Sent sent, String message) {
-    return new LeaseUnavailableException(
-        "the lease service at " + sent.by() + " answered: " + message, null);
+  private <T> T get(String path, Endpoints.Reading<T> reading) throws LeaseUnavailableException {
+    return servers.ask(
+        new Request("GET", path, Wire.JSON, null, Request.UNHURRIED), reading, told -> false);
   }
 
   private static String encoded(String text) {

@@ -80,7 +80,7 @@ final class FailoverTest {
 
   /** One that waits for no answer for long. */
   private HttpLeaseClient impatient() {
-    return client(Duration.ofMillis(500), a, b, c);
+    return client(Duration.ofMillis(750), a, b, c);
   }
 
   /** One that gives up only what never ends. */
@@ -150,7 +150,7 @@ final class FailoverTest {
 
   /** One that has asked nobody yet. */
   private HttpLeaseClient another(Ill ill) {
-    return client(Duration.ofMillis(ill == Ill.HANGS ? 500 : 60_000), a, b, c);
+    return client(Duration.ofMillis(ill == Ill.HANGS ? 750 : 60_000), a, b, c);
   }
 
   /** Rule L10: with leases that are as good as after a restart. */
@@ -367,7 +367,7 @@ final class FailoverTest {
       String first = ill == Ill.DEAD ? a.address() : "http://127.0.0.1:" + silent.getLocalPort();
       var watching =
           HttpLeaseClient.builder(ServerAddresses.parse(first + "," + b.address()))
-              .requestTimeout(Duration.ofMillis(500))
+              .requestTimeout(Duration.ofMillis(ill == Ill.DEAD ? 60_000 : 750))
               .build();
       try (LeaseWatch watch = watching.watch(List.of(), List.of())) {
         assertEquals(LeaseEvent.Kind.HELD, watch.next().kind());
