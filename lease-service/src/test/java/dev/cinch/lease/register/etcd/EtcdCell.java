@@ -31,7 +31,13 @@ public final class EtcdCell implements AutoCloseable {
 
   private final Path dir;
   private final List<URI> clients = new ArrayList<>();
+
+  /** Where members listen for each other. */
   private final List<URI> peers = new ArrayList<>();
+
+  /** Where they find each other. */
+  private final List<URI> found = new ArrayList<>();
+
   private final List<Process> members = new ArrayList<>();
   private final Thread atExit = new Thread(() -> members.forEach(Process::destroyForcibly));
 
@@ -47,6 +53,17 @@ public final class EtcdCell implements AutoCloseable {
    */
   public static EtcdCell start(Path dir, int members)
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    return start(dir, members, peer -> peer);
+  }
+
+  /** The address at which others find a member. */
+  interface Between {
+    URI before(URI peer) throws IOException;
+  }
+
+  /** Likewise, with something between the members. */
+  static EtcdCell start(Path dir, int members, Between between)
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
     Assumptions.assumeTrue(
         Stream.of(System.getenv("PATH").split(File.pathSeparator))
             .anyMatch(path -> Files.isExecutable(Path.of(path, "etcd"))),
@@ -56,6 +73,7 @@ public final class EtcdCell implements AutoCloseable {
       for (int i = 0; i < members; i++) {
         cell.clients.add(freePort());
         cell.peers.add(freePort());
+        cell.found.add(between.before(cell.peers.get(i)));
       }
       List<CompletableFuture<Void>> ready = new ArrayList<>();
       for (int i = 0; i < members; i++) {
@@ -121,10 +139,10 @@ public final class EtcdCell implements AutoCloseable {
             "--listen-client-urls=" + client,
             "--advertise-client-urls=" + client,
             "--listen-peer-urls=" + peer,
-            "--initial-advertise-peer-urls=" + peer,
+            "--initial-advertise-peer-urls=" + found.get(member),
             "--initial-cluster="
                 + IntStream.range(0, clients.size())
-                    .mapToObj(i -> "m" + i + "=" + peers.get(i))
+                    .mapToObj(i -> "m" + i + "=" + found.get(i))
                     .collect(Collectors.joining(",")))
         .redirectErrorStream(true)
         .start();
