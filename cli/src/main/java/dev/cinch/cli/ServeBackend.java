@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.store.InstanceServers;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.cell.net.CellDocument;
@@ -27,6 +28,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -34,6 +37,7 @@ import picocli.CommandLine.ParameterException;
 /** Where {@code cinch serve} keeps who has which lease: in memory, at a cell of nodes, in etcd. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class ServeBackend {
+  private static final Logger log = LoggerFactory.getLogger(ServeBackend.class);
   private static final String MEMORY = "memory";
 
   /** How often a number is taken at most, where others do the same. */
@@ -231,6 +235,7 @@ final class ServeBackend {
     started.notary(signs.notary());
     running = started;
     // Each of two clocks may be off by what the store allows.
+    join(store, of.instance(), where);
     long apartMs = 2 * store.settings().clockAheadMs();
     service
         .registry(StoreInstances.ofCell(store.context(), of.instance()))
@@ -259,6 +264,7 @@ final class ServeBackend {
       claim = claim(instance, context, time, where, gone);
       prefix = instance.prefix(claim);
     }
+    join(store, claim.number(), where);
     long apartMs = 2 * store.settings().clockAheadMs();
     EtcdRegister register = EtcdRegister.of(etcd, prefix, longestLeaseMs, time, random);
     told = "instance %d, whose leases are in %s".formatted(claim.number(), register);
@@ -271,6 +277,16 @@ final class ServeBackend {
                 longestLeaseMs,
                 apartMs));
     return register::close;
+  }
+
+  /** Has holders, and status, find this server of an instance, too. */
+  private static void join(Store store, long number, InstanceFile where) throws IOException {
+    if (!InstanceServers.join(store.context(), number, where)) {
+      log.warn(
+          "instance {} has as many addresses as the store takes: clients find {} by --server alone",
+          number,
+          where.address());
+    }
   }
 
   /** The instance that etcd has, if it is the store's latest; else a new one. */

@@ -14,6 +14,7 @@ import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.ServerEntry;
 import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.read.LogReader;
@@ -203,7 +204,9 @@ public final class StoreVerifier {
       OptionalLong map = StoreLayout.shardMapNumber(name);
       if (map.isPresent()) {
         map(map.getAsLong());
-      } else if (Numbered.parse(name).isPresent() || ShardEntry.parse(name).isPresent()) {
+      } else if (Numbered.parse(name).isPresent()
+          || ShardEntry.parse(name).isPresent()
+          || ServerEntry.parse(name).isPresent()) {
         file(directory.resolve(name));
       } else if (!LogLayout.isTemporary(name)) {
         foreign(directory.resolve(name));

@@ -2,6 +2,8 @@ package dev.cinch.bag.format;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -33,6 +35,26 @@ public record InstanceFile(String address, String machine) {
     }
     if (!machine.matches("[!-~]{1,100}")) {
       throw new IllegalArgumentException("not a machine's name: " + machine);
+    }
+  }
+
+  private List<String> addresses() {
+    return List.of(address.split(","));
+  }
+
+  /** Whether all addresses of another one are here. */
+  public boolean names(InstanceFile other) {
+    return addresses().containsAll(other.addresses());
+  }
+
+  /** With the addresses of another one behind these; empty if they are too many, or too long. */
+  public Optional<InstanceFile> with(InstanceFile other) {
+    var all = new LinkedHashSet<>(addresses());
+    all.addAll(other.addresses());
+    try {
+      return Optional.of(new InstanceFile(String.join(",", all), machine));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty();
     }
   }
 

@@ -113,8 +113,9 @@ public final class StoreInstances implements InstanceRegistry {
 
   /** The instance of the highest number; empty if there was none. */
   public static Optional<Instance> latest(StoreContext store) throws IOException {
-    long number = highestNumber(store);
-    return number == 0 ? Optional.empty() : Optional.of(instance(store, number));
+    StoreShards now = StoreShards.look(store);
+    long number = now.highestNumber();
+    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
   }
 
   /** The latest instance that has a name, by the last shard map; empty if there was none. */
@@ -122,24 +123,14 @@ public final class StoreInstances implements InstanceRegistry {
     StoreShards now = StoreShards.look(store);
     ShardMap map = now.map();
     long number = now.latest(map.number(), map.shardOf(name));
-    return number == 0 ? Optional.empty() : Optional.of(instance(store, number));
+    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
   }
 
   /** The latest instance of a shard's chain; empty if there was none. */
   public static Optional<Instance> latest(StoreContext store, Shard shard) throws IOException {
-    long number = StoreShards.look(store).latest(shard.map().number(), shard.index());
-    return number == 0 ? Optional.empty() : Optional.of(instance(store, number));
-  }
-
-  static Instance instance(StoreContext store, long number) {
-    Path file = store.layout().instances().resolve(Numbered.name(number));
-    Optional<InstanceFile> where;
-    try {
-      where = InstanceFile.decode(store.fresh().readAll(file, InstanceFile.MAX_BYTES));
-    } catch (IOException e) {
-      where = Optional.empty(); // it is but a hint
-    }
-    return new Instance(number, where);
+    StoreShards now = StoreShards.look(store);
+    long number = now.latest(shard.map().number(), shard.index());
+    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
   }
 
   @Override
@@ -148,7 +139,7 @@ public final class StoreInstances implements InstanceRegistry {
     if (now.lastMap() > shard.map().number()) {
       return now.map().inWords();
     }
-    return instance(store, now.latest(shard.map().number(), shard.index())).inWords();
+    return now.numbered(now.latest(shard.map().number(), shard.index())).inWords();
   }
 
   @Override
@@ -230,7 +221,7 @@ public final class StoreInstances implements InstanceRegistry {
     long latest = now.highestNumber();
     if (latest > number) {
       throw new IOException(
-          instance(store, latest).inWords()
+          now.numbered(latest).inWords()
               + " has taken over from the cell, which is instance "
               + number
               + ": make a new cell to serve this store");
@@ -254,10 +245,6 @@ public final class StoreInstances implements InstanceRegistry {
     }
     store.fs().forceDirectory(directory);
     return file;
-  }
-
-  private static long highestNumber(StoreContext store) throws IOException {
-    return StoreShards.look(store).highestNumber();
   }
 
   @Override

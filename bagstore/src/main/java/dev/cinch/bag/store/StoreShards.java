@@ -141,10 +141,15 @@ public final class StoreShards {
             .orElse(0);
   }
 
+  /** An instance, and where it is. */
+  StoreInstances.Instance numbered(long number) {
+    return new StoreInstances.Instance(number, new InstanceServers(store, number, names).where());
+  }
+
   /** The latest instance of a shard of the last map, from 1; empty if it has had none. */
   public Optional<StoreInstances.Instance> instance(int shard) {
     long number = latest(lastMap, shard);
-    return number == 0 ? Optional.empty() : Optional.of(StoreInstances.instance(store, number));
+    return number == 0 ? Optional.empty() : Optional.of(numbered(number));
   }
 
   /** The latest instance of each shard of the last map. */
@@ -176,6 +181,6 @@ public final class StoreShards {
             .filter(n -> n != Numbered.MAX && entry(n).map(e -> e.map() < lastMap).orElse(true))
             .boxed()
             .sorted(Comparator.reverseOrder())
-            .map(n -> StoreInstances.instance(store, n));
+            .map(this::numbered);
   }
 }

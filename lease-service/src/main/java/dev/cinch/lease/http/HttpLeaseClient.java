@@ -274,6 +274,11 @@ public final class HttpLeaseClient implements LeaseService {
     }
   }
 
+  /** Which server is asked first. */
+  URI first() {
+    return servers.inTurn().get(0);
+  }
+
   @Override
   public long moves() {
     return servers.moves();

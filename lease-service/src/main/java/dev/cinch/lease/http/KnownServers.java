@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
 /**
@@ -35,6 +36,7 @@ final class KnownServers {
   private volatile ShardServers now = ShardServers.ALONE;
 
   private volatile boolean asked;
+  private final AtomicBoolean othersAsked = new AtomicBoolean();
   private final Object learning = new Object();
   private long askedAt;
 
@@ -115,9 +117,33 @@ final class KnownServers {
     }
   }
 
-  /** Of the same servers there is one, which stays with the one of them that works. */
+  /**
+   * Of the same servers there is one, which stays with the one of them that works. Of more servers
+   * it begins with that one: only there a grant is known that was not resumed elsewhere.
+   */
   private HttpLeaseClient client(ServerAddresses addresses) {
-    return addresses.sameAs(given) ? home : clients.apply(addresses);
+    return addresses.sameAs(given) ? home : clients.apply(addresses.from(home.first()));
+  }
+
+  /**
+   * Has a holder that was given the address of one server know those that are equal to it, before
+   * that one is gone: asks it once. Another list is not gone by, since nobody needs it yet.
+   */
+  void learnOthers() {
+    if (asked || !othersAsked.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      ShardServers answer = home.shards();
+      if (answer.servers().size() == 1
+          && ServerAddresses.parse(answer.servers().get(0).address()).addsTo(home.first())) {
+        synchronized (learning) {
+          learned(answer);
+        }
+      }
+    } catch (LeaseUnavailableException | IllegalArgumentException e) {
+      // It has renewed a lease; where others are can be asked for when it does not.
+    }
   }
 
   /**

@@ -98,6 +98,22 @@ public record ServerAddresses(List<URI> all) {
     return all.size() == other.all.size() && all.containsAll(other.all);
   }
 
+  /** Whether this one is among them, and there are others. */
+  boolean addsTo(URI one) {
+    return all.size() > 1 && all.contains(one);
+  }
+
+  /** The same ones, of which this one is the first if it is among them. */
+  ServerAddresses from(URI first) {
+    if (!all.contains(first)) {
+      return this;
+    }
+    var turned = new ArrayList<URI>(all);
+    turned.remove(first);
+    turned.add(0, first);
+    return new ServerAddresses(turned);
+  }
+
   /** As it is read. */
   @Override
   public String toString() {

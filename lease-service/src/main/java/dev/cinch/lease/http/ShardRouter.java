@@ -203,7 +203,9 @@ public final class ShardRouter implements LeaseService {
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     try {
-      return call(report, client -> client.renew(id, durationMs, addLogs, report));
+      Grant grant = call(report, client -> client.renew(id, durationMs, addLogs, report));
+      servers.learnOthers(); // a holder may outlive the only server whose address was given
+      return grant;
     } catch (LeaseUnavailableException e) {
       if (servers.isReplaced(report.instance())) {
         throw new LeaseRefusedException(

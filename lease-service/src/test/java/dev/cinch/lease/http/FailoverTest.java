@@ -13,6 +13,7 @@ import dev.cinch.lease.LeaseNotSentException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -88,7 +89,7 @@ final class FailoverTest {
     return ill == Ill.HANGS ? impatient() : client;
   }
 
-  private HeldLease hold(HttpLeaseClient by, String name) throws Exception {
+  private HeldLease hold(LeaseService by, String name) throws Exception {
     return HeldLease.acquire(
         by,
         rig.time,
@@ -408,6 +409,36 @@ final class FailoverTest {
     assertEquals(List.of(), a.asked);
     assertEquals(List.of("acquire", "show"), c.asked);
     assertEquals(1, router.moves());
+  }
+
+  /** Whoever was given the address of one of them. */
+  @Test
+  void l10_aHolderLearnsOfTheOtherServersWhileTheirsIsThere() throws Exception {
+    a.shards = servers(addresses(c, b, a).toString());
+    var router = ShardRouter.of(addresses(a));
+    HeldLease lease = hold(router, "x");
+    live(lease, Rig.LEASE_MS);
+    assertEquals(List.of(), b.asked);
+    assertEquals(List.of(), c.asked, "it stays with the one that has granted it");
+    a.close();
+    live(lease, 3 * Rig.LEASE_MS);
+    assertEquals(List.of(), losses);
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(LeaseInfo.State.RELEASED, state("x"));
+  }
+
+  /** Nor where the server calls itself otherwise than its clients do. */
+  @Test
+  void aListThatDoesNotNameTheServerIsNotGoneBy() throws Exception {
+    for (String other : List.of("http://127.0.0.1:1", "http://127.0.0.1:1,http://127.0.0.1:2")) {
+      a.shards = servers(other);
+      var router = ShardRouter.of(addresses(a));
+      HeldLease lease = hold(router, "of-" + other.length());
+      live(lease, 3 * Rig.LEASE_MS);
+      assertEquals(List.of(), losses);
+      lease.release(LeaseReport.NOTHING);
+      assertEquals(LeaseInfo.State.RELEASED, state("of-" + other.length()));
+    }
   }
 
   /** Rule L13, by a router: the next one is told nothing of it before. */

@@ -1,0 +1,101 @@
+package dev.cinch.bag.store;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.ServerEntry;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Where the servers of one instance are. The one that took the number left its address in the file
+ * of the number. Each other one that serves the instance leaves its own in a file beside it, unless
+ * it is known. All of it is a hint for people and clients. A file whose writing was cut short says
+ * nothing, and takes no other one's place. Thread-safe.
+ */
+@CheckReturnValue
+public final class InstanceServers {
+  private final StoreContext store;
+  private final long number;
+
+  /** What stands beside the numbers. */
+  private final List<String> names;
+
+  InstanceServers(StoreContext store, long number, List<String> names) {
+    this.store = store;
+    this.number = number;
+    this.names = names;
+  }
+
+  /**
+   * Makes a server known that serves an instance.
+   *
+   * @param number of the instance, from 1
+   * @return whether it is known now: not if there are too many, or their addresses are too long
+   */
+  public static boolean join(StoreContext store, long number, InstanceFile here)
+      throws IOException {
+    Path directory = store.layout().instances();
+    var servers = new InstanceServers(store, number, store.fresh().list(directory));
+    Optional<InstanceFile> known = servers.where();
+    if (known.map(k -> k.names(here)).orElse(false)) {
+      return true;
+    }
+    if (known.isPresent() && known.get().with(here).isEmpty()) {
+      return false;
+    }
+    for (int next = servers.last() + 1; next <= ServerEntry.MOST; next++) {
+      Path file = directory.resolve(new ServerEntry(number, next).toString());
+      try (StoreFile created = store.fs().create(file, store.fileMode())) {
+        created.write(ByteBuffer.wrap(here.encode()));
+        created.force();
+        store.fs().forceDirectory(directory);
+        return true;
+      } catch (FileAlreadyExistsException e) {
+        // Another server joins at this moment, or our own request was sent twice: a gap, or the
+        // same address twice, does no harm.
+      }
+    }
+    return false;
+  }
+
+  private List<ServerEntry> entries() {
+    return names.stream()
+        .flatMap(name -> ServerEntry.parse(name).stream())
+        .filter(entry -> entry.instance() == number)
+        .sorted(Comparator.comparingInt(ServerEntry::server))
+        .toList();
+  }
+
+  private int last() {
+    return entries().stream().mapToInt(ServerEntry::server).max().orElse(0);
+  }
+
+  /** All addresses, in the order in which they were left; empty if there are none. */
+  Optional<InstanceFile> where() {
+    Optional<InstanceFile> all = read(Numbered.name(number));
+    for (ServerEntry entry : entries()) {
+      Optional<InstanceFile> one = read(entry.toString());
+      if (one.isPresent()) {
+        InstanceFile before = all.orElse(one.get());
+        all = before.with(one.get()).or(() -> Optional.of(before));
+      }
+    }
+    return all;
+  }
+
+  private Optional<InstanceFile> read(String name) {
+    Path file = store.layout().instances().resolve(name);
+    try {
+      return InstanceFile.decode(store.fresh().readAll(file, InstanceFile.MAX_BYTES));
+    } catch (IOException e) {
+      return Optional.empty(); // it is but a hint
+    }
+  }
+}
