@@ -14,6 +14,7 @@ import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.RegisterBackend;
+import dev.cinch.lease.register.etcd.EtcdCluster;
 import dev.cinch.lease.register.etcd.EtcdInstance;
 import dev.cinch.lease.register.etcd.EtcdRegister;
 import dev.cinch.lease.time.TimeSource;
@@ -23,13 +24,13 @@ import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -78,12 +79,10 @@ final class ServeBackend {
       })
   @Nullable Path directory;
 
-  @Option(
-      names = "--etcd",
-      split = ",",
-      paramLabel = "URL",
-      description = "With --backend etcd: the members' client addresses, separated by commas.")
-  List<URI> etcd = List.of();
+  @Mixin EtcdOptions etcd;
+
+  /** The etcd that is named; null with leases elsewhere. */
+  private @Nullable EtcdCluster cluster;
 
   /** The file, once it is read; null with leases in memory. */
   private @Nullable CellFile file;
@@ -100,12 +99,14 @@ final class ServeBackend {
     if (!known && !backend.equals(MEMORY) && !isEtcd()) {
       throw wrong(spec, "--backend is memory, paxoslease, flease or etcd, not " + backend);
     }
-    if (isEtcd() != !etcd.isEmpty()) {
+    etcd.check(spec);
+    if (isEtcd() != etcd.isGiven()) {
       throw wrong(spec, "--backend etcd and --etcd URL go together");
     }
     if (isEtcd() && !hasStore) {
       throw wrong(spec, "--backend etcd needs --store DIR");
     }
+    cluster = isEtcd() ? etcd.cluster(spec) : null;
     if (!known) {
       if (cell != null || node != null || directory != null) {
         throw wrong(spec, "--cell, --node and --node-dir go with --backend paxoslease or flease");
@@ -222,8 +223,9 @@ final class ServeBackend {
       InstanceFile where,
       Gone gone)
       throws IOException {
-    if (isEtcd()) {
-      return startEtcd(service, store, time, longestLeaseMs, where, gone);
+    EtcdCluster in = cluster;
+    if (in != null) {
+      return startEtcd(in, service, store, time, longestLeaseMs, where, gone);
     }
     NodeSigning signs = signing;
     if (cell == null || node == null || signs == null) {
@@ -249,6 +251,7 @@ final class ServeBackend {
   }
 
   private Running startEtcd(
+      EtcdCluster in,
       MemoryLeaseService.Builder service,
       Store store,
       TimeSource time,
@@ -260,13 +263,13 @@ final class ServeBackend {
     RandomGenerator random = RandomGenerator.getDefault();
     EtcdInstance.Claim claim;
     String prefix;
-    try (var instance = new EtcdInstance(etcd, context.identity().id(), time, random)) {
+    try (var instance = new EtcdInstance(in, context.identity().id(), time, random)) {
       claim = claim(instance, context, time, where, gone);
       prefix = instance.prefix(claim);
     }
     join(store, claim.number(), where);
     long apartMs = 2 * store.settings().clockAheadMs();
-    EtcdRegister register = EtcdRegister.of(etcd, prefix, longestLeaseMs, time, random);
+    EtcdRegister register = EtcdRegister.of(in, prefix, longestLeaseMs, time, random);
     told = "instance %d, whose leases are in %s".formatted(claim.number(), register);
     service
         .registry(StoreInstances.ofCell(context, claim.number()))

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.register.etcd.EtcdCell;
+import dev.cinch.lease.register.etcd.EtcdCluster;
 import dev.cinch.lease.register.etcd.EtcdRegister;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
@@ -31,7 +32,11 @@ final class RunningEtcd {
               .map(
                   seed ->
                       EtcdRegister.of(
-                          endpoints, "shared", 60_000, SystemTime.INSTANCE, new Random(seed)))
+                          EtcdCluster.at(endpoints),
+                          "shared",
+                          60_000,
+                          SystemTime.INSTANCE,
+                          new Random(seed)))
               .toList();
       registers.forEach(RunningEtcd::awaitEvents);
       started = new RunningCell(registers);

@@ -9,8 +9,6 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
-import java.net.URI;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -45,12 +43,10 @@ public final class EtcdInstance implements AutoCloseable {
   /**
    * Of a store.
    *
-   * @param endpoints of one cluster, like {@code http://127.0.0.1:2379}
    * @param random spreads out attempts
-   * @throws IllegalArgumentException if an endpoint is none
    */
-  public EtcdInstance(List<URI> endpoints, Id store, TimeSource time, RandomGenerator random) {
-    this.gateway = new Gateway(endpoints, time, random);
+  public EtcdInstance(EtcdCluster etcd, Id store, TimeSource time, RandomGenerator random) {
+    this.gateway = new Gateway(etcd, time, random);
     this.prefix = "cinch/" + store;
     this.keys = new Keys(prefix);
   }

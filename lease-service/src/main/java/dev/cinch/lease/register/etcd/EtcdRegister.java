@@ -7,8 +7,6 @@ import dev.cinch.lease.register.StateRegister;
 import dev.cinch.lease.register.Turns;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.TimeSource;
-import java.net.URI;
-import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -60,7 +58,6 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
   /**
    * A register, which asks for nothing before it is asked.
    *
-   * @param endpoints of one cluster, like {@code http://127.0.0.1:2379}
    * @param prefix of its keys, of which no other register may have others below: 1 to 1,000
    *     characters of ASCII without spaces
    * @param longestLeaseMs for so long what is written counts at most, milliseconds
@@ -68,7 +65,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
    * @throws IllegalArgumentException if one of them is none
    */
   public static EtcdRegister of(
-      List<URI> endpoints,
+      EtcdCluster etcd,
       String prefix,
       long longestLeaseMs,
       TimeSource time,
@@ -77,7 +74,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
       throw new IllegalArgumentException("the longest lease lasts 1 ms or more");
     }
     return new EtcdRegister(
-        new Gateway(endpoints, time, random),
+        new Gateway(etcd, time, random),
         new Keys(prefix),
         TimeUnit.MILLISECONDS.toNanos(Math.addExact(KEPT_MS, longestLeaseMs)));
   }

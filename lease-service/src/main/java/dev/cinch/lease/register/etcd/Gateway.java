@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.JsonTree;
@@ -34,7 +35,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,16 +50,25 @@ final class Gateway implements AutoCloseable {
   /** For so long one endpoint is waited for, nanoseconds. */
   private static final long REQUEST_NANOS = 1_000_000_000L;
 
+  /** Etcd takes its time over passwords; requests that wait for the token don't wait so long. */
+  private static final long LOGIN_NANOS = 5 * REQUEST_NANOS;
+
   /** How soon a request is made again; then twice as long, up to {@link #MOST_RETRY_NANOS}. */
   static final long RETRY_NANOS = 1_000_000L;
 
   static final long MOST_RETRY_NANOS = 250_000_000L;
 
+  private static final int UNAUTHORIZED = 401;
   private static final int MOST_UNDER_WAY = 64;
   private static final int MOST_WAITING = 16_384;
   private static final JsonTree JSON = JsonTree.of(JsonFactory.builder(), false);
 
+  private final EtcdCluster cluster;
   private final List<URI> endpoints;
+
+  /** None where etcd does not ask who it is. */
+  private final @Nullable Login login;
+
   private final TimeSource time;
   private final RandomGenerator random;
   private final Executor threads = ClientThreads.start();
@@ -73,31 +83,22 @@ final class Gateway implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * @param endpoints like {@code http://127.0.0.1:2379}
    * @param random spreads out attempts
    */
-  Gateway(List<URI> endpoints, TimeSource time, RandomGenerator random) {
-    if (endpoints.isEmpty()) {
-      throw new IllegalArgumentException("etcd has at least one endpoint");
-    }
-    for (URI endpoint : endpoints) {
-      if (endpoint.getHost() == null
-          || !List.of("http", "https").contains(String.valueOf(endpoint.getScheme()))) {
-        throw new IllegalArgumentException(
-            "not an endpoint of etcd: \"%s\"; one is like http://127.0.0.1:2379"
-                .formatted(OneLine.of(endpoint.toString(), 100)));
-      }
-    }
-    this.endpoints = List.copyOf(endpoints);
+  Gateway(EtcdCluster cluster, TimeSource time, RandomGenerator random) {
+    this.cluster = cluster;
+    this.endpoints = cluster.endpoints();
+    this.login = cluster.user().map(user -> new Login(() -> authenticate(user))).orElse(null);
     this.time = time;
     this.random = random;
-    this.http =
+    HttpClient.Builder client =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .followRedirects(HttpClient.Redirect.NEVER)
             .connectTimeout(Duration.ofNanos(REQUEST_NANOS / 2))
-            .executor(threads)
-            .build();
+            .executor(threads);
+    cluster.tls().ifPresent(client::sslContext);
+    this.http = client.build();
   }
 
   long now() {
@@ -275,12 +276,12 @@ final class Gateway implements AutoCloseable {
   private <T> CompletableFuture<HttpResponse<T>> send(
       URI endpoint, String path, JsonNode body, HttpResponse.BodyHandler<T> handler)
       throws EtcdFailure {
-    HttpRequest request =
+    HttpRequest.Builder request =
         HttpRequest.newBuilder(endpoint.resolve(path))
             .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofByteArray(JSON.write(body)))
-            .build();
-    CompletableFuture<HttpResponse<T>> sent = http.sendAsync(request, handler);
+            .POST(BodyPublishers.ofByteArray(JSON.write(body)));
+    CompletableFuture<HttpResponse<T>> sent =
+        login == null ? http.sendAsync(request.build(), handler) : send(login, request, handler);
     underWay.add(sent);
     var unused = sent.whenComplete((response, broken) -> underWay.remove(sent));
     if (closed) {
@@ -290,12 +291,83 @@ final class Gateway implements AutoCloseable {
     return sent;
   }
 
+  /** As a user, once it is known by which token. */
+  private <T> CompletableFuture<HttpResponse<T>> send(
+      Login as, HttpRequest.Builder request, HttpResponse.BodyHandler<T> handler) {
+    var sent = new CompletableFuture<HttpResponse<T>>();
+    CompletableFuture<String> token = as.token();
+    var unused =
+        token.whenComplete(
+            (given, refused) -> {
+              if (refused != null) {
+                sent.completeExceptionally(refused);
+                return;
+              }
+              if (sent.isDone()) {
+                return; // nobody waits for it any more: it must not be done now
+              }
+              request.setHeader("Authorization", given);
+              CompletableFuture<HttpResponse<T>> asked = http.sendAsync(request.build(), handler);
+              var alsoUnused = sent.whenComplete((answer, broken) -> asked.cancel(true));
+              var nor =
+                  asked.whenComplete(
+                      (answer, broken) -> {
+                        if (broken != null) {
+                          sent.completeExceptionally(broken);
+                          return;
+                        }
+                        if (answer.statusCode() == UNAUTHORIZED) {
+                          as.refused(token);
+                        }
+                        sent.complete(answer);
+                      });
+            });
+    return sent;
+  }
+
+  private CompletableFuture<String> authenticate(EtcdCluster.User user) {
+    URI endpoint = endpoints.get(current.get());
+    JsonNode body =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("name", user.name())
+            .put("password", user.password());
+    HttpRequest request =
+        HttpRequest.newBuilder(endpoint.resolve("/v3/auth/authenticate"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofByteArray(JSON.write(body)))
+            .build();
+    return http.sendAsync(request, head -> new BoundedBody(MAX_ANSWER_BYTES))
+        .orTimeout(LOGIN_NANOS, TimeUnit.NANOSECONDS)
+        .handle(
+            (response, broken) -> {
+              try {
+                if (response == null) {
+                  throw unanswered(endpoint, broken, LOGIN_NANOS);
+                }
+                return read(endpoint, response).path("token").asText();
+              } catch (EtcdFailure e) {
+                String why = "user " + user + ": " + e.getMessage();
+                throw new CompletionException(
+                    e.kind() == Kind.REFUSED
+                        ? new EtcdFailure(Kind.REFUSED, why)
+                        : new EtcdFailure(Kind.NOT_DONE, why)); // what it was for was not sent
+              }
+            });
+  }
+
   private EtcdFailure unanswered(URI endpoint, @Nullable Throwable broken, long waited) {
     Throwable cause =
         broken instanceof CompletionException && broken.getCause() != null
             ? broken.getCause()
             : broken;
     String at = "etcd at " + endpoint;
+    if (cause instanceof EtcdFailure failure) {
+      return failure;
+    }
+    if (cause instanceof SSLException) {
+      return new EtcdFailure(Kind.NOT_DONE, at + ": no TLS connection: " + line(cause));
+    }
     if (closed) {
       return new EtcdFailure(Kind.UNKNOWN, at + " is not asked any more");
     }
@@ -335,6 +407,9 @@ final class Gateway implements AutoCloseable {
 
   /** By gRPC's number of the error, which the gateway says beside HTTP's. */
   private static Kind kind(int status, JsonNode tree) {
+    if (status == UNAUTHORIZED) {
+      return Kind.NOT_DONE; // the token is not taken any more; with another one it may be done
+    }
     return switch (tree.path("code").asInt()) {
       case 5 -> Kind.NO_LEASE; // what else is not found is no error
       case 8 -> Kind.NOT_DONE; // too much at once, or no space
@@ -396,6 +471,6 @@ final class Gateway implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "etcd at " + endpoints.stream().map(URI::toString).collect(Collectors.joining(", "));
+    return cluster.toString();
   }
 }

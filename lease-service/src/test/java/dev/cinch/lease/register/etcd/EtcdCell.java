@@ -41,8 +41,12 @@ public final class EtcdCell implements AutoCloseable {
   private final List<Process> members = new ArrayList<>();
   private final Thread atExit = new Thread(() -> members.forEach(Process::destroyForcibly));
 
-  private EtcdCell(Path dir) {
+  /** What members are told besides. */
+  private final List<String> more;
+
+  private EtcdCell(Path dir, List<String> more) {
     this.dir = dir;
+    this.more = more;
     Runtime.getRuntime().addShutdownHook(atExit);
   }
 
@@ -56,6 +60,18 @@ public final class EtcdCell implements AutoCloseable {
     return start(dir, members, peer -> peer);
   }
 
+  /** One member that clients reach by TLS alone, with a certificate of their own. */
+  static EtcdCell startWithTls(Path dir, TestCertificates certificates)
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    List<String> options =
+        List.of(
+            "--cert-file=" + certificates.file("member.pem"),
+            "--key-file=" + certificates.file("member.key"),
+            "--client-cert-auth",
+            "--trusted-ca-file=" + certificates.file("ca.pem"));
+    return start(dir, 1, peer -> peer, "https", options);
+  }
+
   /** The address at which others find a member. */
   interface Between {
     URI before(URI peer) throws IOException;
@@ -64,15 +80,21 @@ public final class EtcdCell implements AutoCloseable {
   /** Likewise, with something between the members. */
   static EtcdCell start(Path dir, int members, Between between)
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    return start(dir, members, between, "http", List.of());
+  }
+
+  private static EtcdCell start(
+      Path dir, int members, Between between, String scheme, List<String> more)
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
     Assumptions.assumeTrue(
         Stream.of(System.getenv("PATH").split(File.pathSeparator))
             .anyMatch(path -> Files.isExecutable(Path.of(path, "etcd"))),
         "skipped: there is no etcd here; apt-get install etcd-server");
-    var cell = new EtcdCell(dir);
+    var cell = new EtcdCell(dir, more);
     try {
       for (int i = 0; i < members; i++) {
-        cell.clients.add(freePort());
-        cell.peers.add(freePort());
+        cell.clients.add(freePort(scheme));
+        cell.peers.add(freePort("http"));
         cell.found.add(between.before(cell.peers.get(i)));
       }
       List<CompletableFuture<Void>> ready = new ArrayList<>();
@@ -117,11 +139,11 @@ public final class EtcdCell implements AutoCloseable {
   }
 
   /** One below those that outgoing connections get: a member that was killed needs it again. */
-  private static URI freePort() {
+  private static URI freePort(String scheme) {
     for (int tries = 0; tries < 1_000; tries++) {
       int port = 20_000 + ThreadLocalRandom.current().nextInt(10_000);
       try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-        return URI.create("http://127.0.0.1:" + socket.getLocalPort());
+        return URI.create(scheme + "://127.0.0.1:" + socket.getLocalPort());
       } catch (IOException e) {
         // Somebody has it.
       }
@@ -132,20 +154,22 @@ public final class EtcdCell implements AutoCloseable {
   private Process launch(int member) throws IOException {
     String client = clients.get(member).toString();
     String peer = peers.get(member).toString();
-    return new ProcessBuilder(
-            "etcd",
-            "--name=m" + member,
-            "--data-dir=" + data(member),
-            "--listen-client-urls=" + client,
-            "--advertise-client-urls=" + client,
-            "--listen-peer-urls=" + peer,
-            "--initial-advertise-peer-urls=" + found.get(member),
-            "--initial-cluster="
-                + IntStream.range(0, clients.size())
-                    .mapToObj(i -> "m" + i + "=" + found.get(i))
-                    .collect(Collectors.joining(",")))
-        .redirectErrorStream(true)
-        .start();
+    var command =
+        new ArrayList<>(
+            List.of(
+                "etcd",
+                "--name=m" + member,
+                "--data-dir=" + data(member),
+                "--listen-client-urls=" + client,
+                "--advertise-client-urls=" + client,
+                "--listen-peer-urls=" + peer,
+                "--initial-advertise-peer-urls=" + found.get(member),
+                "--initial-cluster="
+                    + IntStream.range(0, clients.size())
+                        .mapToObj(i -> "m" + i + "=" + found.get(i))
+                        .collect(Collectors.joining(","))));
+    command.addAll(more);
+    return new ProcessBuilder(command).redirectErrorStream(true).start();
   }
 
   private Path data(int member) {

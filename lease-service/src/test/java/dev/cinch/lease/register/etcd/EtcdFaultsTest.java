@@ -52,7 +52,12 @@ final class EtcdFaultsTest {
 
   private EtcdRegister register(List<URI> endpoints) {
     EtcdRegister register =
-        EtcdRegister.of(endpoints, "test", 60_000, SystemTime.INSTANCE, new Random(open.size()));
+        EtcdRegister.of(
+            EtcdCluster.at(endpoints),
+            "test",
+            60_000,
+            SystemTime.INSTANCE,
+            new Random(open.size()));
     open.add(register);
     return register;
   }

@@ -60,7 +60,11 @@ final class EtcdPartitionTest {
     for (int i = 0; i < MEMBERS; i++) {
       EtcdRegister register =
           EtcdRegister.of(
-              List.of(etcd.endpoints().get(i)), "test", 60_000, SystemTime.INSTANCE, new Random(i));
+              EtcdCluster.at(List.of(etcd.endpoints().get(i))),
+              "test",
+              60_000,
+              SystemTime.INSTANCE,
+              new Random(i));
       registers.add(register);
       open.add(register);
     }

@@ -31,7 +31,12 @@ final class EtcdRates {
     Path dir = Files.createTempDirectory(Path.of(args[0]), "etcd-rates");
     try (EtcdCell etcd = EtcdCell.start(dir, 1);
         EtcdRegister register =
-            EtcdRegister.of(etcd.endpoints(), "rates", 60_000, SystemTime.INSTANCE, new Random())) {
+            EtcdRegister.of(
+                EtcdCluster.at(etcd.endpoints()),
+                "rates",
+                60_000,
+                SystemTime.INSTANCE,
+                new Random())) {
       for (int callers : new int[] {1, 64}) {
         var puts = new ArrayList<Double>();
         var changes = new ArrayList<Double>();

@@ -70,7 +70,12 @@ final class EtcdRegisterTest {
 
   private EtcdRegister register(String prefix, TimeSource time) {
     var register =
-        EtcdRegister.of(etcd.endpoints(), prefix, LONGEST_MS, time, new Random(registers.size()));
+        EtcdRegister.of(
+            EtcdCluster.at(etcd.endpoints()),
+            prefix,
+            LONGEST_MS,
+            time,
+            new Random(registers.size()));
     registers.add(register);
     return register;
   }
@@ -359,7 +364,12 @@ final class EtcdRegisterTest {
       assertThrows(
           IllegalArgumentException.class,
           () ->
-              EtcdRegister.of(List.of(URI.create(bad)), "p", 1, SystemTime.INSTANCE, new Random(1)),
+              EtcdRegister.of(
+                  EtcdCluster.at(List.of(URI.create(bad))),
+                  "p",
+                  1,
+                  SystemTime.INSTANCE,
+                  new Random(1)),
           bad);
     }
     for (String bad : List.of("", "a b", "ü", "p".repeat(1_001))) {

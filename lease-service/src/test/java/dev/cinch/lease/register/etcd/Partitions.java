@@ -59,7 +59,8 @@ final class Partitions implements AutoCloseable {
   }
 
   private static JsonNode ask(URI member, String path) {
-    try (var gateway = new Gateway(List.of(member), SystemTime.INSTANCE, new Random(1))) {
+    try (var gateway =
+        new Gateway(EtcdCluster.at(List.of(member)), SystemTime.INSTANCE, new Random(1))) {
       JsonNode nothing = JsonNodeFactory.instance.objectNode();
       return gateway.ask(path, nothing, false, gateway.now() + 60_000_000_000L).join();
     }
