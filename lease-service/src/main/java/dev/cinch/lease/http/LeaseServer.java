@@ -75,6 +75,7 @@ public final class LeaseServer implements AutoCloseable {
 
   private final Vertx vertx;
   private final Routes routes;
+  private final ServerMetrics metrics;
   private final String host;
   private final Runnable maintenance;
   private final Supplier<Health> health;
@@ -91,7 +92,8 @@ public final class LeaseServer implements AutoCloseable {
   private int port;
 
   private LeaseServer(Builder b) throws IOException {
-    routes = new Routes(b.service, b.info, b.health, b.cell);
+    metrics = new ServerMetrics(b.clock);
+    routes = new Routes(b.service, b.info, b.health, b.cell, metrics);
     host = b.host;
     maintenance = b.maintenance;
     health = b.health;
@@ -337,6 +339,10 @@ public final class LeaseServer implements AutoCloseable {
           refusal -> write(response, Written.of(refusal, Wire.JSON)));
       return;
     }
+    if (method.equals("GET") && path.equals(Routes.METRICS)) {
+      submit(Workers.Lane.OTHERS, response, wire, () -> Written.metrics(routes.metrics(waiting())));
+      return;
+    }
     if (!Routes.isLarge(body.length)) {
       Optional<Routes.Asked> asked;
       try {
@@ -374,9 +380,9 @@ public final class LeaseServer implements AutoCloseable {
                 asked.lane(),
                 response,
                 asked.wire(),
-                () -> Written.of(Routes.answer(asked, now), asked.wire()));
+                () -> Written.of(routes.answer(asked, now), asked.wire()));
           } else {
-            write(response, Written.of(Routes.answer(asked, now), asked.wire()));
+            write(response, Written.of(routes.answer(asked, now), asked.wire()));
           }
         },
         e -> write(response, Written.of(Routes.failed(method, path, e), asked.wire())));
@@ -399,7 +405,7 @@ public final class LeaseServer implements AutoCloseable {
 
           @Override
           public void outcome(Outcome outcome) {
-            failed(Routes.answer(asked, List.of(outcome)));
+            failed(routes.answer(asked, List.of(outcome)));
           }
 
           @Override
@@ -436,6 +442,7 @@ public final class LeaseServer implements AutoCloseable {
           loop.runOnContext(v -> write(response, written));
         };
     if (!workers.submit(lane, task)) {
+      metrics.turnedAway();
       Answer overloaded = Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100);
       write(response, Written.of(overloaded, wire));
     }
@@ -471,10 +478,14 @@ public final class LeaseServer implements AutoCloseable {
    * An answer in bytes. A worker makes long ones: they take a while, and where that fails the
    * sender still has to hear of it.
    */
-  private record Written(int status, Buffer body, Wire wire) {
+  private record Written(int status, Buffer body, String contentType) {
+    static Written metrics(String text) {
+      return new Written(200, Buffer.buffer(text), Exposition.CONTENT_TYPE);
+    }
+
     static Written of(Answer answer, Wire wire) {
       Wire as = answer.status() == 200 ? wire : Wire.JSON; // errors are for people
-      return new Written(answer.status(), Buffer.buffer(as.write(answer.body())), as);
+      return new Written(answer.status(), Buffer.buffer(as.write(answer.body())), as.contentType);
     }
   }
 
@@ -482,7 +493,7 @@ public final class LeaseServer implements AutoCloseable {
     if (response.closed() || response.ended()) {
       return;
     }
-    response.setStatusCode(answer.status()).putHeader("Content-Type", answer.wire().contentType);
+    response.setStatusCode(answer.status()).putHeader("Content-Type", answer.contentType());
     if (answer.status() == 503) {
       response.putHeader("Retry-After", "1");
     }

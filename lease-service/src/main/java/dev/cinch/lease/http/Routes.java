@@ -34,6 +34,7 @@ final class Routes {
   private static final String REVOKE = "revoke";
   private static final String SHARDS = "/v1/shards";
   static final String CELL = "/v1/cell";
+  static final String METRICS = "/metrics";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
   private static final int RETRY_MS = 1_000;
@@ -49,10 +50,11 @@ final class Routes {
   private final Supplier<ServiceInfo> info;
   private final Supplier<Health> health;
   private final @Nullable Supplier<Optional<ObjectNode>> cell;
+  private final ServerMetrics metrics;
 
   /** For a service that is no node of a cell. */
   Routes(LeaseService service, Supplier<ServiceInfo> info, Supplier<Health> health) {
-    this(service, info, health, null);
+    this(service, info, health, null, new ServerMetrics(() -> 0));
   }
 
   /**
@@ -63,7 +65,9 @@ final class Routes {
       LeaseService service,
       Supplier<ServiceInfo> info,
       Supplier<Health> health,
-      @Nullable Supplier<Optional<ObjectNode>> cell) {
+      @Nullable Supplier<Optional<ObjectNode>> cell,
+      ServerMetrics metrics) {
+    this.metrics = metrics;
     this.service = service;
     this.info = info;
     this.health = health;
@@ -137,8 +141,9 @@ final class Routes {
    *
    * @param batch whether they came as a batch, and are answered as one
    * @param waitMs how long it waits while another has the leases; 0: not at all
+   * @param since when it was read, by the clock of the metrics
    */
-  record Asked(List<Operation> operations, boolean batch, Wire wire, long waitMs) {
+  record Asked(List<Operation> operations, boolean batch, Wire wire, long waitMs, long since) {
     /** Who is to carry them out where they have to wait. */
     Workers.Lane lane() {
       return operations.stream().allMatch(o -> OperationKind.of(o).keeps())
@@ -174,16 +179,18 @@ final class Routes {
       return Optional.empty();
     }
     noQuery(query);
+    long since = metrics.now();
     Fields fields = wire.read(body);
     if (batch) {
-      return Optional.of(new Asked(WireReader.operations(fields), true, wire, 0));
+      return Optional.of(new Asked(WireReader.operations(fields), true, wire, 0, since));
     }
     long waitMs = kind.get() == OperationKind.ACQUIRE ? WireReader.waitMs(fields) : 0;
-    return Optional.of(new Asked(List.of(kind.get().read(fields)), false, wire, waitMs));
+    return Optional.of(new Asked(List.of(kind.get().read(fields)), false, wire, waitMs, since));
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */
-  static Answer answer(Asked asked, List<Outcome> outcomes) {
+  Answer answer(Asked asked, List<Outcome> outcomes) {
+    metrics.ended(asked, outcomes);
     if (asked.batch()) {
       return Answer.ok(WireWriter.outcomes(outcomes, asked.wire()));
     }
@@ -209,8 +216,10 @@ final class Routes {
           service.carryOut(asked.operations().subList(first.size(), asked.operations().size())));
       return answer(asked, outcomes);
     } catch (LeaseUnavailableException e) {
+      metrics.unavailable(asked, 0);
       return unavailable(e);
     } catch (RuntimeException | VirtualMachineError e) {
+      metrics.unavailable(asked, 0);
       return failed("POST", LEASES, e);
     }
   }
@@ -219,7 +228,7 @@ final class Routes {
       throws WireException, LeaseRefusedException, LeaseUnavailableException {
     Optional<Asked> asked = asked(method, path, query, body, wire);
     if (asked.isPresent()) {
-      return answer(asked.get(), service.carryOut(asked.get().operations()));
+      return answerRest(asked.get(), List.of());
     }
     if (method.equals("POST") && path.equals(LEASES + "/" + REVOKE)) {
       noQuery(query);
@@ -326,6 +335,26 @@ final class Routes {
     }
   }
 
+  /** How the server is, in numbers; may wait for the node of a cell. */
+  String metrics(int waiting) {
+    var out = new Exposition();
+    Health now = health.get();
+    out.family("cinch_granting", "gauge", "1 if the server grants leases, 0 if not.")
+        .sample(now.obstacle().isEmpty() ? 1 : 0);
+    now.instance()
+        .ifPresent(
+            number ->
+                out.family("cinch_instance", "gauge", "The number of its instance.")
+                    .sample(number));
+    out.family("cinch_waiting", "gauge", "Acquires that wait for leases which others have.")
+        .sample(waiting);
+    metrics.write(out);
+    if (cell != null) {
+      cell.get().ifPresent(node -> CellMetrics.write(out, node));
+    }
+    return out.toString();
+  }
+
   private static Answer cell(Supplier<Optional<ObjectNode>> cell) {
     return cell.get()
         .map(Answer::ok)
@@ -345,6 +374,7 @@ final class Routes {
         || path.equals(SHARDS)
         || path.equals(LEASES)
         || path.equals(Watching.PATH)
+        || path.equals(METRICS)
         || (path.equals(CELL) && cell != null)
         || isHealth(path)) {
       allowed = "GET";

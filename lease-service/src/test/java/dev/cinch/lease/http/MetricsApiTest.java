@@ -1,0 +1,165 @@
+package dev.cinch.lease.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import dev.cinch.lease.memory.Rig;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** {@code GET /metrics}. */
+@Timeout(600)
+final class MetricsApiTest {
+  private static final HttpClient HTTP = HttpClient.newHttpClient();
+  private static final Pattern LINE =
+      Pattern.compile(
+          "# (HELP|TYPE) cinch_[a-z_]+ .+|cinch_[a-z_]+(\\{[a-z_]+=\"[^\"]*\"(,[a-z_]+=\"[^\"]*\")*\\})? -?[0-9.E]+");
+
+  private final Rig rig = new Rig();
+
+  private LeaseServer.Builder builder() {
+    return LeaseServer.builder(rig.service, rig.service::info).port(0);
+  }
+
+  private static HttpResponse<String> ask(LeaseServer server, String method) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(server.uri() + "/metrics"))
+            .method(method, HttpRequest.BodyPublishers.noBody())
+            .build();
+    return HTTP.send(request, HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static Set<String> lines(String text) {
+    assertTrue(text.endsWith("\n"));
+    text.lines().forEach(line -> assertTrue(LINE.matcher(line).matches(), line));
+    return text.lines().collect(Collectors.toSet());
+  }
+
+  private static void assertHas(Set<String> lines, String... wanted) {
+    for (String line : wanted) {
+      assertTrue(lines.contains(line), () -> line + " is not among " + lines);
+    }
+  }
+
+  @Test
+  void whatWasAskedForIsCountedByWhatBecameOfIt() throws Exception {
+    try (LeaseServer server = builder().start()) {
+      HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
+      Grant grant = client.acquire(rig.request("a", "b"));
+      for (int i = 0; i < 2; i++) {
+        assertThrows(LeaseRefusedException.class, () -> client.acquire(rig.request("a")));
+        assertThrows(LeaseRefusedException.class, () -> client.acquire(rig.request("a"), 1));
+      }
+      var unused = client.renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
+      client.release(grant.id(), LeaseReport.NOTHING);
+      List<Outcome> batch =
+          client.carryOut(
+              List.of(
+                  new Operation.Acquire(rig.request("c")),
+                  new Operation.Release(new Id(1, 2), LeaseReport.NOTHING)));
+      assertEquals(2, batch.size());
+      HttpResponse<String> answer = ask(server, "GET");
+      assertEquals(200, answer.statusCode());
+      assertEquals(
+          Exposition.CONTENT_TYPE, answer.headers().firstValue("Content-Type").orElseThrow());
+      Set<String> lines = lines(answer.body());
+      assertHas(
+          lines,
+          "cinch_granting 1",
+          "cinch_instance " + rig.service.info().instance(),
+          "cinch_waiting 0",
+          "cinch_operations_total{operation=\"acquire\",outcome=\"DONE\"} 2",
+          "cinch_operations_total{operation=\"acquire\",outcome=\"HELD\"} 4",
+          "cinch_operations_total{operation=\"renew\",outcome=\"DONE\"} 1",
+          "cinch_operations_total{operation=\"release\",outcome=\"DONE\"} 1",
+          "cinch_operations_total{operation=\"release\",outcome=\"NOT_HELD\"} 1",
+          "cinch_operations_total{operation=\"upgrade\",outcome=\"DONE\"} 0",
+          "cinch_operation_seconds_count{operation=\"acquire\"} 4",
+          "cinch_operation_seconds_count{operation=\"acquire_queued\"} 2",
+          "cinch_witnesses_total 5",
+          "cinch_overloaded_total 0");
+      assertFalse(answer.body().contains("cinch_cell"));
+      assertEquals(405, ask(server, "POST").statusCode());
+    }
+  }
+
+  @Test
+  void aNodeOfACellTellsHowItIs() throws Exception {
+    ObjectNode node = JsonNodeFactory.instance.objectNode().put("node", 2).put("boot", 7);
+    node.put("quarantined", true).put("quarantinedUntilNanos", "1767225600500000000");
+    node.put("rows", 3).put("names", 2).put("attempts", 1).put("faults", 0);
+    node.putArray("peers")
+        .addObject()
+        .put("node", 1)
+        .put("heardAgoMs", 250)
+        .put("clockAheadMs", -7);
+    ObjectNode traffic = node.putObject("traffic").put("datagramsSent", 11);
+    traffic.put("datagramsReceived", 12).put("notSent", 1).put("wrongKey", 4);
+    try (LeaseServer server = builder().cell(() -> Optional.of(node)).start()) {
+      assertHas(
+          lines(ask(server, "GET").body()),
+          "cinch_cell_voting 0",
+          "cinch_cell_quarantined_until_seconds 1.7672256005E9",
+          "cinch_cell_boot 7",
+          "cinch_cell_rows 3",
+          "cinch_cell_names 2",
+          "cinch_cell_attempts 1",
+          "cinch_cell_datagrams_sent_total 11",
+          "cinch_cell_datagrams_received_total 12",
+          "cinch_cell_datagrams_not_sent_total 1",
+          "cinch_cell_datagrams_dropped_total{reason=\"wrongKey\"} 4",
+          "cinch_cell_datagrams_dropped_total{reason=\"malformed\"} 0",
+          "cinch_cell_peer_heard_seconds{node=\"1\"} 0.25",
+          "cinch_cell_peer_clock_ahead_seconds{node=\"1\"} -0.007");
+    }
+    try (LeaseServer server = builder().cell(Optional::empty).start()) {
+      assertFalse(ask(server, "GET").body().contains("cinch_cell")); // it is starting
+    }
+  }
+
+  @Test
+  void howLongItTookIsCountedInBuckets() {
+    var metrics = new ServerMetrics(rig.time::monotonicNanos);
+    Operation renew = new Operation.Renew(new Id(1, 2), 1, LogSet.NONE, LeaseReport.NOTHING);
+    for (long ms : new long[] {1, 2, 30, 60_000}) {
+      var asked = new Routes.Asked(List.of(renew), false, Wire.JSON, 0, metrics.now());
+      rig.time.advanceMs(ms);
+      metrics.unavailable(asked, 0);
+    }
+    var out = new Exposition();
+    metrics.write(out);
+    String labels = "operation=\"renew\"";
+    assertHas(
+        lines(out.toString().replace("+Inf\"} ", "inf\"} ")),
+        "cinch_operations_total{" + labels + ",outcome=\"UNAVAILABLE\"} 4",
+        "cinch_operation_seconds_bucket{" + labels + ",le=\"5.0E-4\"} 0",
+        "cinch_operation_seconds_bucket{" + labels + ",le=\"0.001\"} 1",
+        "cinch_operation_seconds_bucket{" + labels + ",le=\"0.0025\"} 2",
+        "cinch_operation_seconds_bucket{" + labels + ",le=\"0.025\"} 2",
+        "cinch_operation_seconds_bucket{" + labels + ",le=\"0.05\"} 3",
+        "cinch_operation_seconds_bucket{" + labels + ",le=\"10.0\"} 3",
+        "cinch_operation_seconds_bucket{" + labels + ",le=\"inf\"} 4",
+        "cinch_operation_seconds_sum{" + labels + "} 60.033",
+        "cinch_operation_seconds_count{" + labels + "} 4");
+  }
+}
