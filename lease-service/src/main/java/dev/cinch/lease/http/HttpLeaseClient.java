@@ -293,25 +293,18 @@ public final class HttpLeaseClient implements LeaseService {
     return outcomes;
   }
 
-  /** What an operator's request came to: one of both. */
-  private record Judged(@Nullable Revoked revoked, @Nullable LeaseRefusedException refusal) {
-    boolean isTurnedAway() {
-      return refusal != null && refusal.reason() == Reason.NOT_YET;
-    }
-  }
-
   @Override
   public Revoked revoke(RevokeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     byte[] body = Wire.JSON.write(WireWriter.revoke(request));
-    Judged judged =
+    Replies.Judged judged =
         servers.ask(
             new Request("POST", "/v1/leases/revoke", Wire.JSON, body, Request.UNHURRIED),
             sent ->
                 sent.answer().status() == 200
-                    ? new Judged(read(Wire.JSON, sent, WireReader::revoked), null)
-                    : new Judged(null, refusal(sent)),
-            Judged::isTurnedAway);
+                    ? new Replies.Judged(read(Wire.JSON, sent, WireReader::revoked), null)
+                    : new Replies.Judged(null, refusal(sent)),
+            Replies.Judged::isTurnedAway);
     if (judged.refusal() != null) {
       throw judged.refusal();
     }
