@@ -583,15 +583,35 @@ final class CellLoop {
         peers);
   }
 
-  /** Ends all that callers wait for. What is held ends by itself. */
+  /**
+   * Ends all that callers wait for, and gives back what nobody needs: what was released already,
+   * and what attempts may have left at acceptors. Else others would wait for the end of it. What a
+   * caller still holds ends by itself.
+   */
   void close() {
-    for (Holding holding : holdings.values()) {
+    long now = clock.getAsLong();
+    for (Holding holding : List.copyOf(holdings.values())) {
       Pursuit pursuit = holding.pursuit;
       if (pursuit != null) {
+        holding.proposer.giveUp(now, out);
+        leave(holding, pursuit, now);
         pursuit.close();
       }
     }
     signing.close();
     inquiries.values().forEach(asked -> asked.forEach(Inquiry::close));
+    releaseRest(now); // of callers too that have just heard of the end
+    datagrams.flush();
+  }
+
+  private void releaseRest(long now) {
+    for (Request r = requests.pollQuick(); r != null; r = requests.pollQuick()) {
+      if (r instanceof Request.Release release) {
+        release.result().complete(release(release, now));
+      } else {
+        r.close();
+      }
+    }
+    List.copyOf(holdings.values()).forEach(holding -> endLinger(holding, now));
   }
 }

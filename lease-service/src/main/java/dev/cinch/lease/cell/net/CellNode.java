@@ -226,9 +226,12 @@ public final class CellNode implements AutoCloseable {
     } catch (IOException | ClosedSelectorException e) {
       LOG.error("the cell's node stops: {}", String.valueOf(e.getMessage()));
     } finally {
-      closed = true;
-      loop.close();
-      requests.close();
+      try {
+        loop.close();
+      } finally {
+        closed = true;
+        requests.close();
+      }
     }
   }
 
@@ -440,8 +443,9 @@ public final class CellNode implements AutoCloseable {
   }
 
   /**
-   * Stops the node. Attempts end as refused; leases that it holds end by themselves, so that a
-   * caller releases them before. The next start is quarantined like every other.
+   * Stops the node. Attempts end as refused. Leases that were released before, or are by a caller
+   * that hears so of its own end, are free at once; what else is held ends by itself. The next
+   * start is quarantined like every other.
    */
   @Override
   public void close() throws IOException {

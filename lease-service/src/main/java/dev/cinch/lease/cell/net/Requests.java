@@ -73,6 +73,11 @@ final class Requests {
     return request;
   }
 
+  /** Takes the next one that is done in a moment. */
+  @Nullable Request pollQuick() {
+    return quick.poll();
+  }
+
   /** Whether {@link #poll} would find one. */
   boolean canBegin(int underWay) {
     return !quick.waiting.isEmpty()

@@ -101,6 +101,10 @@ final class FaultyCell {
   private final SplittableRandom random;
   private final List<QueuedLink.Sent> flying = new ArrayList<>();
   private final List<Life> nodes = new ArrayList<>();
+
+  /** Of nodes that stopped in an orderly way: their callers may act as owners until the end. */
+  private final List<Life> stopped = new ArrayList<>();
+
   private long now;
   private boolean calm;
   int granted;
@@ -167,6 +171,11 @@ final class FaultyCell {
     } else {
       int which = random.nextInt(nodes.size());
       Life before = nodes.get(which);
+      if (random.nextBoolean()) {
+        before.loop.close();
+        flying.addAll(before.link.sent);
+        stopped.add(before);
+      }
       nodes.set(which, new Life(before.id, before.boot + 1));
     }
   }
@@ -235,12 +244,14 @@ final class FaultyCell {
   private void checkOwners() {
     for (int n = 0; n < NAMES; n++) {
       Owned owner = null;
-      for (Life node : nodes) {
-        Owned lease = node.holds(name(n));
-        if (lease != null && owner != null) {
-          throw new AssertionError("two owners at " + now + ": " + owner + " and " + lease);
+      for (List<Life> some : List.of(nodes, stopped)) {
+        for (Life node : some) {
+          Owned lease = node.holds(name(n));
+          if (lease != null && owner != null) {
+            throw new AssertionError("two owners at " + now + ": " + owner + " and " + lease);
+          }
+          owner = lease == null ? owner : lease;
         }
-        owner = lease == null ? owner : lease;
       }
     }
   }
