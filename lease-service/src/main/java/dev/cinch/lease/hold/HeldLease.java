@@ -52,6 +52,10 @@ public final class HeldLease {
   }
 
   private static final long NANOS_PER_MS = 1_000_000;
+
+  /** For so long a release is sent again that was not done; above how often instances look. */
+  private static final long RELEASE_NANOS = 7_000_000_000L;
+
   private static final Logger LOG = LoggerFactory.getLogger(HeldLease.class);
 
   private final GrantCalls calls;
@@ -72,6 +76,9 @@ public final class HeldLease {
 
   /** Whether a release was sent that nobody answered: then nothing is resumed (rule L13). */
   private boolean releaseUnheard;
+
+  /** {@link LeaseService#moves} before that: another server can't tell whether it was done. */
+  private long movesOfUnheard;
 
   /** Whether no release was sent, and the server that goes on has to resume them before one is. */
   private boolean elsewhere;
@@ -270,27 +277,86 @@ public final class HeldLease {
    *
    * <p>An instance that was superseded has not released them, and never will. Then they are resumed
    * at the one that took over, and released there (rule L13). So they are where another server of
-   * the service goes on, if no release was sent before.
+   * the service goes on, if no release was sent before. Of several servers of one instance this
+   * holds only where the one that says so was sent every copy.
+   *
+   * <p>A service that does not do it yet is asked again for some seconds, while the leases last:
+   * the last node of a cell that another instance replaces finds that out a little later than the
+   * others.
    *
    * @param last what to report; every append under the leases has its verdict
    */
   public void release(LeaseReport last) throws LeaseRefusedException, LeaseUnavailableException {
-    if (unsure || moves != calls.moves()) {
-      resumeFirst();
-    }
-    close();
-    synchronized (network) {
-      try {
-        sendRelease(last);
-      } catch (LeaseRefusedException e) {
-        if (e.reason() != LeaseRefusedException.Reason.SUPERSEDED || now.state() == State.LOST) {
-          throw e;
+    try {
+      // Behind a renewal that is under way, which may find that another instance goes on with them.
+      synchronized (network) {
+        if (unsure || moves != calls.moves()) {
+          resumeFirst();
         }
-        // No copy of the release was carried out there, nor will be (rule L13).
-        Grant resumed = calls.resume(grant());
-        goesBy(resumed);
-        calls.release(resumed, last);
+        close();
+        long from = time.monotonicNanos();
+        for (boolean done = false; !done; ) {
+          done = isReleased(last, from);
+        }
       }
+    } finally {
+      tell();
+    }
+  }
+
+  /**
+   * Sends a release.
+   *
+   * @param from when that began, by the monotonic clock
+   * @return false if nothing was done, and it may be sent again
+   */
+  private boolean isReleased(LeaseReport last, long from)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    try {
+      releaseOrResume(last);
+      return true;
+    } catch (LeaseRefusedException e) {
+      if (!isAgain(e, from)) {
+        throw e;
+      }
+      releaseUnheard |= witnesses().size() > 1; // some of them may have been released
+      return false;
+    }
+  }
+
+  private void releaseOrResume(LeaseReport last)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    try {
+      sendRelease(last);
+    } catch (LeaseRefusedException e) {
+      boolean known = !releaseUnheard || calls.moves() == movesOfUnheard;
+      if (e.reason() != LeaseRefusedException.Reason.SUPERSEDED
+          || now.state() == State.LOST
+          || !known) {
+        throw e;
+      }
+      // No copy of the release was carried out there, nor will be (rule L13).
+      Grant resumed = calls.resume(grant());
+      goesBy(resumed);
+      calls.release(resumed, last);
+    }
+  }
+
+  /** After waiting, whether it is to be asked again: it was not done, and there is time. */
+  private boolean isAgain(LeaseRefusedException refused, long from) {
+    long now = time.monotonicNanos();
+    long pause = Math.min(settings.retryMs(), Math.max(1, refused.retryAfterMs())) * NANOS_PER_MS;
+    if (refused.reason() != LeaseRefusedException.Reason.NOT_YET
+        || now + pause - from > RELEASE_NANOS
+        || now + pause - deadline() >= 0) {
+      return false;
+    }
+    try {
+      time.sleepNanos(pause);
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 
@@ -304,6 +370,7 @@ public final class HeldLease {
         resumeElsewhere();
         elsewhere = false;
       }
+      long movesBefore = calls.moves();
       try {
         calls.release(grant(), last);
         return;
@@ -314,15 +381,19 @@ public final class HeldLease {
         }
       } catch (LeaseUnavailableException e) {
         releaseUnheard = true;
+        movesOfUnheard = movesBefore;
         throw e;
       }
     }
   }
 
-  private void resumeElsewhere() throws LeaseUnavailableException {
+  private void resumeElsewhere() throws LeaseRefusedException, LeaseUnavailableException {
     try {
       goesBy(calls.resume(grant()));
     } catch (LeaseRefusedException e) {
+      if (e.reason() == LeaseRefusedException.Reason.NOT_YET) {
+        throw e;
+      }
       LOG.debug("before they are released elsewhere: {}", e.toString());
     }
   }
@@ -334,10 +405,19 @@ public final class HeldLease {
 
   /** A service that did not answer may have been restarted: only there can they be released. */
   private void resumeFirst() {
-    try {
-      Grant unused = renew(LogSet.NONE);
-    } catch (LeaseRefusedException | LeaseUnavailableException e) {
-      LOG.debug("before they are released: {}", e.toString());
+    long from = time.monotonicNanos();
+    boolean again = true;
+    while (again) {
+      try {
+        Grant unused = askToRenew(LogSet.NONE);
+        again = false;
+      } catch (LeaseRefusedException e) {
+        LOG.debug("before they are released: {}", e.toString());
+        again = isAgain(e, from);
+      } catch (LeaseUnavailableException e) {
+        LOG.debug("before they are released: {}", e.toString());
+        again = false;
+      }
     }
   }
 

@@ -3,6 +3,8 @@ package dev.cinch.lease.register;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.table.LeaseBackend;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,6 +32,7 @@ final class GrantsHere {
 
   private final Map<Id, Known> grants = new ConcurrentHashMap<>();
   private final Map<Id, Long> released = new ConcurrentHashMap<>();
+  private final Map<Id, Long> begun = new ConcurrentHashMap<>();
   private final Map<Id, Long> givenUp = new ConcurrentHashMap<>();
 
   /** Takes note of a grant, or that it lasts for longer. */
@@ -56,6 +59,20 @@ final class GrantsHere {
     return released.containsKey(id);
   }
 
+  /**
+   * Takes note that a grant is about to be released, unless a copy of that request was before. What
+   * becomes of that copy is not known, so later ones are carried out too.
+   *
+   * @param latest refuses where another instance has taken over
+   */
+  synchronized void beginRelease(Id id, long now, LeaseBackend.Latest latest)
+      throws LeaseRefusedException {
+    if (grants.containsKey(id) && !begun.containsKey(id)) {
+      latest.require();
+      begun.put(id, now + RETENTION);
+    }
+  }
+
   /** Takes note that a request is not to be granted when it comes. */
   void giveUp(Id id, long now) {
     givenUp.put(id, now + RETENTION);
@@ -69,6 +86,7 @@ final class GrantsHere {
   void sweep(long now) {
     grants.values().removeIf(known -> known.keepUntil() < now);
     released.values().removeIf(until -> until < now);
+    begun.values().removeIf(until -> until < now);
     givenUp.values().removeIf(until -> until < now);
   }
 

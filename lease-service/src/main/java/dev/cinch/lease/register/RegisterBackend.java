@@ -272,7 +272,7 @@ public final class RegisterBackend implements LeaseBackend {
     if (grants.wasReleased(id)) {
       return;
     }
-    latest.require();
+    grants.beginRelease(id, now.time(), latest);
     if (grants.get(id).isEmpty()) {
       grants.giveUp(id, now.time());
     }

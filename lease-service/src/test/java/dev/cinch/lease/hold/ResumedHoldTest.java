@@ -2,9 +2,11 @@ package dev.cinch.lease.hold;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseNotSentException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
@@ -16,10 +18,12 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
 /** Rule L13: what a holder does when another instance of the service answers. */
@@ -50,6 +54,8 @@ final class ResumedHoldTest {
 
     /** Up to this number, the instance that is asked says that it was superseded. */
     long superseded;
+
+    long moves;
 
     interface Failure {
       void happen() throws LeaseRefusedException, LeaseUnavailableException;
@@ -123,6 +129,11 @@ final class ResumedHoldTest {
         throw new LeaseRefusedException(Reason.SUPERSEDED, "a later one has taken over", 0);
       }
       check(said, "release");
+    }
+
+    @Override
+    public long moves() {
+      return moves;
     }
 
     void restart() {
@@ -306,5 +317,109 @@ final class ResumedHoldTest {
     assertEquals(HeldLease.State.LOST, lease.state());
     assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
     assertEquals(List.of("release to 1 at 2"), service.asked);
+  }
+
+  private static void notYet() throws LeaseRefusedException {
+    throw new LeaseRefusedException(Reason.NOT_YET, "the cell does not answer", 200);
+  }
+
+  /** Else the release would name the instance that the renewal is about to leave. */
+  @Test
+  void l13_aReleaseWaitsForTheRenewalThatIsUnderWay() throws Exception {
+    HeldLease lease = restarted();
+    var released =
+        new FutureTask<>(
+            () -> {
+              lease.release(LeaseReport.NOTHING);
+              return true;
+            });
+    var releasing = new Thread(released);
+    service.meanwhile =
+        () -> {
+          releasing.start();
+          while (releasing.getState() != Thread.State.BLOCKED) {
+            Thread.onSpinWait();
+          }
+        };
+    live(lease, 4_000);
+    assertTrue(released.get());
+    assertEquals("release to 2 at 2", last());
+  }
+
+  @Test
+  void aReleaseThatWasNotDoneIsSentAgain() throws Exception {
+    HeldLease lease = hold();
+    int[] left = {3};
+    service.releasing =
+        () -> {
+          if (left[0]-- > 0) {
+            notYet();
+          }
+        };
+    long from = rig.time.monotonicNanos();
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(List.of("release to 1 at 1"), service.asked);
+    assertEquals(3 * 200 * MS, rig.time.monotonicNanos() - from);
+  }
+
+  @Test
+  void whoNeverReleasesIsNotAskedForLong() throws Exception {
+    HeldLease lease = hold();
+    service.releasing = ResumedHoldTest::notYet;
+    long from = rig.time.monotonicNanos();
+    var e = assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(Reason.NOT_YET, e.reason());
+    assertEquals(7_000 * MS, rig.time.monotonicNanos() - from);
+    rig.time.advanceNanos(lease.deadline() - rig.time.monotonicNanos() - 500 * MS);
+    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertTrue(lease.deadline() - rig.time.monotonicNanos() > 0, "it is another's by then");
+  }
+
+  /** It was not done, so another server may resume what it releases. */
+  @Test
+  void l13_whatWasNotDoneIsResumedWhereNobodyIsThereAnyMore() throws Exception {
+    HeldLease lease = hold();
+    service.releasing =
+        () -> {
+          service.restart();
+          service.releasing =
+              () -> {
+                service.releasing = () -> {};
+                throw new LeaseNotSentException("nobody is there", new IOException());
+              };
+          notYet();
+        };
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(List.of("resume from 1 at 2", "release to 2 at 2"), service.asked);
+  }
+
+  @Test
+  void l13_aServerThatResumesNothingYetIsAskedAgain() throws Exception {
+    HeldLease lease = restarted();
+    service.moves++; // another call found that one
+    service.resuming =
+        () -> {
+          service.resuming = () -> {};
+          notYet();
+        };
+    lease.release(LeaseReport.NOTHING);
+    assertEquals("release to 2 at 2", last());
+  }
+
+  /** Of several servers of one instance, another one may have carried the first copy out. */
+  @Test
+  void l13_aServerThatWasSentNoCopyCanNotSayThatItWasNotDone() throws Exception {
+    HeldLease lease = hold();
+    service.releasing =
+        () -> {
+          service.moves++;
+          noAnswer();
+        };
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    service.releasing = () -> {};
+    service.superseded = 1;
+    var e = assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(Reason.SUPERSEDED, e.reason());
+    assertEquals(List.of("release to 1 at 1"), service.asked);
   }
 }

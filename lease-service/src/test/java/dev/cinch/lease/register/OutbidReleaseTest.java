@@ -4,13 +4,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend;
+import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.UnansweredException;
+import dev.cinch.lease.table.WatermarkRule;
 import dev.cinch.lease.time.ManualTime;
 import java.util.HashMap;
 import java.util.Map;
@@ -37,6 +46,9 @@ final class OutbidReleaseTest {
     /** Whether the first attempt leaves nothing behind. */
     private boolean lost;
 
+    /** Whether nobody hears whether a change was written. */
+    private boolean unheard;
+
     @Override
     public CompletableFuture<Boolean> change(LeaseName name, Change change) {
       try {
@@ -52,6 +64,9 @@ final class OutbidReleaseTest {
         }
         next.ifPresent(value -> values.put(name, value));
         written = next.isPresent();
+        if (unheard) {
+          return CompletableFuture.failedFuture(new UnansweredException("too few answer"));
+        }
         return CompletableFuture.completedFuture(next.isPresent());
       } catch (LeaseRefusedException e) {
         return CompletableFuture.failedFuture(e);
@@ -124,5 +139,51 @@ final class OutbidReleaseTest {
             () -> one.service.release(grant.id(), LeaseReport.NOTHING));
     assertEquals(Reason.NOT_HELD, e.reason());
     assertTrue(String.valueOf(e.getMessage()).contains("expired"), e.getMessage());
+  }
+
+  private static LeaseBackend.Latest superseded(boolean is) {
+    return () -> {
+      if (is) {
+        throw new LeaseRefusedException(Reason.SUPERSEDED, "later", 0);
+      }
+    };
+  }
+
+  /** It may have been done, and the name granted on: then nobody may resume it. */
+  @Test
+  void l13_aCopyOfAReleaseThatMayHaveBeenDoneIsDone() throws Exception {
+    LeaseBackend backend =
+        RegisterBackend.on(register, ManualTime.START, 60_000, 1_000)
+            .create(
+                new LeaseBackend.Setting(
+                    1,
+                    Correlation.NO_STORE,
+                    Inheritance.origin(Ending.NONE, Fence.NONE),
+                    new WatermarkRule(0, 0),
+                    1,
+                    () -> ManualTime.START));
+    var now = new Moment(ManualTime.START, Moment.UNKNOWN);
+    AcquireRequest request = one.request("a");
+    var granted = backend.acquire(request, now, Long.MAX_VALUE);
+    assertEquals(1, granted.size());
+    register.unheard = true;
+    assertThrows(
+        UnansweredException.class,
+        () -> backend.release(request.id(), LeaseReport.NOTHING, now, superseded(false)));
+    register.unheard = false;
+    backend.release(request.id(), LeaseReport.NOTHING, now, superseded(true));
+    AcquireRequest next = one.request("a");
+    assertEquals(
+        Ending.RELEASED, backend.acquire(next, now, Long.MAX_VALUE).get(0).previousEnding());
+    var e =
+        assertThrows(
+            LeaseRefusedException.class,
+            () -> backend.release(next.id(), LeaseReport.NOTHING, now, superseded(true)));
+    assertEquals(Reason.SUPERSEDED, e.reason());
+    e =
+        assertThrows(
+            LeaseRefusedException.class,
+            () -> backend.release(new Id(1, 2), LeaseReport.NOTHING.to(1), now, superseded(true)));
+    assertEquals(Reason.OTHER_INSTANCE, e.reason(), "of a grant that it does not know");
   }
 }
