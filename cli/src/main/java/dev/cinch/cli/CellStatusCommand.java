@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.lease.cell.net.CellFile;
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,7 +25,7 @@ import picocli.CommandLine.Spec;
       "A node that started a moment ago is quarantined: it votes for nobody until every lease is",
       "over that it may have forgotten.",
       "Exit code 0 if a majority votes, and no clock is further ahead of another than the cell",
-      "allows; else 3."
+      "allows; else 3. With --wait 0 only if all nodes vote, and 3 if they don't in that time."
     },
     footer = {
       "",
@@ -33,7 +34,8 @@ import picocli.CommandLine.Spec;
       "datagrams since it started.",
       "",
       "Example:",
-      "  cinch cell status cell.json"
+      "  cinch cell status cell.json",
+      "  systemctl restart cinch-node && cinch cell status --wait 3m cell.json"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class CellStatusCommand implements Callable<Integer> {
@@ -67,6 +69,16 @@ final class CellStatusCommand implements Callable<Integer> {
       description = "How long a node may take to answer.")
   Duration timeout;
 
+  @Option(
+      names = "--wait",
+      paramLabel = "DURATION",
+      defaultValue = "0s",
+      description = {
+        "How long to wait until all nodes vote: between the restarts of two of them. A restart takes",
+        "as long as the longest lease, and a little more."
+      })
+  Duration wait;
+
   CellStatusCommand(Io io) {
     this.io = io;
   }
@@ -76,11 +88,17 @@ final class CellStatusCommand implements Callable<Integer> {
     if (timeout.isNegative() || timeout.isZero()) {
       throw new ParameterException(spec.commandLine(), "--timeout is longer than 0s");
     }
+    if (wait.isNegative()) {
+      throw new ParameterException(spec.commandLine(), "--wait is not negative");
+    }
     CellFile cell = CellFile.read(file);
-    List<CellNodeLook> nodes = CellNodeLook.askAll(cell, timeout);
+    List<CellNodeLook> nodes =
+        new CellWait(SystemTime.INSTANCE, new Progress(io))
+            .untilAllVote(wait, () -> CellNodeLook.askAll(cell, timeout));
     var problems = new ArrayList<String>();
     nodes.forEach(node -> problems.addAll(node.wrongClocks(cell.algorithm())));
-    boolean good = voting(nodes) >= cell.majority() && problems.isEmpty();
+    int needed = wait.isZero() ? cell.majority() : nodes.size();
+    boolean good = voting(nodes) >= needed && problems.isEmpty();
     nodes.forEach(node -> problems.addAll(node.notes()));
     int code = good ? ExitCode.GOOD : ExitCode.REFUSED;
     try (Output out = io.output()) {
@@ -90,6 +108,13 @@ final class CellStatusCommand implements Callable<Integer> {
       } else {
         print(cell, nodes, problems, out);
       }
+    }
+    if (voting(nodes) < needed && !wait.isZero()) {
+      Commands.say(
+          io,
+          "cinch cell status",
+          "waited %s for all nodes to vote, and %d of %d do; see why above"
+              .formatted(Words.span(wait.toNanos()), voting(nodes), nodes.size()));
     }
     return code;
   }
@@ -142,6 +167,7 @@ final class CellStatusCommand implements Callable<Integer> {
     }
     line.text("algorithm", cell.algorithm().name());
     line.flag("majority", voting(nodes) >= cell.majority());
+    line.flag("all", voting(nodes) == nodes.size());
     line.texts("problems", problems);
     line.list("nodes");
     for (CellNodeLook node : nodes) {

@@ -16,9 +16,16 @@ import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.Traffic;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.time.TimeSource;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -177,6 +184,81 @@ class CellStatusTest {
           .set(
               CellDocument.supplier(cell.cell, () -> Optional.of(node), SystemTime.INSTANCE).get());
     }
+  }
+
+  @Test
+  void whoWaitsIsToldWhetherAllVote() throws Exception {
+    ServedCell cell = cell();
+    cell.tell(status(1, 0, 0, QUIET));
+    cell.tell(status(2, 0, 0, QUIET));
+    cell.tell(status(3, 40 * SECOND, 0, QUIET));
+    cell.status().ended(0);
+    Cinch.Ran ran = cell.status("--wait=1ms", "--json").failed(3, "and 2 of 3 do; see why above");
+    assertFalse(JSON.readTree(ran.out()).get("all").booleanValue());
+    cell.tell(status(3, 0, 0, QUIET));
+    ran = cell.status("--wait=1h", "--json").ended(0);
+    assertEquals("", ran.err());
+    assertTrue(JSON.readTree(ran.out()).get("all").booleanValue());
+    cell.status("--wait=-1s").failed(2, "--wait");
+  }
+
+  /** One step after the other, by a clock of its own. */
+  @Test
+  void itWaitsUntilTheLastNodeVotes() throws Exception {
+    ServedCell cell = cell();
+    var slept = new ArrayList<Long>();
+    var time =
+        new TimeSource() {
+          @Override
+          public long wallNanos() {
+            throw new AssertionError("nobody asks what time it is");
+          }
+
+          @Override
+          public long monotonicNanos() {
+            return Long.MAX_VALUE - SECOND + slept.stream().mapToLong(n -> n).sum();
+          }
+
+          @Override
+          public void sleepNanos(long nanos) {
+            slept.add(nanos);
+          }
+        };
+    var err = new ByteArrayOutputStream();
+    var io =
+        new Io(
+            InputStream.nullInputStream(),
+            OutputStream.nullOutputStream(),
+            new PrintStream(err, true, StandardCharsets.UTF_8),
+            name -> null,
+            true,
+            false,
+            Stop.byHand());
+    var wait = new CellWait(time, new Progress(io, time));
+    int[] silent = {4};
+    List<CellNodeLook> nodes =
+        wait.untilAllVote(Duration.ofSeconds(10), () -> looked(cell, silent[0]-- > 0 ? 2 : 3));
+    assertTrue(nodes.stream().allMatch(CellNodeLook::votes));
+    assertEquals(4, slept.size());
+    String shown = err.toString(StandardCharsets.UTF_8);
+    assertTrue(shown.contains("2 of 3 nodes vote; waits for 10 s"), shown);
+    assertTrue(shown.endsWith("\r\033[K"), shown);
+    slept.clear();
+    nodes = wait.untilAllVote(Duration.ofMillis(1_200), () -> looked(cell, 1));
+    assertEquals(1, nodes.stream().filter(CellNodeLook::votes).count());
+    assertEquals(List.of(SECOND / 2, SECOND / 2, SECOND / 5), slept);
+    slept.clear();
+    nodes = wait.untilAllVote(Duration.ZERO, () -> looked(cell, 1));
+    assertEquals(List.of(), slept);
+  }
+
+  private static List<CellNodeLook> looked(ServedCell cell, int voting) {
+    var nodes = new ArrayList<CellNodeLook>();
+    for (CellFile.Node node : cell.cell.nodes()) {
+      var state = node.id() <= voting ? CellNodeLook.State.VOTING : CellNodeLook.State.QUARANTINED;
+      nodes.add(new CellNodeLook(node, state, "", JSON.createObjectNode()));
+    }
+    return nodes;
   }
 
   @Test
