@@ -7,10 +7,13 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.LeaseEvent;
+import dev.cinch.lease.http.LeaseWatch;
+import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -25,7 +28,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Print the leases that are held, and then each that is granted, released, revoked or expires,",
-      "until interrupted. Renewals are not told. Exit code 4 if the service ends."
+      "until interrupted. Renewals are not told. Of several servers the next one goes on where one",
+      "ends: what is held then is told again. Exit code 4 if the service ends."
     },
     footer = {
       "",
@@ -70,17 +74,43 @@ final class LeaseWatchCommand implements Callable<Integer> {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       }
     }
-    try (Output out = io.output();
-        var watches = new MergedWatch(server.client().watch(names, prefixes))) {
+    ShardRouter client = server.client();
+    try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      while (true) {
-        LeaseEvent event = watches.next();
-        String line = json.json ? JSON.writeValueAsString(event.json()) : text(event);
-        if (!line.isEmpty()) {
-          out.line(line);
-          out.flush(); // whoever reads waits for each
-        }
+      print(client.watch(names, prefixes), out);
+      while (server.addresses.all().size() > 1) { // that one has ended, and the next one goes on
+        List<LeaseWatch> next = client.watch(names, prefixes);
+        print(new LeaseEvent(LeaseEvent.Kind.LAGGED, Optional.empty()), out);
+        print(next, out);
       }
+    }
+    return ExitCode.UNAVAILABLE;
+  }
+
+  /** Until one of them ends; with one server that is an error. */
+  private void print(List<LeaseWatch> begun, Output out)
+      throws IOException, LeaseUnavailableException, InterruptedException {
+    try (var watches = new MergedWatch(begun)) {
+      while (true) {
+        LeaseEvent event;
+        try {
+          event = watches.next();
+        } catch (LeaseUnavailableException e) {
+          if (server.addresses.all().size() > 1) {
+            return;
+          }
+          throw e;
+        }
+        print(event, out);
+      }
+    }
+  }
+
+  private void print(LeaseEvent event, Output out) throws IOException {
+    String line = json.json ? JSON.writeValueAsString(event.json()) : text(event);
+    if (!line.isEmpty()) {
+      out.line(line);
+      out.flush(); // whoever reads waits for each
     }
   }
 

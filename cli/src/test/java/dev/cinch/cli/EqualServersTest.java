@@ -16,7 +16,11 @@ import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Shard;
@@ -211,6 +215,38 @@ class EqualServersTest {
     JsonNode silent = status(cinch, 3);
     assertEquals("SILENT", silent.get("server").get("state").textValue());
     assertEquals(2, attention(silent).size());
+  }
+
+  private static String event(Forked watch) throws Exception {
+    return JSON.readTree(watch.line()).get("event").textValue();
+  }
+
+  @Test
+  void aWatchGoesOnAtTheNextServer() throws Exception {
+    var service =
+        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE).fresh(true).start();
+    try (LeaseServer first = LeaseServer.builder(service, service::info).port(0).start();
+        LeaseServer second = LeaseServer.builder(service, service::info).port(0).start()) {
+      String both = first.uri() + "," + second.uri();
+      ShardRouter router = ShardRouter.of(ServerAddresses.parse(both));
+      var request =
+          new AcquireRequest(
+              new Id(1, 2), List.of(new LeaseName("x")), "tester", 60_000, LogSet.ALL, false);
+      Grant held = router.acquire(request);
+      try (Forked watch = new Forked("lease", "watch", "--json", "--server=" + both)) {
+        assertEquals("held", event(watch));
+        assertEquals("synced", event(watch));
+        assertEquals(0, first.drain().toCompletableFuture().join());
+        assertEquals("lagged", event(watch));
+        assertEquals("held", event(watch));
+        assertEquals("synced", event(watch));
+        service.release(held.id(), LeaseReport.NOTHING);
+        assertEquals("released", event(watch));
+        assertEquals(0, second.drain().toCompletableFuture().join());
+        assertEquals(1, watch.err().lines().count());
+        watch.ended(4);
+      }
+    }
   }
 
   /** In the store stands where the servers are; of several one is enough. */

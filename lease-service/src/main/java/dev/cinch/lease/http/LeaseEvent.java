@@ -24,7 +24,7 @@ public record LeaseEvent(Kind kind, Optional<LeaseInfo> lease) {
     RELEASED,
     EXPIRED,
     REVOKED,
-    /** What follows was not told, since it was not taken: the watch begins anew. */
+    /** Changes were not told, since they were not taken or the server ended: it begins anew. */
     LAGGED;
 
     private String word() {

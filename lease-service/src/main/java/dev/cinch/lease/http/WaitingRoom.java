@@ -4,6 +4,8 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import java.util.ArrayDeque;
@@ -67,6 +69,9 @@ final class WaitingRoom implements LeaseListener {
       return acquire.request();
     }
   }
+
+  /** When to ask a server alone again that ends, milliseconds. */
+  private static final long ENDS_RETRY_MS = 200;
 
   private final int most;
   private final Loop loop;
@@ -144,7 +149,10 @@ final class WaitingRoom implements LeaseListener {
     }
   }
 
-  /** Nobody waits any more: those who do are answered, and those who come likewise. */
+  /**
+   * Nobody waits any more: those who do are answered, and those who come likewise. What others hold
+   * then may be waited for at another server.
+   */
   void end() {
     ended = true;
     queues.all().forEach(this::replace);
@@ -255,7 +263,19 @@ final class WaitingRoom implements LeaseListener {
       queues.mayComeBack(request);
     }
     end(request);
-    request.sender.outcome(outcome);
+    request.sender.outcome(ended ? elsewhere(outcome) : outcome);
+  }
+
+  /** Whoever hears that a lease is held would give up, and who is turned away asks the next one. */
+  private static Outcome elsewhere(Outcome outcome) {
+    return outcome instanceof Outcome.Refused refused && refused.refusal().reason() == Reason.HELD
+        ? new Outcome.Refused(
+            new LeaseRefusedException(
+                Reason.NOT_YET,
+                "this server ends, so nobody waits here any more: "
+                    + refused.refusal().getMessage(),
+                ENDS_RETRY_MS))
+        : outcome;
   }
 
   private void stillHeld(Request request, LeaseHeldException held) {

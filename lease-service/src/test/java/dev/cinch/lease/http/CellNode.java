@@ -182,6 +182,18 @@ final class CellNode implements LeaseService, AutoCloseable {
     }
   }
 
+  /** Waits until so many requests wait here for leases. */
+  void awaitWaiting(int count) {
+    while (server.waiting() != count) {
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Ends it in an orderly way; how many requests were cut off. */
+  int drain() {
+    return server.drain().toCompletableFuture().join();
+  }
+
   /** Ends it: whoever asks finds nobody there. */
   @Override
   public void close() throws IOException {

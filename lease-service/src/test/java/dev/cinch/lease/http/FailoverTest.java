@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.FutureTask;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
@@ -354,6 +355,23 @@ final class FailoverTest {
     AcquireRequest request = rig.request("x");
     Grant grant = waits.acquire(request, 60_000);
     assertEquals(rig.service.acquire(request), grant);
+    assertEquals(List.of(), c.asked);
+  }
+
+  /** Whoever waits goes on at once, with the same id, and is not told that the lease is held. */
+  @Test
+  void whoWaitsAtAServerThatEndsWaitsAtTheNext() throws Exception {
+    Grant first = rig.acquire("x");
+    AcquireRequest request = rig.request("x");
+    var waits = new FutureTask<>(() -> client.acquire(request, 60_000));
+    var waiting = new Thread(waits);
+    waiting.start();
+    a.awaitWaiting(1);
+    int cut = a.drain();
+    b.awaitWaiting(1);
+    assertEquals(0, cut);
+    rig.service.release(first.id(), LeaseReport.NOTHING);
+    assertEquals(request.id(), waits.get().id());
     assertEquals(List.of(), c.asked);
   }
 

@@ -189,7 +189,9 @@ final class WaitingApiTest {
     Grant unused = rig.acquire("a");
     RawClient client = waiting(rig.request("a"), 50_000);
     var done = server.drain();
-    assertEquals(409, client.response().status());
+    RawClient.Response answer = client.response();
+    assertEquals(503, answer.status());
+    assertEquals("NOT_YET", answer.json().get("error").asText());
     client.close();
     assertEquals(0, done.toCompletableFuture().get());
   }
