@@ -97,6 +97,22 @@ final class Attempt {
     return closed + Integer.bitCount(rejected) > others ? Verdict.OUTBID : Verdict.WAIT;
   }
 
+  /**
+   * Whether a majority has answered, and the name is open for those that did not alone: they may be
+   * down, and what others did meanwhile is asked for once only.
+   */
+  boolean isObstructed() {
+    int open = 0;
+    int answered = Integer.bitCount(rejected);
+    for (Promise promise : promises) {
+      if (promise != null) {
+        answered++;
+        open += closedBy(promise.memory()) ? 0 : 1;
+      }
+    }
+    return phase == Phase.PREPARING && answered >= cell.majority() && open < answered;
+  }
+
   /** Whether an acceptor's last lease stands in this attempt's way. */
   boolean closedBy(Memory memory) {
     return memory.live() && !own(memory);

@@ -217,6 +217,11 @@ public abstract class Proposer {
       return end(current, now, out);
     }
     if (now >= current.resendAt) {
+      if (current.isObstructed()) {
+        // Another attempt may have been in the way, and is over by now; only a new one finds that.
+        attempt = null;
+        return current.inTheWay.live() ? heldByAnother(current) : new Step.Outbid(current.outbidBy);
+      }
       send(current, now, out);
     }
     return Pending.PENDING;

@@ -415,6 +415,47 @@ final class PaxosLeaseRulesTest extends RulesRig {
     assertEquals(List.of(1, 2), table.sent.stream().map(Sent::to).toList());
   }
 
+  /** Another attempt was in the way at acceptor 0 for a moment, and acceptor 2 is down. */
+  @Test
+  void whatWasInTheWayIsLookedAtAnewWhereAnAcceptorIsSilent() {
+    get(p, 0);
+    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    toAcceptors(0);
+    back(p);
+    table.sent.clear();
+    often.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1);
+    List<Sent> answers = List.copyOf(table.sent);
+    assertInstanceOf(Step.Pending.class, table.give(often, 6, now, answers));
+    table.sent.clear();
+    now = often.wakeAt();
+    assertInstanceOf(Step.Outbid.class, often.wake(now, table.from(6)));
+    assertInstanceOf(Step.Pending.class, often.wake(now, table.from(6)));
+    often.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1);
+    assertInstanceOf(Step.Found.class, table.give(often, 6, now, table.take(Promise.class)));
+  }
+
+  /** The same with a lease that acceptor 0 alone has. */
+  @Test
+  void aLeaseThatIsInTheWayIsToldWhereAnAcceptorIsSilent() {
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    toAcceptors(0, 1);
+    var found = assertInstanceOf(Step.Found.class, back(p));
+    propose(p, found);
+    toAcceptors(0);
+    table.sent.clear();
+    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    often.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1);
+    assertInstanceOf(Step.Pending.class, table.give(often, 6, now, table.take(Promise.class)));
+    now = often.wakeAt();
+    Step step = often.wake(now, table.from(6));
+    var held = assertInstanceOf(Step.Held.class, step);
+    assertEquals(5, held.lease().ballot().node());
+  }
+
   @Test
   void misuseIsRefused() {
     assertThrows(
