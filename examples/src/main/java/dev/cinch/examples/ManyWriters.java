@@ -27,24 +27,26 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Many writers in one process, each with a lease of its own, until standard input ends: {@code
- * ManyWriters STORE SERVERS LOG PREFIX COUNT}. Each writes lines {@code PREFIX-WRITER NUMBER} one
- * after the other; at the end a line {@code PREFIX-WRITER LINES} for each is printed. Exits with 1
- * if one of them lost its lease, or a line was refused.
+ * ManyWriters STORE SERVERS LOG PREFIX COUNT [SECONDS]}, 30 s a lease. Each writes lines {@code
+ * PREFIX-WRITER NUMBER} one after the other; at the end a line {@code PREFIX-WRITER LINES} for each
+ * is printed. Exits with 1 if one of them lost its lease, or a line was refused.
  */
 final class ManyWriters {
   private static final int THREADS = 4;
-  private static final Duration LEASE = Duration.ofSeconds(30);
+  private static final int LEASE_SECONDS = 30;
 
   /** Between the rounds of a thread over its writers, milliseconds. */
   private static final long PAUSE_MS = 500;
 
   private final Log log;
+  private final Duration lease;
   private final List<Writer> writers = new ArrayList<>();
   private final AtomicBoolean ends = new AtomicBoolean();
   private final AtomicInteger failures = new AtomicInteger();
 
-  private ManyWriters(Log log) {
+  private ManyWriters(Log log, Duration lease) {
     this.log = log;
+    this.lease = lease;
   }
 
   /** One of them; used by one thread at a time. */
@@ -63,7 +65,8 @@ final class ManyWriters {
     var environment = Store.Environment.of(new MachineName(args[3]), SystemTime.INSTANCE);
     Store store = Store.open(Path.of(args[0]), environment);
     LeaseService service = ShardRouter.of(ServerAddresses.parse(args[1]));
-    var many = new ManyWriters(store.createLog(new LogName(args[2])));
+    int seconds = args.length > 5 ? Integer.parseInt(args[5]) : LEASE_SECONDS;
+    var many = new ManyWriters(store.createLog(new LogName(args[2])), Duration.ofSeconds(seconds));
     try (var files = new Writers(store, Durability.CLOSE);
         var keeper = new LeaseKeeper(SystemTime.INSTANCE)) {
       many.begin(files, service, keeper, args[3], Integer.parseInt(args[4]));
@@ -79,7 +82,7 @@ final class ManyWriters {
       String name = prefix + "-" + i;
       Session session = Session.open(files, service, name, keeper);
       session.onLoss(why -> failed(name + " lost its lease: " + why));
-      session.acquire(List.of(new LeaseName("writer/" + name)), LEASE);
+      session.acquire(List.of(new LeaseName("writer/" + name)), lease);
       writers.add(new Writer(name, session));
     }
     System.out.println("HOLDING " + count);
