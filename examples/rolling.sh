@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Restarts the three nodes of a cell one after the other under load: service never stops.
 #
-#   examples/rolling.sh [ALGORITHM [WRITERS]]    paxoslease, 30 writers
+#   examples/rolling.sh [ALGORITHM [WRITERS]]    paxoslease, 20 writers
 #
 # Writers hold a lease each and write lines. Newcomers take leases and give them back all the time.
 # No writer may lose its lease, no newcomer may fail, each line is there once, and audit finds
@@ -9,8 +9,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
-algorithm=${1:-paxoslease}; writers=${2:-30}
-longest=8 # seconds that a lease lasts at most, and that a node is silent after a start
+algorithm=${1:-paxoslease}; writers=${2:-20}
+longest=10 # seconds that a lease lasts at most, and that a node is silent after a start
 case $algorithm in
   paxoslease | flease) ;;
   *) echo "rolling: the algorithm is paxoslease or flease, not $algorithm" >&2; exit 2 ;;

@@ -30,7 +30,7 @@ final class Newcomers {
   private static final int NAMES = 8;
   private static final long LEASE_MS = 3_000;
   private static final long WAIT_MS = 30_000;
-  private static final long PAUSE_MS = 20;
+  private static final long PAUSE_MS = 50;
   private static final long NANOS_PER_MS = 1_000_000;
 
   private final SecureRandom random = new SecureRandom();
@@ -77,6 +77,7 @@ final class Newcomers {
   }
 
   private void run(ShardRouter service, String prefix) {
+    take(service, prefix + 0, 0, new AtomicInteger(), new AtomicLong()); // loads the classes
     for (int i = 0; !ends.get(); i++) {
       take(service, prefix + i % NAMES, 0, own, longestOwn);
       take(service, "newcomer/all", WAIT_MS, shared, longestShared);

@@ -56,6 +56,9 @@ public final class HeldLease {
   /** For so long a release is sent again that was not done; above how often instances look. */
   private static final long RELEASE_NANOS = 7_000_000_000L;
 
+  /** So many servers may be gone one after the other, or one once more, before that is given up. */
+  private static final int UNSENT = 3;
+
   private static final Logger LOG = LoggerFactory.getLogger(HeldLease.class);
 
   private final GrantCalls calls;
@@ -365,7 +368,7 @@ public final class HeldLease {
    */
   private void sendRelease(LeaseReport last)
       throws LeaseRefusedException, LeaseUnavailableException {
-    for (boolean again = false; ; again = true) {
+    for (int unsent = 0; ; unsent++) {
       if (elsewhere) {
         resumeElsewhere();
         elsewhere = false;
@@ -376,7 +379,7 @@ public final class HeldLease {
         return;
       } catch (LeaseNotSentException e) {
         elsewhere = !releaseUnheard && now.state() != State.LOST;
-        if (again) {
+        if (unsent == UNSENT) {
           throw e;
         }
       } catch (LeaseUnavailableException e) {

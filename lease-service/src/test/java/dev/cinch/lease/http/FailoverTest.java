@@ -386,7 +386,7 @@ final class FailoverTest {
       String first = ill == Ill.DEAD ? a.address() : "http://127.0.0.1:" + silent.getLocalPort();
       var watching =
           HttpLeaseClient.builder(ServerAddresses.parse(first + "," + b.address()))
-              .requestTimeout(Duration.ofMillis(ill == Ill.DEAD ? 60_000 : 750))
+              .requestTimeout(Duration.ofSeconds(ill == Ill.DEAD ? 60 : 2))
               .build();
       try (LeaseWatch watch = watching.watch(List.of(), List.of())) {
         assertEquals(LeaseEvent.Kind.HELD, watch.next().kind());
