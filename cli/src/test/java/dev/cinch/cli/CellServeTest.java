@@ -27,6 +27,9 @@ class CellServeTest {
   private Path file;
   private final List<Forked> nodes = new ArrayList<>();
 
+  /** Where clients find the nodes of each cell. */
+  private final List<String> http = new ArrayList<>();
+
   @BeforeEach
   void make() throws Exception {
     Path key = temp.resolve("cinch.key");
@@ -41,14 +44,24 @@ class CellServeTest {
             "--timestamp-distance=100ms",
             "--slow-append=100ms",
             "--grace=500ms");
-    file = temp.resolve("cell.json");
-    var words = new ArrayList<>(List.of("cell", "init", file.toString(), "--key=" + key));
+    cell("cell");
+  }
+
+  /** Makes a cell, of which nodes are started from now on. */
+  private void cell(String name, String... more) throws Exception {
+    file = temp.resolve(name + ".json");
+    var words =
+        new ArrayList<>(
+            List.of("cell", "init", file.toString(), "--key=" + temp.resolve("cinch.key")));
     try (var ports = new Ports(6)) {
       for (int i = 0; i < 3; i++) {
-        words.add(
-            "--node=127.0.0.1:%d=http://127.0.0.1:%d".formatted(ports.get(i), ports.get(3 + i)));
+        if (http.size() == i) {
+          http.add("http://127.0.0.1:" + ports.get(3 + i));
+        }
+        words.add("--node=127.0.0.1:%d=%s".formatted(ports.get(i), http.get(i)));
       }
     }
+    words.addAll(List.of(more));
     Cinch.on(store).run(words.toArray(String[]::new)).ended(0);
   }
 
@@ -94,7 +107,7 @@ class CellServeTest {
                 "--cell=" + file,
                 "--node=" + id,
                 "--first",
-                "--node-dir=" + temp.resolve("node-" + id),
+                "--node-dir=" + temp.resolve(file.getFileName() + "-" + id),
                 "--store=" + store));
     words.addAll(List.of(more));
     var started = new Forked(words.toArray(String[]::new));
@@ -145,5 +158,98 @@ class CellServeTest {
   void f3_aCellWhoseKeysTheStoreDoesNotTrustDoesNotStart() throws Exception {
     Files.delete(store.resolve("keys/0000000002"));
     refused("the store trusts no nodes of instance 1", 1);
+  }
+
+  /** Holds a lease until its input ends. */
+  private static Forked holder(String servers) throws Exception {
+    var holder =
+        new Forked(
+            "lease",
+            "run",
+            "--for=60s",
+            "--server=" + servers,
+            "x",
+            "--",
+            "sh",
+            "-c",
+            "echo ready; read line");
+    assertEquals("ready", holder.line());
+    return holder;
+  }
+
+  private void endsAllNodes() throws Exception {
+    for (Forked node : nodes) {
+      node.ended(3); // another instance has taken over
+    }
+  }
+
+  @Test
+  void l13_whoHeldALeaseOfACellGivesItBackAtTheServerThatReplacedIt() throws Exception {
+    for (int id = 1; id <= 3; id++) {
+      String unused = serve(id).listening();
+    }
+    int port = RestartTest.freePort();
+    String alone = "http://127.0.0.1:" + port;
+    try (Forked holder = holder(CellFile.read(file).httpAddresses() + "," + alone);
+        Forked server =
+            new Forked(
+                "serve",
+                "--replace",
+                "--port=" + port,
+                "--store=" + store,
+                "--key=" + temp.resolve("cinch.key"))) {
+      assertEquals(alone, server.listening());
+      endsAllNodes();
+      holder.endInput();
+      assertEquals("", holder.err());
+      holder.ended(1); // read met the end of its input
+      Cinch.Ran shown = Cinch.on(store).run("lease", "show", "x", "--server", alone).ended(0);
+      assertTrue(shown.out().contains("RELEASED"), shown.out());
+    }
+  }
+
+  /** A cell resumes no lease of an earlier instance: it runs out, and is waited for. */
+  @Test
+  void l17_whoHeldALeaseOfACellThatAnotherCellReplacedIsToldSo() throws Exception {
+    for (int id = 1; id <= 3; id++) {
+      String unused = serve(id).listening();
+    }
+    try (Forked holder = holder(CellFile.read(file).httpAddresses())) {
+      cell("cell-2", "--replace");
+      endsAllNodes();
+      nodes.clear();
+      for (int id = 1; id <= 3; id++) {
+        String unused = serve(id).listening();
+      }
+      holder.endInput();
+      String said = holder.err();
+      assertTrue(
+          said.contains("are not given back, and run out: the lease service was restarted"), said);
+      assertTrue(said.contains("this is instance 2"), said);
+      holder.ended(1);
+      clients().run("lease", "acquire", "x").failed(3, "grants again in");
+    }
+  }
+
+  @Test
+  void aNodeThatIsToldToEndHandsOver() throws Exception {
+    for (int id = 1; id <= 3; id++) {
+      String unused = serve(id).listening();
+    }
+    Cinch cinch = clients();
+    try (Forked holder = holder(CellFile.read(file).httpAddresses());
+        Forked watch =
+            new Forked("lease", "watch", "--server=" + CellFile.read(file).httpAddresses())) {
+      assertTrue(watch.line().startsWith("x held by"));
+      nodes.get(0).signal("TERM");
+      nodes.get(0).ended(0);
+      assertEquals("some changes were missed; now held:", watch.line());
+      assertTrue(watch.line().startsWith("x held by"));
+      cinch.run("lease", "acquire", "x").failed(3, "is held by");
+      holder.endInput();
+      assertEquals("", holder.err());
+      assertTrue(watch.line().startsWith("x released by"));
+    }
+    cinch.run("cell", "status", file.toString(), "--wait=1ms").failed(3, "2 of 3 do");
   }
 }
