@@ -98,10 +98,14 @@ final class Attempt {
   }
 
   /**
-   * Whether a majority has answered, and the name is open for those that did not alone: they may be
-   * down, and what others did meanwhile is asked for once only.
+   * Whether a majority has answered, and it takes those that did not: they may be down, and what
+   * others did meanwhile is asked for once only.
    */
   boolean isObstructed() {
+    if (phase == Phase.ACCEPTING) {
+      int refused = Integer.bitCount(rejected & ~accepted);
+      return refused > 0 && refused + Integer.bitCount(accepted) >= cell.majority();
+    }
     int open = 0;
     int answered = Integer.bitCount(rejected);
     for (Promise promise : promises) {

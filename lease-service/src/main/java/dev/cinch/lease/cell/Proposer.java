@@ -219,8 +219,7 @@ public abstract class Proposer {
     if (now >= current.resendAt) {
       if (current.isObstructed()) {
         // Another attempt may have been in the way, and is over by now; only a new one finds that.
-        attempt = null;
-        return current.inTheWay.live() ? heldByAnother(current) : new Step.Outbid(current.outbidBy);
+        return refused(current, now, out);
       }
       send(current, now, out);
     }
@@ -322,11 +321,16 @@ public abstract class Proposer {
       return judged(current);
     }
     if (current.phase == Attempt.Phase.ACCEPTING && current.isRefused()) {
-      boolean outbid = current.ballot.below(current.outbidBy) || !current.inTheWay.live();
-      end(current, now, out);
-      return outbid ? new Step.Outbid(current.outbidBy) : heldByAnother(current);
+      return refused(current, now, out);
     }
     return Pending.PENDING;
+  }
+
+  /** Ends an attempt for what acceptors said. */
+  private Step refused(Attempt current, long now, Outbox out) {
+    boolean outbid = current.ballot.below(current.outbidBy) || !current.inTheWay.live();
+    end(current, now, out);
+    return outbid ? new Step.Outbid(current.outbidBy) : heldByAnother(current);
   }
 
   private Step accepted(Attempt current, int acceptor, long now, Outbox out) {

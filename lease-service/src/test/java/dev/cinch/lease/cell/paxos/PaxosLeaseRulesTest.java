@@ -437,6 +437,34 @@ final class PaxosLeaseRulesTest extends RulesRig {
     assertInstanceOf(Step.Found.class, table.give(often, 6, now, table.take(Promise.class)));
   }
 
+  /** The same after it was proposed: acceptor 0 has accepted it, 1 was outbid, and 2 is down. */
+  @Test
+  void whatIsAcceptedByTooFewIsGivenUpWhereAnAcceptorIsSilent() {
+    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    get(p, 2); // so that its next ballot is higher
+    table.sent.clear();
+    often.acquire(now, LONGEST, LONGEST, table.from(6));
+    toAcceptors(0, 1);
+    var found =
+        assertInstanceOf(Step.Found.class, table.give(often, 6, now, table.take(Promise.class, 6)));
+    table.sent.clear();
+    p.acquire(now, LONGEST, LONGEST, table.from(5));
+    toAcceptors(1);
+    table.sent.clear();
+    often.propose(found, VALUE, now, table.from(6));
+    toAcceptors(0, 1);
+    List<Sent> answers = List.copyOf(table.sent);
+    table.sent.clear();
+    assertInstanceOf(Step.Pending.class, table.give(often, 6, now, answers));
+    assertTrue(told(0).live());
+    table.sent.clear();
+    now = often.wakeAt();
+    assertInstanceOf(Step.Outbid.class, often.wake(now, table.from(6)));
+    toAcceptors(0);
+    table.sent.clear();
+    assertFalse(told(0).live(), "nobody waits for it");
+  }
+
   /** The same with a lease that acceptor 0 alone has. */
   @Test
   void aLeaseThatIsInTheWayIsToldWhereAnAcceptorIsSilent() {
