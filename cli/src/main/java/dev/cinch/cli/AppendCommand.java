@@ -15,7 +15,6 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -23,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -76,7 +76,7 @@ final class AppendCommand implements Callable<Integer> {
   @Spec @Nullable CommandSpec spec;
 
   @Mixin StoreOptions store;
-  @Mixin ServerOptions server;
+  @Mixin LeaseOptions server;
 
   @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
   LogName log;
@@ -125,8 +125,10 @@ final class AppendCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     GrantDirectory grant = leases.isEmpty() ? grant() : null;
     boolean leased = !leases.isEmpty() || grant != null;
-    if (!leases.isEmpty() && !server.isGiven()) {
-      throw misuse("--lease needs a lease service: --server URL, or CINCH_SERVER", null);
+    LeasePlace place = server.place();
+    if (!leases.isEmpty() && place == null) {
+      throw misuse(
+          "--lease needs a lease service: --server URL, or CINCH_SERVER; or --cell FILE", null);
     }
     Duration wait = waiting.checked();
     if (!leased) {
@@ -146,9 +148,12 @@ final class AppendCommand implements Callable<Integer> {
         time.settle();
         return append(target, in);
       }
-      return grant == null
-          ? appendUnderLeases(opened, target, in, wait, time)
-          : appendUnderGrant(opened, target, in, wait, time, grant);
+      LeasePlace at = grant == null ? Objects.requireNonNull(place) : grant.place();
+      try (LeaseClient client = LeaseClient.open(at, opened, store.time())) {
+        return grant == null
+            ? appendUnderLeases(client, opened, target, in, wait, time)
+            : appendUnderGrant(client, opened, target, in, wait, time, grant);
+      }
     }
   }
 
@@ -207,10 +212,15 @@ final class AppendCommand implements Callable<Integer> {
   }
 
   private int appendUnderLeases(
-      Store opened, Log target, InputStream in, Duration wait, StoppableTime time)
+      LeaseClient client,
+      Store opened,
+      Log target,
+      InputStream in,
+      Duration wait,
+      StoppableTime time)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
-    try (Session session = Session.open(opened, server.client(), holder, durability)) {
+    try (Session session = Session.open(opened, client.service(), holder, durability)) {
       LeaseWait.Attempt<Grant> attempt = asking -> session.acquire(leases, leaseFor, asking);
       if (!taken(attempt, opened, wait, time)) {
         return io.stop().exitCode();
@@ -232,6 +242,7 @@ final class AppendCommand implements Callable<Integer> {
 
   /** Under leases that somebody else keeps and gives back. */
   private int appendUnderGrant(
+      LeaseClient client,
       Store opened,
       Log target,
       InputStream in,
@@ -240,11 +251,11 @@ final class AppendCommand implements Callable<Integer> {
       GrantDirectory grant)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     GrantDirectory.Use use = grant.use();
-    ShardRouter client = ShardRouter.of(grant.server());
+    client.share(grant.id(), grant.names());
     Duration lasting = joinedFor(grant, opened);
     // A lease service that was started anew knows them once their keeper has resumed them.
     Duration patience = wait.compareTo(lasting) > 0 ? wait : lasting;
-    try (Session session = Session.open(opened, client, "", durability)) {
+    try (Session session = Session.open(opened, client.service(), "", durability)) {
       LeaseWait.Attempt<Grant> attempt = asking -> joined(session, client, grant, lasting);
       boolean taken = false;
       try {
@@ -278,7 +289,7 @@ final class AppendCommand implements Callable<Integer> {
     return isGiven("--lease-for") || tooShort ? leaseFor : grant.lasting();
   }
 
-  private Grant joined(Session session, ShardRouter client, GrantDirectory grant, Duration lasting)
+  private Grant joined(Session session, LeaseClient client, GrantDirectory grant, Duration lasting)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     try {
       return joined(session, client.instances(), grant.id(), lasting);

@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.LeaseName;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * fences.
  *
  * <ul>
- *   <li>{@code grant}: the id, the address of the lease service, and how long each renewal makes
- *       the leases last, milliseconds
+ *   <li>{@code grant}: the id; the address of the lease service, or {@code cell} and the cell's
+ *       file; how long each renewal makes the leases last, milliseconds; and the leases' names
  *   <li>{@code given-back}: made before the leases are given back, which may be tried again
  *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code given-back},
  *       so that either it finds that, or whoever gives back finds the use
@@ -46,13 +46,16 @@ final class GrantDirectory {
 
   private final Path directory;
   private final Id id;
-  private final ServerAddresses server;
+  private final LeasePlace place;
+  private final List<LeaseName> names;
   private final Duration lasting;
 
-  private GrantDirectory(Path directory, Id id, ServerAddresses server, Duration lasting) {
+  private GrantDirectory(
+      Path directory, Id id, LeasePlace place, Duration lasting, List<LeaseName> names) {
     this.directory = directory;
     this.id = id;
-    this.server = server;
+    this.place = place;
+    this.names = List.copyOf(names);
     this.lasting = lasting;
   }
 
@@ -60,9 +63,14 @@ final class GrantDirectory {
    * Makes one where the user's other sockets and secrets are, else where temporary files are.
    *
    * @param lasting how long the leases last unless they are renewed, at least 1 ms
+   * @param names of all leases
    */
   static GrantDirectory make(
-      Id id, ServerAddresses server, Duration lasting, Function<String, @Nullable String> env)
+      Id id,
+      LeasePlace place,
+      Duration lasting,
+      List<LeaseName> names,
+      Function<String, @Nullable String> env)
       throws IOException {
     String runtime = env.apply("XDG_RUNTIME_DIR");
     Path parent =
@@ -70,13 +78,17 @@ final class GrantDirectory {
             ? Path.of(runtime)
             : Path.of(System.getProperty("java.io.tmpdir"));
     Path made = Files.createTempDirectory(parent, "cinch-grant-"); // with mode 0700
-    var grant = new GrantDirectory(made, id, server, lasting);
+    var grant = new GrantDirectory(made, id, place, lasting, names);
     boolean written = false;
     try {
       Files.createFile(
           made.resolve(GRANT),
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-      Files.writeString(made.resolve(GRANT), id + "\n" + server + "\n" + lasting.toMillis() + "\n");
+      var lines =
+          new ArrayList<>(
+              List.of(id.toString(), place.toString(), Long.toString(lasting.toMillis())));
+      names.forEach(name -> lines.add(name.toString()));
+      Files.write(made.resolve(GRANT), lines);
       written = true;
     } finally {
       if (!written) {
@@ -93,15 +105,16 @@ final class GrantDirectory {
    */
   static GrantDirectory open(Path directory) throws IOException {
     List<String> lines = lines(directory);
-    if (lines.size() != 3) {
+    if (lines.size() < 3) {
       throw new IOException(directory + " is no grant of cinch lease");
     }
     try {
       return new GrantDirectory(
           directory,
           Id.parse(lines.get(0)),
-          ServerAddresses.parse(lines.get(1)),
-          Duration.ofMillis(Long.parseLong(lines.get(2))));
+          LeasePlace.parse(lines.get(1)),
+          Duration.ofMillis(Long.parseLong(lines.get(2))),
+          lines.subList(3, lines.size()).stream().map(LeaseName::new).toList());
     } catch (IllegalArgumentException e) {
       throw new IOException(directory + " is no grant of cinch lease", e);
     }
@@ -124,8 +137,13 @@ final class GrantDirectory {
     return id;
   }
 
-  ServerAddresses server() {
-    return server;
+  LeasePlace place() {
+    return place;
+  }
+
+  /** Of its leases. */
+  List<LeaseName> names() {
+    return names;
   }
 
   /** How long each renewal makes the leases last. */

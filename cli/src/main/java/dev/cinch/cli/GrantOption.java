@@ -1,6 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -35,6 +36,10 @@ final class GrantOption {
   private static final Pattern PRINTED =
       Pattern.compile("\\A\\s*\\{\\s*\"id\"\\s*:\\s*\"([0-9a-f]{32})\"");
 
+  /** Where a witness begins, in the same. */
+  private static final Pattern NAMES =
+      Pattern.compile("\\{\\s*\"name\"\\s*:\\s*\"([^\"\\\\]{1,255})\"");
+
   @Option(
       names = "--grant-file",
       paramLabel = "FILE",
@@ -51,11 +56,18 @@ final class GrantOption {
   CommandSpec command;
 
   /**
+   * A grant.
+   *
+   * @param names of its leases, as far as they stand beside its id
+   */
+  record Named(Id id, List<LeaseName> names) {}
+
+  /**
    * Finds it.
    *
    * @throws ParameterException if it is not given, or given so that others see it
    */
-  Id id(Io io) throws IOException {
+  Named named(Io io) throws IOException {
     if (!arguments.isEmpty()) {
       throw misuse(
           "a grant's id is a secret, and everybody on this machine sees arguments: set CINCH_GRANT,"
@@ -69,9 +81,11 @@ final class GrantOption {
       throw misuse(
           "which grant? set CINCH_GRANT, or name a file with --grant-file (- for standard input)");
     }
-    return variable.contains("/")
-        ? GrantDirectory.open(Path.of(variable)).id()
-        : parsed(VARIABLE, variable);
+    if (!variable.contains("/")) {
+      return parsed(VARIABLE, variable);
+    }
+    GrantDirectory grant = GrantDirectory.open(Path.of(variable));
+    return new Named(grant.id(), grant.names());
   }
 
   /** What other commands share of it: empty if it is not named by such a directory. */
@@ -82,14 +96,19 @@ final class GrantOption {
         : Optional.empty();
   }
 
-  private Id parsed(String from, String text) {
+  private Named parsed(String from, String text) {
     Matcher printed = PRINTED.matcher(text);
     String id = printed.find() ? printed.group(1) : text.strip();
     if (!ALONE.matcher(id).matches()) { // it may be a secret of another kind: don't repeat it
       throw misuse(
           from + " has no grant: 32 hexadecimal digits, or what cinch lease acquire printed");
     }
-    return Id.parse(id);
+    return new Named(Id.parse(id), names(text));
+  }
+
+  /** As the witnesses name them, in what acquire printed. */
+  private static List<LeaseName> names(String text) {
+    return NAMES.matcher(text).results().map(found -> new LeaseName(found.group(1))).toList();
   }
 
   private static String text(Path from) throws IOException {

@@ -7,11 +7,12 @@ import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.http.LeaseDocuments;
-import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -83,7 +84,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
   }
 
   @Override
-  int answer(ShardRouter client, Printer printer) throws Exception {
+  int answer(LeaseClient client, Printer printer) throws Exception {
     try {
       ask(client, printer);
       return ExitCode.GOOD;
@@ -97,7 +98,12 @@ final class LeaseAcquireCommand extends LeaseRequest {
   }
 
   @Override
-  void ask(ShardRouter client, Printer printer) throws Exception {
+  @Nullable Path store() {
+    return store;
+  }
+
+  @Override
+  void ask(LeaseClient client, Printer printer) throws Exception {
     Duration wait = waiting.checked();
     if (holder != null) {
       try {
@@ -108,7 +114,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
     }
     LogSet permitted = logs();
     var random = new SecureRandom();
-    var asks = new LostAnswers(client);
+    var asks = new LostAnswers(client.service());
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
     io.stop().listen();
     Grant grant =
@@ -124,20 +130,20 @@ final class LeaseAcquireCommand extends LeaseRequest {
                   return taken;
                 });
     if (export) {
-      GrantDirectory made = directory(client, grant);
+      GrantDirectory made = directory(client.service(), grant);
+      ServerAddresses servers = place().servers();
       printer.line(
           "export CINCH_GRANT="
               + quoted(made.path())
-              + " CINCH_SERVER="
-              + quoted(server.addresses));
+              + (servers == null ? "" : " CINCH_SERVER=" + quoted(servers)));
     } else {
       printer.print(LeaseDocuments.grant(grant));
     }
   }
 
-  private GrantDirectory directory(ShardRouter client, Grant grant) throws Exception {
+  private GrantDirectory directory(LeaseService client, Grant grant) throws Exception {
     try {
-      return GrantDirectory.make(grant.id(), server.addresses, length.duration, io.env());
+      return GrantDirectory.make(grant.id(), place(), length.duration, names, io.env());
     } catch (IOException e) {
       var back = new LostAnswers(client);
       back.lost(grant.id()); // nobody will know it

@@ -5,9 +5,11 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.http.LeaseDocuments;
-import dev.cinch.lease.http.ShardRouter;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -73,6 +75,21 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
         description = "The horizon of the logs concerned has passed the fence.")
     boolean fenced;
 
+    /** Where the grant was made, if that is told where it stands; else as the options say. */
+    LeasePlace place(LeaseOptions options, Io io) throws IOException {
+      Optional<GrantDirectory> shared = options.cell == null ? grant.shared(io) : Optional.empty();
+      return shared.map(GrantDirectory::place).filter(LeasePlace::isCell).isPresent()
+          ? shared.get().place()
+          : options.required();
+    }
+
+    /** Its id, once the client knows of which leases it is. */
+    Id id(LeaseClient client, Io io) throws IOException {
+      GrantOption.Named named = grant.named(io);
+      client.share(named.id(), named.names());
+      return named.id();
+    }
+
     LeaseReport report() {
       return report(OptionalLong.empty());
     }
@@ -103,25 +120,36 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
     @Mixin AlwaysJson json;
     @Mixin Held held;
     @Mixin ForOption length;
+    @Mixin CellStore cellStore;
 
     Renew(Io io) {
       super(io);
     }
 
     @Override
-    void ask(ShardRouter client, Printer printer) throws Exception {
-      Id id = held.grant.id(io);
+    LeasePlace place() throws IOException {
+      return held.place(server, io);
+    }
+
+    @Override
+    @Nullable Path store() {
+      return cellStore.store;
+    }
+
+    @Override
+    void ask(LeaseClient client, Printer printer) throws Exception {
+      Id id = held.id(client, io);
       // Appends that share the grant may have resumed it at an instance that answers (rule L12).
       List<Long> instances = held.grant.shared(io).isEmpty() ? List.of() : client.instances();
       printer.print(LeaseDocuments.grant(renewed(client, id, instances)));
     }
 
-    private Grant renewed(ShardRouter client, Id id, List<Long> instances) throws Exception {
+    private Grant renewed(LeaseClient client, Id id, List<Long> instances) throws Exception {
       for (int i = 0; ; i++) {
         LeaseReport report =
             instances.isEmpty() ? held.report() : held.report().to(instances.get(i));
         try {
-          return client.renew(id, length.millis(), LogSet.NONE, report);
+          return client.service().renew(id, length.millis(), LogSet.NONE, report);
         } catch (LeaseRefusedException e) {
           if (e.reason() != Reason.OTHER_INSTANCE || i >= instances.size() - 1) {
             throw e;
@@ -145,24 +173,35 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
   static final class Release extends LeaseRequest {
     @Mixin AlwaysJson json;
     @Mixin Held held;
+    @Mixin CellStore cellStore;
 
     Release(Io io) {
       super(io);
     }
 
     @Override
-    void ask(ShardRouter client, Printer printer) throws Exception {
-      Id id = held.grant.id(io);
+    LeasePlace place() throws IOException {
+      return held.place(server, io);
+    }
+
+    @Override
+    @Nullable Path store() {
+      return cellStore.store;
+    }
+
+    @Override
+    void ask(LeaseClient client, Printer printer) throws Exception {
+      Id id = held.id(client, io);
       Optional<GrantDirectory> shared = held.grant.shared(io);
       if (shared.isEmpty()) {
-        client.release(id, held.report());
+        client.service().release(id, held.report());
       } else {
-        releaseShared(client, id, shared.get());
+        releaseShared(client.service(), id, shared.get());
       }
     }
 
     /** Rule L2: only with the highest timestamp of all that was written under them. */
-    private void releaseShared(ShardRouter client, Id id, GrantDirectory grant) throws Exception {
+    private void releaseShared(LeaseService client, Id id, GrantDirectory grant) throws Exception {
       GrantDirectory.Uses uses = grant.close();
       boolean sent = false;
       try {

@@ -3,10 +3,12 @@ package dev.cinch.cli;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.LeaseDocuments;
-import dev.cinch.lease.http.ShardRouter;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -19,12 +21,18 @@ abstract class LeaseListing extends LeaseRequest {
   private static final List<String> HEAD = List.of("LEASE", "STATE", "HOLDER", "EXPIRES");
 
   @Mixin JsonOption json;
+  @Mixin CellStore cellStore;
 
   private final Table table = new Table(HEAD.size(), HEAD.size());
   private boolean begun;
 
   LeaseListing(Io io) {
     super(io);
+  }
+
+  @Override
+  @Nullable Path store() {
+    return cellStore.store;
   }
 
   /**
@@ -90,8 +98,8 @@ abstract class LeaseListing extends LeaseRequest {
     }
 
     @Override
-    void ask(ShardRouter client, Printer printer) throws Exception {
-      Optional<LeaseInfo> info = client.show(name);
+    void ask(LeaseClient client, Printer printer) throws Exception {
+      Optional<LeaseInfo> info = client.service().show(name);
       if (info.isEmpty()) {
         throw new Failure.Refusal("the service knows nothing of " + name);
       }
@@ -122,11 +130,21 @@ abstract class LeaseListing extends LeaseRequest {
     }
 
     @Override
-    void ask(ShardRouter client, Printer printer) throws Exception {
+    LeasePlace place() throws IOException {
+      LeasePlace place = super.place();
+      if (place.isCell()) {
+        throw new Failure.Refusal(
+            "a client of a cell lists no names: ask one of its servers with --server URL");
+      }
+      return place;
+    }
+
+    @Override
+    void ask(LeaseClient client, Printer printer) throws Exception {
       Optional<LeaseName> after = Optional.empty();
       long now = client.now();
       while (true) {
-        List<LeaseInfo> page = client.list(prefix, after, PAGE);
+        List<LeaseInfo> page = client.service().list(prefix, after, PAGE);
         print(page, now, printer);
         if (page.isEmpty()) { // others may be short, since their bytes are bounded too
           return;

@@ -3,11 +3,14 @@ package dev.cinch.cli;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.Store;
 import dev.cinch.lease.JsonEscapes;
-import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -23,7 +26,7 @@ abstract class LeaseRequest implements Callable<Integer> {
 
   final Io io;
 
-  @Mixin RequiredServer server;
+  @Mixin LeaseOptions server;
 
   LeaseRequest(Io io) {
     this.io = io;
@@ -43,19 +46,48 @@ abstract class LeaseRequest implements Callable<Integer> {
    *
    * @return the exit code
    */
-  int answer(ShardRouter client, Printer printer) throws Exception {
+  int answer(LeaseClient client, Printer printer) throws Exception {
     ask(client, printer);
     return ExitCode.GOOD;
   }
 
-  abstract void ask(ShardRouter client, Printer printer) throws Exception;
+  abstract void ask(LeaseClient client, Printer printer) throws Exception;
 
   @Override
   public final Integer call() throws Exception {
-    ShardRouter client = server.client();
-    try (Output out = io.output()) {
+    LeasePlace place = place();
+    Store opened = place.isCell() ? opened() : null;
+    try (Output out = io.output();
+        LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE)) {
       return answer(client, out::line);
     }
+  }
+
+  /** Where leases are. */
+  LeasePlace place() throws IOException {
+    return server.required();
+  }
+
+  /** The store that was named; null if none was. */
+  abstract @Nullable Path store();
+
+  private @Nullable Store opened() throws IOException {
+    Path named = store();
+    return named == null
+        ? null
+        : Store.open(
+            named,
+            HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
+  }
+
+  /** The store of commands that use it for nothing else. */
+  @SuppressWarnings("NullAway.Init")
+  static final class CellStore {
+    @Option(
+        names = "--store",
+        paramLabel = "DIR",
+        description = "With --cell: the store that the cell serves (or CINCH_STORE).")
+    @Nullable Path store;
   }
 
   /** Of commands whose answers are for programs, and hold secrets. */

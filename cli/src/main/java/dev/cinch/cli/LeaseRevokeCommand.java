@@ -3,10 +3,11 @@ package dev.cinch.cli;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Revoked;
 import dev.cinch.lease.http.LeaseDocuments;
-import dev.cinch.lease.http.ShardRouter;
+import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -46,23 +47,30 @@ final class LeaseRevokeCommand extends LeaseRequest {
           "Only this lease, as cinch lease show --json has it; the one held now if unset.")
   @Nullable String correlation;
 
+  @Mixin CellStore cellStore;
+
   LeaseRevokeCommand(Io io) {
     super(io);
   }
 
   @Override
-  void ask(ShardRouter client, Printer printer) throws Exception {
+  @Nullable Path store() {
+    return cellStore.store;
+  }
+
+  @Override
+  void ask(LeaseClient client, Printer printer) throws Exception {
     RevokeRequest request;
     try {
       request =
           new RevokeRequest(
               name,
               reason,
-              Optional.of(correlation == null ? held(client) : Id.parse(correlation)));
+              Optional.of(correlation == null ? held(client.service()) : Id.parse(correlation)));
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()));
     }
-    Revoked revoked = client.revoke(request);
+    Revoked revoked = client.service().revoke(request);
     if (json.json) {
       printer.print(LeaseDocuments.revoked(revoked));
       return;
@@ -77,7 +85,7 @@ final class LeaseRevokeCommand extends LeaseRequest {
   }
 
   /** Named in the request, so that one that is sent twice does not meet the next holder's lease. */
-  private Id held(ShardRouter client) throws Exception {
+  private Id held(LeaseService client) throws Exception {
     Optional<LeaseInfo> info = client.show(name).filter(i -> i.state().excludes());
     if (info.isEmpty()) {
       throw new Failure.Refusal("nothing to revoke: no lease on " + name + " is held");

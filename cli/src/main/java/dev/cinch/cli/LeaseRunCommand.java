@@ -8,13 +8,13 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.hold.LostAnswers;
-import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -77,7 +77,7 @@ final class LeaseRunCommand implements Callable<Integer> {
   private final Io io;
 
   @Spec CommandSpec spec;
-  @Mixin RequiredServer server;
+  @Mixin LeaseOptions server;
   @Mixin WaitOption waiting;
 
   @Option(
@@ -122,7 +122,7 @@ final class LeaseRunCommand implements Callable<Integer> {
     if (length.toMillis() < 1) {
       throw new ParameterException(spec.commandLine(), "--for is at least 1ms");
     }
-    ShardRouter client = server.client();
+    LeasePlace place = server.required();
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
     Store opened =
         store == null
@@ -130,7 +130,8 @@ final class LeaseRunCommand implements Callable<Integer> {
             : Store.open(
                 store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
     io.stop().listen(); // until the command runs; from then on they are passed on
-    try (var keeper = new LeaseKeeper(time)) {
+    try (LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE);
+        var keeper = new LeaseKeeper(time)) {
       HeldLease held;
       try {
         var taking =
@@ -138,8 +139,8 @@ final class LeaseRunCommand implements Callable<Integer> {
                 wait, time, time::queued, new SecureRandom(), line -> Commands.say(io, NAME, line));
         held =
             opened == null
-                ? bare(client, keeper, taking)
-                : fenced(opened, client, taking).leases().get(0);
+                ? bare(client.service(), keeper, taking)
+                : fenced(opened, client.service(), taking).leases().get(0);
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       } catch (InterruptedException e) {
@@ -150,7 +151,7 @@ final class LeaseRunCommand implements Callable<Integer> {
         return io.stop().exitCode();
       }
       time.settle();
-      return run(held);
+      return run(held, place);
     }
   }
 
@@ -159,7 +160,7 @@ final class LeaseRunCommand implements Callable<Integer> {
   }
 
   /** Without a store nothing is fenced here. */
-  private HeldLease bare(ShardRouter client, LeaseKeeper keeper, LeaseWait taking)
+  private HeldLease bare(LeaseService client, LeaseKeeper keeper, LeaseWait taking)
       throws Exception {
     var asks = new LostAnswers(client);
     HeldLease held = taking.take(asks, asking -> asked(client, asks, asking));
@@ -167,7 +168,7 @@ final class LeaseRunCommand implements Callable<Integer> {
     return held;
   }
 
-  private HeldLease asked(ShardRouter client, LostAnswers asks, LostAnswers.Asking asking)
+  private HeldLease asked(LeaseService client, LostAnswers asks, LostAnswers.Asking asking)
       throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
     var random = new SecureRandom();
     var request =
@@ -194,7 +195,7 @@ final class LeaseRunCommand implements Callable<Integer> {
   }
 
   /** A session that is never closed: whether the leases are given back is decided here. */
-  private Session fenced(Store opened, ShardRouter client, LeaseWait taking)
+  private Session fenced(Store opened, LeaseService client, LeaseWait taking)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     Session session = Session.open(opened, client, holder());
     boolean taken = false;
@@ -209,12 +210,14 @@ final class LeaseRunCommand implements Callable<Integer> {
     }
   }
 
-  private int run(HeldLease held) throws IOException, InterruptedException {
-    GrantDirectory grant = shared(held);
+  private int run(HeldLease held, LeasePlace place) throws IOException, InterruptedException {
+    GrantDirectory grant = shared(held, place);
     try {
       Map<String, String> variables = new HashMap<>();
       variables.put(GrantOption.VARIABLE, grant.path().toString());
-      variables.put("CINCH_SERVER", server.addresses.toString());
+      if (place.servers() != null) {
+        variables.put("CINCH_SERVER", place.servers().toString());
+      }
       if (store != null) {
         variables.put("CINCH_STORE", store.toAbsolutePath().toString());
       }
@@ -233,9 +236,9 @@ final class LeaseRunCommand implements Callable<Integer> {
     }
   }
 
-  private GrantDirectory shared(HeldLease held) throws IOException {
+  private GrantDirectory shared(HeldLease held, LeasePlace place) throws IOException {
     try {
-      return GrantDirectory.make(held.id(), server.addresses, length, io.env());
+      return GrantDirectory.make(held.id(), place, length, names, io.env());
     } catch (IOException e) {
       String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
       throw e;

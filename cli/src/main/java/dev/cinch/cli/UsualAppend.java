@@ -95,7 +95,7 @@ final class UsualAppend {
     command.store.store = Path.of(store);
     command.store.machine = machine == null ? null : new MachineName(machine);
     command.store.clockOffset = Duration.ZERO;
-    command.server = new ServerOptions();
+    command.server = new LeaseOptions();
     if (server != null) {
       command.server.server = ServerAddresses.parse(server);
     }

@@ -142,6 +142,50 @@ class CellServeTest {
     cinch.run("verify").ended(0);
   }
 
+  /** No server is asked: its ports are not even told. */
+  @Test
+  void l17_clientsTakeLeasesFromTheNodesThemselves() throws Exception {
+    for (int id = 1; id <= 3; id++) {
+      String unused = serve(id).listening();
+    }
+    Cinch cinch = Cinch.on(store);
+    String cell = "--cell=" + file;
+    cinch.run("log", "create", "jobs").ended(0);
+    cinch.feed("a\n", "append", "--log=jobs", "--lease=one", cell).ended(0);
+    nodes.get(2).close();
+    cinch.feed("b\n", "append", "--log=jobs", "--lease=one", cell).ended(0);
+    String grant = cinch.run("lease", "acquire", "one", cell).ended(0).out();
+    cinch.feed("c\n", "append", "--log=jobs", "--lease=one", cell).failed(3, "one is held");
+    cinch
+        .feed("c\n", "append", "--log=jobs", "--lease=one", "--server=" + http(1))
+        .failed(3, "one is held");
+    cinch.feed(grant, "lease", "renew", "--grant-file=-", cell).ended(0);
+    assertTrue(cinch.run("lease", "show", "one", cell).ended(0).out().contains("HELD"));
+    cinch.feed(grant, "lease", "release", "--grant-file=-", cell).ended(0);
+    cinch.feed("c\n", "append", "--log=jobs", "--lease=one", "--server=" + http(1)).ended(0);
+    cinch.settle("jobs");
+    assertEquals("a\nb\nc\n", cinch.run("cat", "--log=jobs").ended(0).out());
+    cinch.run("audit").ended(0);
+    cinch.run("verify").ended(0);
+  }
+
+  @Test
+  void whatAClientOfACellCanNotHaveIsRefusedInOneLine() throws Exception {
+    Cinch cinch = Cinch.on(store);
+    String cell = "--cell=" + file;
+    String url = "--server=http://127.0.0.1:1";
+    cinch.run("lease", "list", cell).failed(3, "lists no names");
+    cinch.run("lease", "show", "x", cell, url).failed(2, "not both");
+    new Cinch().run("lease", "acquire", "x", cell).failed(3, "--cell needs the store");
+    String id = "0".repeat(32);
+    cinch.feed(id, "lease", "renew", "--grant-file=-", cell).failed(3, "by their names");
+    cinch.run("lease", "acquire", "x", cell).failed(3, "too few nodes of the cell answer");
+  }
+
+  private String http(int id) throws IOException {
+    return CellFile.read(file).node(id).http();
+  }
+
   @Test
   void f3_aNodeStartsWithItsOwnKeyAlone() throws Exception {
     refused("is not that of node 1 of instance 1", 1, "--key=" + key(2));

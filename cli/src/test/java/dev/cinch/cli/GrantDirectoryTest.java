@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -35,8 +36,9 @@ class GrantDirectoryTest {
     grant =
         GrantDirectory.make(
             new Id(0, 1),
-            ServerAddresses.parse("http://h:1,http://h:2"),
+            LeasePlace.of(ServerAddresses.parse("http://h:1,http://h:2")),
             Duration.ofMinutes(1),
+            List.of(new LeaseName("a")),
             name -> temp.toString());
   }
 

@@ -374,8 +374,9 @@ class LeaseRunTest {
   @Test
   void aGrantThatIsGivenBackLetsNoAppendBegin() throws Exception {
     var id = dev.cinch.lease.Id.parse("0".repeat(31) + "1");
-    var uri = dev.cinch.lease.http.ServerAddresses.parse(served.uri());
-    var grant = GrantDirectory.make(id, uri, Duration.ofSeconds(30), name -> temp.toString());
+    var place = LeasePlace.parse(served.uri());
+    var grant =
+        GrantDirectory.make(id, place, Duration.ofSeconds(30), List.of(), name -> temp.toString());
     assertEquals(Duration.ofSeconds(30), GrantDirectory.open(grant.path()).lasting());
     assertEquals("rwx------", mode(grant.path()));
     assertEquals("rw-------", mode(grant.path().resolve("grant")));

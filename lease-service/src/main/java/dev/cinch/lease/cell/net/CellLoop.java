@@ -49,6 +49,7 @@ final class CellLoop {
   private static final int DOUBLINGS = 6;
 
   private final int self;
+  private final List<Integer> nodes;
   private final Algorithm algorithm;
   private final CellSettings settings;
   private final LongSupplier clock;
@@ -87,11 +88,16 @@ final class CellLoop {
 
   private final Datagrams.Receiver receiver = this::receive;
   private long messagesWithin;
+
+  /** Messages of clients whose clocks are off. */
+  private long untimely;
+
   private long sweepAt;
   private long faults;
   private int pursuits;
 
   /**
+   * @param self id of the node; below 0 for a client, which proposes, and accepts nothing
    * @param first whether the cell is new
    * @param nodes ids of all nodes, this one's too; all are acceptors
    * @param times what the ballot of an attempt is at least, so that they say which was the later
@@ -110,6 +116,7 @@ final class CellLoop {
       LongSupplier times,
       RandomGenerator random) {
     this.self = self;
+    this.nodes = List.copyOf(nodes);
     this.algorithm = algorithm;
     this.settings = settings;
     this.clock = clock;
@@ -206,7 +213,9 @@ final class CellLoop {
   }
 
   private void receive(int from, Message message, long now) {
-    if (message instanceof Message.Promise
+    if (from < 0) {
+      asked(from, message, now);
+    } else if (message instanceof Message.Promise
         || message instanceof Message.Accepted
         || message instanceof Message.Reject) {
       Holding holding = holdings.get(message.name());
@@ -222,12 +231,46 @@ final class CellLoop {
       signing.asked(from, sign, now);
     } else if (message instanceof Message.Signed signed) {
       signing.answered(from, signed);
-    } else {
-      accepted = false;
-      acceptor.receive(from, message, now, fromAcceptor);
-      if (accepted && message instanceof Message.Accept accept) {
-        written(accept.name(), accept.value());
-      }
+    } else if (self >= 0) {
+      accept(from, message, now);
+    }
+  }
+
+  /** A client asks; it accepts nothing, and so has nothing to answer. */
+  private void asked(int client, Message message, long now) {
+    if (message instanceof Message.Sign sign) {
+      signing.asked(client, sign, now);
+    } else if (isTimely(message)) {
+      accept(client, message, now);
+    }
+  }
+
+  /**
+   * Whether the ballot of a client's attempt is near enough to the time. Ballots say which value
+   * was the later also where acceptors forgot, and they are silent for the longest lease: so clocks
+   * have to be less than that apart. A node's clock is compared with the store's; who knows about a
+   * client's?
+   */
+  private boolean isTimely(Message message) {
+    Ballot ballot =
+        message instanceof Message.Prepare prepare
+            ? prepare.ballot()
+            : message instanceof Message.Accept accept ? accept.ballot() : null;
+    if (ballot == null) {
+      return true;
+    }
+    boolean near = Math.abs(ballot.counter() - times.getAsLong()) <= algorithm.longest() / 4;
+    if (!near) {
+      untimely++;
+    }
+    return near;
+  }
+
+  private void accept(int from, Message message, long now) {
+    accepted = false;
+    acceptor.receive(from, message, now, fromAcceptor);
+    if (accepted && message instanceof Message.Accept accept) {
+      written(accept.name(), accept.value());
     }
   }
 
@@ -321,10 +364,7 @@ final class CellLoop {
     } else if (request instanceof Inquiry inquiry) {
       inquiries.computeIfAbsent(inquiry.name, name -> new ArrayList<>(1)).add(inquiry);
       attempts.set(inquiry, inquiry.giveUpAt);
-      send(self, new Message.Query(inquiry.name));
-      for (Datagrams.Peer peer : datagrams.peers()) {
-        send(peer.id, new Message.Query(inquiry.name));
-      }
+      nodes.forEach(node -> send(node, new Message.Query(inquiry.name)));
     } else if (request instanceof Gathering gathering) {
       signing.begin(gathering, holders(gathering.name), now);
     } else if (request instanceof Request.Page page) {
@@ -566,7 +606,7 @@ final class CellLoop {
 
   CellStatus status(long now) {
     var peers = new ArrayList<CellStatus.Peer>();
-    for (Datagrams.Peer peer : datagrams.peers()) {
+    for (Peer peer : datagrams.peers()) {
       peers.add(new CellStatus.Peer(peer.id, peer.heardAt, peer.boot, peer.ahead));
     }
     return new CellStatus(

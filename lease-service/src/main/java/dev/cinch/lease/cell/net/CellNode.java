@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -83,7 +84,7 @@ public final class CellNode implements AutoCloseable {
         new CellLoop(
             node, boot, first, nodes, key, algorithm, settings, link, requests, clock, times,
             random);
-    this.thread = new Thread(this::run, "cinch-cell-" + node);
+    this.thread = new Thread(this::run, node < 0 ? "cinch-cell-client" : "cinch-cell-" + node);
     this.thread.setDaemon(true);
   }
 
@@ -180,6 +181,57 @@ public final class CellNode implements AutoCloseable {
             settings,
             boots.boot(),
             boots,
+            link,
+            clock,
+            times,
+            random);
+    started.thread.start();
+    return started;
+  }
+
+  /**
+   * Starts a client of a cell: it proposes as nodes do, and accepts and signs nothing. It has no
+   * directory. Its id and its boot are drawn at random, 62 bits together, which no other process
+   * has that is alive at the same time (rule R4).
+   *
+   * @param settings but for the size of datagrams, which the file has
+   * @throws IOException one line that says what is wrong
+   */
+  public static CellNode client(CellFile file, CellSettings settings, TimeSource time)
+      throws IOException {
+    Map<Integer, InetSocketAddress> addresses = file.addresses();
+    return client(
+        List.copyOf(addresses.keySet()),
+        file.key(),
+        file.algorithm(),
+        settings.withDatagramBytes(file.datagramBytes()),
+        new UdpLink(new InetSocketAddress(0), addresses),
+        file.algorithm().clock(time),
+        time::wallNanos,
+        RandomGenerator.getDefault());
+  }
+
+  /** Starts a client on a link, which it closes. */
+  static CellNode client(
+      List<Integer> nodes,
+      byte[] key,
+      Algorithm algorithm,
+      CellSettings settings,
+      Link link,
+      LongSupplier clock,
+      LongSupplier times,
+      RandomGenerator random) {
+    var identity = new SecureRandom();
+    var started =
+        new CellNode(
+            -1 - identity.nextInt(Integer.MAX_VALUE),
+            false,
+            nodes,
+            key,
+            algorithm,
+            settings,
+            1 + identity.nextInt(Integer.MAX_VALUE),
+            null,
             link,
             clock,
             times,

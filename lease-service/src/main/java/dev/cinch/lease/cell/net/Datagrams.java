@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   0  version, 1 (1)
- *   1  node that sends (4)
+ *   1  node that sends, or a client: below 0 (4)
  *   5  its boot (4)
- *   9  node that is to receive (4)
+ *   9  node, or client, that is to receive (4)
  *  13  what the sender's clock showed (8)
  *  21  messages, one behind the other, as {@link MessageCodec} has them
  * end  the first 16 bytes of HMAC-SHA-256 of all before, with the key of the cell (16)
@@ -51,26 +51,6 @@ final class Datagrams {
     void receive(int from, Message message, long now);
   }
 
-  /** Another node. */
-  static final class Peer {
-    final int id;
-    private final ByteBuffer out;
-    private int messages;
-
-    /** When it was heard last, by this node's clock; -1 if never. */
-    long heardAt = -1;
-
-    int boot;
-
-    /** What its clock showed when it sent, less what ours did when that came. */
-    long ahead;
-
-    Peer(int id, int limit) {
-      this.id = id;
-      this.out = ByteBuffer.allocate(limit);
-    }
-  }
-
   private final int self;
   private final int boot;
   private final int limit;
@@ -79,6 +59,10 @@ final class Datagrams {
   private final Mac mac;
   private final byte[] tag;
   private final Peer[] peers;
+
+  /** Of a node; a client knows no others. */
+  private final Clients clients;
+
   private final List<Message> opened = new ArrayList<>();
 
   private long datagramsSent;
@@ -93,6 +77,7 @@ final class Datagrams {
   private long notSent;
 
   /**
+   * @param self id of the node; below 0 for a client
    * @param others ids of the other nodes
    * @param key of the cell
    * @param limit bytes that a datagram may have
@@ -110,7 +95,11 @@ final class Datagrams {
     this.limit = limit;
     this.link = link;
     this.clock = clock;
-    this.peers = others.stream().map(id -> new Peer(id, limit)).toArray(Peer[]::new);
+    this.peers = others.stream().map(Peer::new).toArray(Peer[]::new);
+    for (Peer peer : peers) {
+      peer.out = ByteBuffer.allocate(limit);
+    }
+    this.clients = new Clients(link, limit);
     try {
       mac = Mac.getInstance("HmacSHA256");
       mac.init(new SecretKeySpec(key, "HmacSHA256"));
@@ -120,7 +109,7 @@ final class Datagrams {
     tag = new byte[mac.getMacLength()];
   }
 
-  /** Puts a message into the datagram for a node; one that is full goes off. */
+  /** Puts a message into the datagram for a node or a client; one that is full goes off. */
   void add(int node, Message message) {
     Peer peer = peer(node);
     int size = MessageCodec.size(message);
@@ -128,27 +117,35 @@ final class Datagrams {
       notSent++;
       return;
     }
-    if (peer.messages > 0 && peer.out.position() + size + MAC_BYTES > limit) {
-      send(peer);
+    ByteBuffer out = peer.out == null ? clients.begin(peer) : peer.out;
+    if (peer.messages > 0 && out.position() + size + MAC_BYTES > limit) {
+      send(peer, out);
     }
     if (peer.messages == 0) {
-      peer.out.clear().position(HEADER);
+      out.clear().position(HEADER);
     }
-    MessageCodec.encode(message, peer.out);
+    MessageCodec.encode(message, out);
     peer.messages++;
   }
 
   /** Sends what is ready. */
   void flush() {
     for (Peer peer : peers) {
-      if (peer.messages > 0) {
-        send(peer);
-      }
+      flush(peer);
+    }
+    for (Peer peer : clients.drain()) {
+      flush(peer);
+      clients.sent(peer);
     }
   }
 
-  private void send(Peer peer) {
-    ByteBuffer out = peer.out;
+  private void flush(Peer peer) {
+    if (peer.messages > 0 && peer.out != null) {
+      send(peer, peer.out);
+    }
+  }
+
+  private void send(Peer peer, ByteBuffer out) {
     out.put(0, (byte) VERSION).putInt(SENDER, self).putInt(BOOT, boot);
     out.putInt(RECEIVER, peer.id).putLong(CLOCK, clock.getAsLong());
     sign(out.array(), out.position());
@@ -184,8 +181,7 @@ final class Datagrams {
    */
   void open(ByteBuffer in, long now, Receiver receiver) {
     datagramsReceived++;
-    Peer peer = authentic(in);
-    if (peer == null) {
+    if (!isAuthentic(in)) {
       return;
     }
     in.position(HEADER).limit(in.limit() - MAC_BYTES);
@@ -198,16 +194,22 @@ final class Datagrams {
       }
       opened.add(message);
     }
-    peer.heardAt = now;
-    peer.boot = in.getInt(BOOT);
-    peer.ahead = in.getLong(CLOCK) - now;
+    int sender = in.getInt(SENDER);
+    int sentByBoot = in.getInt(BOOT);
+    long showed = in.getLong(CLOCK);
+    Peer node = node(sender);
+    if (node == null) {
+      node = clients.heard(sender, sentByBoot, showed, now);
+    } else {
+      boolean unused = node.heard(sentByBoot, showed, now);
+    }
     messagesReceived += opened.size();
     for (int i = 0; i < opened.size(); i++) {
-      receiver.receive(peer.id, opened.get(i), now);
+      receiver.receive(node.id, opened.get(i), now);
     }
   }
 
-  private @Nullable Peer authentic(ByteBuffer in) {
+  private boolean isAuthentic(ByteBuffer in) {
     if (in.remaining() <= HEADER + MAC_BYTES) {
       malformed++;
     } else if (in.get(0) != VERSION) {
@@ -215,16 +217,16 @@ final class Datagrams {
     } else if (in.getInt(RECEIVER) != self) {
       notForThisNode++;
     } else {
-      Peer peer = peer(in.getInt(SENDER));
-      if (peer == null) {
+      int sender = in.getInt(SENDER);
+      if (node(sender) == null && (sender >= 0 || self < 0)) {
         unknownSender++;
       } else if (isSigned(in)) {
-        return peer;
+        return true;
       } else {
         wrongKey++;
       }
     }
-    return null;
+    return false;
   }
 
   /** Compares all bytes, so that the time tells nothing. */
@@ -238,7 +240,11 @@ final class Datagrams {
     return differing == 0;
   }
 
-  private @Nullable Peer peer(int node) {
+  private @Nullable Peer peer(int member) {
+    return member < 0 ? clients.get(member) : node(member);
+  }
+
+  private @Nullable Peer node(int node) {
     for (Peer peer : peers) {
       if (peer.id == node) {
         return peer;
@@ -249,6 +255,11 @@ final class Datagrams {
 
   Peer[] peers() {
     return peers.clone();
+  }
+
+  /** How many clients it remembers. */
+  int clients() {
+    return clients.size();
   }
 
   /**

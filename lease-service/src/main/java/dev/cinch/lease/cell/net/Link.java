@@ -24,6 +24,17 @@ interface Link extends AutoCloseable {
   boolean send(int node, ByteBuffer datagram) throws IOException;
 
   /**
+   * Takes note that the datagram which came last is a client's: what is for it goes to where that
+   * came from.
+   *
+   * @param client below 0
+   */
+  default void remember(int client) {}
+
+  /** Sends a client nothing more, until it is remembered again. */
+  default void forget(int client) {}
+
+  /**
    * Waits until a datagram has come, somebody wakes it, or some time is over.
    *
    * @param nanos at least; {@link Long#MAX_VALUE} for any time

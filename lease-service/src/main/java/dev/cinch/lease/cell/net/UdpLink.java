@@ -2,11 +2,13 @@ package dev.cinch.lease.cell.net;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,12 @@ final class UdpLink implements Link {
   private final DatagramChannel channel;
   private final Selector selector;
   private volatile Map<Integer, InetSocketAddress> nodes;
+
+  /** Where clients were heard last; of the thread that receives. */
+  private final Map<Integer, SocketAddress> clients = new HashMap<>();
+
+  /** Where the last datagram came from; likewise. */
+  private @Nullable SocketAddress from;
 
   /**
    * Listens.
@@ -55,13 +63,27 @@ final class UdpLink implements Link {
 
   @Override
   public boolean receive(ByteBuffer into) throws IOException {
-    return channel.receive(into) != null;
+    from = channel.receive(into);
+    return from != null;
   }
 
   @Override
   public boolean send(int node, ByteBuffer datagram) throws IOException {
-    @Nullable InetSocketAddress to = nodes.get(node);
+    @Nullable SocketAddress to = node < 0 ? clients.get(node) : nodes.get(node);
     return to != null && channel.send(datagram, to) > 0;
+  }
+
+  @Override
+  public void remember(int client) {
+    SocketAddress heardAt = from;
+    if (heardAt != null) {
+      clients.put(client, heardAt);
+    }
+  }
+
+  @Override
+  public void forget(int client) {
+    clients.remove(client);
   }
 
   @Override

@@ -1,0 +1,97 @@
+package dev.cinch.cli;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.cell.net.CellFile;
+import dev.cinch.lease.direct.DirectLeases;
+import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Whom a command asks for leases: servers, or the nodes of a cell. */
+final class LeaseClient implements AutoCloseable {
+  private final @Nullable ShardRouter servers;
+  private final @Nullable DirectLeases cell;
+
+  private LeaseClient(@Nullable ShardRouter servers, @Nullable DirectLeases cell) {
+    this.servers = servers;
+    this.cell = cell;
+  }
+
+  /** A client of servers; connects to nothing yet. */
+  static LeaseClient of(ServerAddresses servers) {
+    return new LeaseClient(ShardRouter.of(servers), null);
+  }
+
+  /**
+   * A client of either; of servers it connects to nothing yet.
+   *
+   * @param store that the command works with; a cell needs one
+   */
+  static LeaseClient open(LeasePlace place, @Nullable Store store, TimeSource time)
+      throws IOException {
+    if (place.cell() == null) {
+      return of(Objects.requireNonNull(place.servers()));
+    }
+    if (store == null) {
+      throw new Failure.Refusal(
+          "--cell needs the store that the cell serves: --store DIR, or CINCH_STORE");
+    }
+    CellFile file = CellFile.read(place.cell(), store.context().identity().id());
+    long longestMs =
+        Math.min(
+            store.settings().longestLeaseMs(),
+            TimeUnit.NANOSECONDS.toMillis(file.algorithm().longest()));
+    // Each of two clocks may be off by what the store allows.
+    long apartMs = 2 * store.settings().clockAheadMs();
+    StoreInstances registry = StoreInstances.ofCell(store.context(), file.instance());
+    return new LeaseClient(null, DirectLeases.open(file, registry, longestMs, apartMs, time));
+  }
+
+  LeaseService service() {
+    return servers == null ? Objects.requireNonNull(cell) : servers;
+  }
+
+  /** What time it is, to say how long ago something was; of a cell by this machine's clock. */
+  long now() throws LeaseUnavailableException {
+    return cell == null ? service().now() : cell.clock();
+  }
+
+  /** The instances that may have a grant of which only the id is known. */
+  List<Long> instances() throws LeaseUnavailableException {
+    return servers == null ? List.of(Objects.requireNonNull(cell).instance()) : servers.instances();
+  }
+
+  /**
+   * Takes note of a grant of another process: servers know it by its id.
+   *
+   * @throws Failure.Refusal if a cell is asked and the names of its leases are not known
+   */
+  void share(Id id, List<LeaseName> names) throws Failure.Refusal {
+    if (cell == null) {
+      return;
+    }
+    if (names.isEmpty()) {
+      throw new Failure.Refusal(
+          "nodes of a cell know leases by their names: name all that cinch lease acquire printed"
+              + " with --grant-file");
+    }
+    cell.share(id, names);
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (cell != null) {
+      cell.close();
+    }
+  }
+}
