@@ -276,7 +276,7 @@ class LeaseCommandsTest {
     new Cinch().run("lease", "list").failed(2, missing);
     new Cinch().run("lease", "run", "x", "--", "true").failed(2, missing);
     String help = new Cinch().run("help", "lease", "list").out();
-    assertTrue(help.contains(" --server=URL\n"), help);
+    assertTrue(help.contains("[--server=URL]"), help); // a cell may stand in its place
     var many = new ArrayList<>(List.of("lease", "acquire"));
     var append = new ArrayList<>(List.of("append", "--log=jobs"));
     for (int i = 0; i < 10_000; i++) {
