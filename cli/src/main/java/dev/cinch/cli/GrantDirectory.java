@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>{@code grant}: the id; the address of the lease service, or {@code cell} and the cell's
- *       file; how long each renewal makes the leases last, milliseconds; and the leases' names
+ *       file; how long each renewal makes the leases last, milliseconds; and with a cell the
+ *       leases' names
  *   <li>{@code given-back}: made before the leases are given back, which may be tried again
  *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code given-back},
  *       so that either it finds that, or whoever gives back finds the use
@@ -87,7 +88,9 @@ final class GrantDirectory {
       var lines =
           new ArrayList<>(
               List.of(id.toString(), place.toString(), Long.toString(lasting.toMillis())));
-      names.forEach(name -> lines.add(name.toString()));
+      if (place.isCell()) { // servers know them by the id
+        names.forEach(name -> lines.add(name.toString()));
+      }
       Files.write(made.resolve(GRANT), lines);
       written = true;
     } finally {

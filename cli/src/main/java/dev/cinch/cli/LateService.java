@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +54,11 @@ final class LateService implements LeaseService {
     } finally {
       started.cancel(false); // who waits for a service that did not start is let go
     }
+  }
+
+  /** Has somebody told of the service, at once if it has started. */
+  void whenStarted(Consumer<MemoryLeaseService> told) {
+    var unused = started.thenAccept(told);
   }
 
   private LeaseService service() throws LeaseUnavailableException {

@@ -51,9 +51,8 @@ final class LeaseClient implements AutoCloseable {
         Math.min(
             store.settings().longestLeaseMs(),
             TimeUnit.NANOSECONDS.toMillis(file.algorithm().longest()));
-    // Each of two clocks may be off by what the store allows.
-    long apartMs = 2 * store.settings().clockAheadMs();
-    StoreInstances registry = StoreInstances.ofCell(store.context(), file.instance());
+    long apartMs = ServeBackend.apartMs(store);
+    StoreInstances registry = StoreInstances.ofCellClient(store.context(), file.instance());
     return new LeaseClient(null, DirectLeases.open(file, registry, longestMs, apartMs, time));
   }
 

@@ -5,6 +5,7 @@ import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.register.CellSigner;
 import dev.cinch.lease.register.LeaseNotary;
+import dev.cinch.lease.register.SigningLimit;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.NodeSigner;
 import dev.cinch.lease.witness.SigningKey;
@@ -19,12 +20,15 @@ import java.util.Optional;
  * @param notary signs what this node's acceptor accepts
  */
 record NodeSigning(CellSigner signer, LeaseNotary notary) {
+
   /**
    * That of a node whose key the store trusts, with those of the others.
    *
+   * @param limit what its signature needs besides
    * @throws Failure.Refusal if it does not, or if this is another node's key
    */
-  static NodeSigning of(CellFile cell, int node, StoreContext store, SigningKey key)
+  static NodeSigning of(
+      CellFile cell, int node, StoreContext store, SigningKey key, SigningLimit limit)
       throws IOException {
     long instance = cell.instance();
     Optional<CellKeys> trusted =
@@ -45,6 +49,6 @@ record NodeSigning(CellSigner signer, LeaseNotary notary) {
               .formatted(key.publicKey().idText(), node, instance));
     }
     return new NodeSigning(
-        new CellSigner(keys, ids), new LeaseNotary(instance, new NodeSigner(key)));
+        new CellSigner(keys, ids), new LeaseNotary(instance, new NodeSigner(key), limit));
   }
 }

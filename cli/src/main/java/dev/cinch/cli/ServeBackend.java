@@ -10,6 +10,7 @@ import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.CellStatus;
+import dev.cinch.lease.direct.NodeCeilings;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.register.CellRegister;
@@ -25,6 +26,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -89,6 +91,7 @@ final class ServeBackend {
 
   private @Nullable CellNode running;
   private @Nullable NodeSigning signing;
+  private @Nullable NodeCeilings ceilings;
 
   /** What is to be said of etcd, once it is known. */
   private @Nullable String told;
@@ -191,7 +194,18 @@ final class ServeBackend {
     if (of == null || store == null || node == null) {
       return new WitnessSigner(key);
     }
-    NodeSigning made = NodeSigning.of(of, node, store.context(), key);
+    var limit =
+        new NodeCeilings(
+            apartMs(store),
+            TimeUnit.NANOSECONDS.toMillis(of.algorithm().longest()),
+            Executors.newSingleThreadExecutor(
+                run -> {
+                  var thread = new Thread(run, "cinch-ceilings");
+                  thread.setDaemon(true);
+                  return thread;
+                }));
+    ceilings = limit;
+    NodeSigning made = NodeSigning.of(of, node, store.context(), key, limit);
     signing = made;
     return made.signer();
   }
@@ -236,9 +250,8 @@ final class ServeBackend {
     CellNode started = CellNode.start(of, node, own, CellSettings.DEFAULT, time, first);
     started.notary(signs.notary());
     running = started;
-    // Each of two clocks may be off by what the store allows.
     join(store, of.instance(), where);
-    long apartMs = 2 * store.settings().clockAheadMs();
+    long apartMs = apartMs(store);
     service
         .registry(StoreInstances.ofCell(store.context(), of.instance()))
         .backend(
@@ -248,6 +261,18 @@ final class ServeBackend {
                 longestLeaseMs,
                 apartMs));
     return started::close;
+  }
+
+  /** How far two clocks are apart at most that the store allows: one ahead of it, one behind. */
+  static long apartMs(Store store) {
+    return store.settings().clockAheadMs() + store.settings().clockBehindMs();
+  }
+
+  /** The service has started: a node signs from now on. */
+  void started(MemoryLeaseService service) {
+    if (ceilings != null) {
+      ceilings.of(service);
+    }
   }
 
   private Running startEtcd(
@@ -268,7 +293,7 @@ final class ServeBackend {
       prefix = instance.prefix(claim);
     }
     join(store, claim.number(), where);
-    long apartMs = 2 * store.settings().clockAheadMs();
+    long apartMs = apartMs(store);
     EtcdRegister register = EtcdRegister.of(in, prefix, longestLeaseMs, time, random);
     told = "instance %d, whose leases are in %s".formatted(claim.number(), register);
     service

@@ -327,6 +327,7 @@ final class ServeCommand implements Callable<Integer> {
       builder.registry(new StoreInstances(opened.context(), Optional.of(address(server)), shard));
     }
     service.start(builder);
+    service.whenStarted(backend::started);
   }
 
   /**

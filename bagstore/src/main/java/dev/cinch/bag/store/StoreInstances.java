@@ -44,6 +44,9 @@ public final class StoreInstances implements InstanceRegistry {
   /** The number is a cell's, whose nodes share it; {@link #takeNumber} takes none. */
   private final boolean shared;
 
+  /** Whether it publishes ceilings: clients of a cell leave that to the nodes that sign. */
+  private final boolean publishes;
+
   private long number;
   private final Shard shard;
   private List<Earlier> earlier = List.of();
@@ -60,7 +63,7 @@ public final class StoreInstances implements InstanceRegistry {
 
   /** For one of several servers (rule L16). */
   public StoreInstances(StoreContext store, Optional<InstanceFile> where, Shard shard) {
-    this(store, where, shard, 0);
+    this(store, where, shard, 0, true);
   }
 
   /**
@@ -74,11 +77,29 @@ public final class StoreInstances implements InstanceRegistry {
     if (number < 1) {
       throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
     }
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number);
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, true);
+  }
+
+  /**
+   * For a client of a cell, which proposes what the nodes sign: as {@link #ofCell}, but it
+   * publishes no ceilings, since each node signs below its own alone (rule L3).
+   *
+   * @param number of the cell, from 1
+   */
+  public static StoreInstances ofCellClient(StoreContext store, long number) {
+    if (number < 1) {
+      throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
+    }
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, false);
   }
 
   private StoreInstances(
-      StoreContext store, Optional<InstanceFile> where, Shard shard, long ofCell) {
+      StoreContext store,
+      Optional<InstanceFile> where,
+      Shard shard,
+      long ofCell,
+      boolean publishes) {
+    this.publishes = publishes;
     this.store = store;
     this.shared = ofCell > 0;
     this.number = ofCell;
@@ -314,6 +335,9 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public boolean publishCeiling(long ceiling) throws IOException {
+    if (!publishes) {
+      return isLatest();
+    }
     var name = new CeilingName(number, ceiling);
     try {
       Path unused = create(store.layout().ceilings(), name.toString(), Optional.empty());

@@ -22,29 +22,34 @@ import java.util.function.UnaryOperator;
 public final class LeaseNotary implements Notary {
   private final long instance;
   private final UnaryOperator<List<byte[]>> signer;
+  private final SigningLimit limit;
 
   /**
    * @param instance number of the cell's instance
+   * @param limit what else has to hold
    */
-  public LeaseNotary(long instance, NodeSigner signer) {
-    this(instance, signer::sign);
+  public LeaseNotary(long instance, NodeSigner signer, SigningLimit limit) {
+    this(instance, signer::sign, limit);
   }
 
   /**
    * @param signer as {@link NodeSigner#sign}
    */
-  LeaseNotary(long instance, UnaryOperator<List<byte[]>> signer) {
+  LeaseNotary(long instance, UnaryOperator<List<byte[]>> signer, SigningLimit limit) {
     this.instance = instance;
     this.signer = signer;
+    this.limit = limit;
   }
 
   /** The witness of a lease that counts; nothing of one that was released, revoked or ended. */
   @Override
-  public Optional<byte[]> statement(Bytes name, Bytes value) {
+  public Optional<byte[]> statement(Bytes name, Bytes value, Runnable again) {
     return granted(value)
         // Else who keeps "a" could have it said that it holds "b".
         .filter(lease -> Bytes.of(lease.name()).equals(name))
-        .map(lease -> WitnessCodec.encode(lease.witness(instance)));
+        .map(lease -> lease.witness(instance))
+        .filter(witness -> limit.allows(witness.issuedAt(), witness.expiry(), again))
+        .map(WitnessCodec::encode);
   }
 
   /** A lease that permits writes, or may come to; empty if the value has none. */

@@ -13,6 +13,7 @@ import dev.cinch.lease.cell.paxos.Durations;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.CellSigner;
 import dev.cinch.lease.register.LeaseNotary;
+import dev.cinch.lease.register.SigningLimit;
 import dev.cinch.lease.register.StateRegister;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseState;
@@ -81,7 +82,10 @@ public final class SignedCellBench {
     try (var cell = new LoopbackCell(directory, durations, settings)) {
       cell.endQuarantine();
       for (int id : IDS) {
-        cell.node(id).notary(new LeaseNotary(KEYS.instance(), new NodeSigner(Cells.node(id))));
+        cell.node(id)
+            .notary(
+                new LeaseNotary(
+                    KEYS.instance(), new NodeSigner(Cells.node(id)), SigningLimit.NONE));
       }
       var bench = new SignedCellBench(leases);
       for (int round = -WARMING_UP; round < rounds; round++) {

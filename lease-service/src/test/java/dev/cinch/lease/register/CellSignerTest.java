@@ -17,6 +17,7 @@ import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.NodeSigner;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -33,7 +34,7 @@ final class CellSignerTest {
   private final CellSigner signer = new CellSigner(KEYS, IDS);
 
   private static LeaseNotary notary(int place) {
-    return new LeaseNotary(INSTANCE, new NodeSigner(Cells.node(place)));
+    return new LeaseNotary(INSTANCE, new NodeSigner(Cells.node(place)), SigningLimit.NONE);
   }
 
   private static Bytes value(LeaseState lease) {
@@ -43,7 +44,8 @@ final class CellSignerTest {
   private static Bytes signed(int place, LeaseState lease) {
     LeaseNotary notary = notary(place);
     return notary
-        .sign(List.of(notary.statement(Bytes.of(lease.name()), value(lease)).orElseThrow()))
+        .sign(
+            List.of(notary.statement(Bytes.of(lease.name()), value(lease), () -> {}).orElseThrow()))
         .get(0);
   }
 
@@ -107,17 +109,37 @@ final class CellSignerTest {
   @Test
   void f3_aNodeSignsALeaseUnderItsOwnNameAlone() {
     Bytes value = value(States.full("a"));
-    assertTrue(notary(1).statement(Bytes.of("a"), value).isPresent());
-    assertEquals(Optional.empty(), notary(1).statement(Bytes.of("b"), value));
+    assertTrue(notary(1).statement(Bytes.of("a"), value, () -> {}).isPresent());
+    assertEquals(Optional.empty(), notary(1).statement(Bytes.of("b"), value, () -> {}));
+  }
+
+  @Test
+  void l3_aNodeSignsWhatItsLimitAllowsAlone() {
+    LeaseState lease = States.full("a");
+    Witness witness = lease.witness(INSTANCE);
+    var again = new ArrayList<String>();
+    for (boolean allowed : new boolean[] {true, false}) {
+      SigningLimit limit =
+          (issuedAt, expiry, later) -> {
+            later.run();
+            return allowed && issuedAt == witness.issuedAt() && expiry == witness.expiry();
+          };
+      var notary = new LeaseNotary(INSTANCE, new NodeSigner(Cells.node(1)), limit);
+      Optional<byte[]> statement =
+          notary.statement(Bytes.of("a"), value(lease), () -> again.add("again"));
+      assertEquals(allowed, statement.isPresent());
+    }
+    assertEquals(2, again.size());
   }
 
   @Test
   void f3_aNodeSignsNoLeaseThatIsOver() {
     for (LeaseState lease : States.over("a")) {
-      assertEquals(Optional.empty(), notary(1).statement(Bytes.of("a"), value(lease)));
+      assertEquals(Optional.empty(), notary(1).statement(Bytes.of("a"), value(lease), () -> {}));
       assertTrue(signer.collect(value(lease)).isEmpty());
     }
-    assertEquals(Optional.empty(), notary(1).statement(Bytes.of("a"), Bytes.of("no lease")));
+    assertEquals(
+        Optional.empty(), notary(1).statement(Bytes.of("a"), Bytes.of("no lease"), () -> {}));
     assertTrue(signer.collect(Bytes.EMPTY).isEmpty());
   }
 

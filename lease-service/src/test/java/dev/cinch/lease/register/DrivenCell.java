@@ -26,6 +26,6 @@ public final class DrivenCell {
 
   /** One whose signatures are made by others. */
   public static Notary notary(long instance, UnaryOperator<List<byte[]>> signer) {
-    return new LeaseNotary(instance, signer);
+    return new LeaseNotary(instance, signer, SigningLimit.NONE);
   }
 }

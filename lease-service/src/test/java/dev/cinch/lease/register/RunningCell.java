@@ -49,13 +49,17 @@ final class RunningCell {
             .toList());
   }
 
-  /** Starts three nodes, which run until this JVM ends. */
   static List<CellNode> nodes(Algorithm algorithm) {
+    return start(algorithm).nodes;
+  }
+
+  /** Starts three nodes, which run until this JVM ends. */
+  static LoopbackCell start(Algorithm algorithm) {
     try {
       Path directory = Files.createTempDirectory("cinch-cell");
       var cell = new LoopbackCell(directory, algorithm, true, SETTINGS);
       Runtime.getRuntime().addShutdownHook(new Thread(() -> delete(directory)));
-      return cell.nodes;
+      return cell;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

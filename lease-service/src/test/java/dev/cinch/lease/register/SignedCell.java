@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.Algorithm;
 import dev.cinch.lease.cell.net.CellNode;
+import dev.cinch.lease.cell.net.LoopbackCell;
 import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.table.LeaseBackend;
@@ -13,6 +14,8 @@ import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.NodeSigner;
 import dev.cinch.lease.witness.SigningKey;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -32,10 +35,21 @@ final class SignedCell {
   static final SignedCell FLEASE = new SignedCell(RunningCell.FLEASE_ALGORITHM);
 
   private final List<CellNode> nodes;
+
+  /** Which propose beside the nodes. */
+  private final List<CellNode> clients = new ArrayList<>();
+
   private final AtomicInteger rigs = new AtomicInteger();
 
   private SignedCell(Algorithm algorithm) {
-    nodes = RunningCell.nodes(algorithm);
+    LoopbackCell cell = RunningCell.start(algorithm);
+    nodes = cell.nodes;
+    try {
+      clients.add(cell.client());
+      clients.add(cell.client());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
     for (int id : IDS) {
       nodes.get(id - 1).notary(new PrefixedNotary(Cells.node(id)));
     }
@@ -48,15 +62,15 @@ final class SignedCell {
 
     PrefixedNotary(SigningKey key) {
       var signer = new NodeSigner(key);
-      alone = new LeaseNotary(ALONE.instance(), signer);
-      together = new LeaseNotary(TOGETHER.instance(), signer);
+      alone = new LeaseNotary(ALONE.instance(), signer, SigningLimit.NONE);
+      together = new LeaseNotary(TOGETHER.instance(), signer, SigningLimit.NONE);
     }
 
     @Override
-    public Optional<byte[]> statement(Bytes name, Bytes value) {
+    public Optional<byte[]> statement(Bytes name, Bytes value, Runnable again) {
       String text = new String(name.toArray(), US_ASCII);
       Bytes rest = Bytes.of(text.substring(text.indexOf('/') + 1));
-      return (text.startsWith("t") ? together : alone).statement(rest, value);
+      return (text.startsWith("t") ? together : alone).statement(rest, value, again);
     }
 
     @Override
@@ -65,8 +79,8 @@ final class SignedCell {
     }
   }
 
-  private StateRegister register(int id, CellSigner signer) {
-    return new CellRegister(nodes.get(id - 1), RandomGenerator.of("L64X128MixRandom"), signer);
+  private static StateRegister register(CellNode node, CellSigner signer) {
+    return new CellRegister(node, RandomGenerator.of("L64X128MixRandom"), signer);
   }
 
   private static SignedBackend backend(StateRegister on, CellSigner signer, CellKeys keys) {
@@ -75,19 +89,37 @@ final class SignedCell {
 
   /** A service whose changes go to each node in turn. */
   Rig rig() {
+    return rig(nodes);
+  }
+
+  /** A service whose changes go to each client in turn. */
+  Rig clientsRig() {
+    return rig(clients);
+  }
+
+  private Rig rig(List<CellNode> members) {
     var signer = new CellSigner(ALONE, IDS);
-    var inTurn = new InTurn(IDS.stream().map(id -> register(id, signer)).toList());
+    var inTurn = new InTurn(members.stream().map(member -> register(member, signer)).toList());
     String prefix = "a" + rigs.incrementAndGet() + "/";
     return new Rig(backend(new Prefixed(inTurn, prefix), signer, ALONE));
   }
 
   /** What servers have that keep the same leases, each on one node. */
   List<LeaseBackend.Factory> backends() {
+    return backends(nodes);
+  }
+
+  /** Likewise: a client, a server on a node, and another client. */
+  List<LeaseBackend.Factory> clientsBackends() {
+    return backends(List.of(clients.get(0), nodes.get(0), clients.get(1)));
+  }
+
+  private List<LeaseBackend.Factory> backends(List<CellNode> members) {
     String prefix = "t" + rigs.incrementAndGet() + "/";
     var made = new ArrayList<LeaseBackend.Factory>();
-    for (int id : IDS) {
+    for (CellNode member : members) {
       var signer = new CellSigner(TOGETHER, IDS);
-      made.add(backend(new Prefixed(register(id, signer), prefix), signer, TOGETHER));
+      made.add(backend(new Prefixed(register(member, signer), prefix), signer, TOGETHER));
     }
     return made;
   }

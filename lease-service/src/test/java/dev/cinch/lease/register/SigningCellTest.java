@@ -65,7 +65,7 @@ final class SigningCellTest {
   }
 
   private static LeaseNotary notary(int id, long instance) {
-    return new LeaseNotary(instance, new NodeSigner(Cells.node(id)));
+    return new LeaseNotary(instance, new NodeSigner(Cells.node(id)), SigningLimit.NONE);
   }
 
   private void sign(int... ids) {

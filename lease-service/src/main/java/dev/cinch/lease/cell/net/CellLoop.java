@@ -128,7 +128,7 @@ final class CellLoop {
     this.ballots = new Ballots(self, boot);
     this.acceptor = algorithm.acceptor(boot, clock.getAsLong(), first);
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
-    this.signing = new Signing(acceptor, out, attempts, nodes, settings);
+    this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
     this.datagrams = new Datagrams(self, boot, others, key, settings.datagramBytes(), link, clock);
   }
 
@@ -248,8 +248,8 @@ final class CellLoop {
   /**
    * Whether the ballot of a client's attempt is near enough to the time. Ballots say which value
    * was the later also where acceptors forgot, and they are silent for the longest lease: so clocks
-   * have to be less than that apart. A node's clock is compared with the store's; who knows about a
-   * client's?
+   * have to be less than that apart. A node's clock is compared with the store's all the time; a
+   * client's may have been set since.
    */
   private boolean isTimely(Message message) {
     Ballot ballot =
@@ -259,11 +259,22 @@ final class CellLoop {
     if (ballot == null) {
       return true;
     }
-    boolean near = Math.abs(ballot.counter() - times.getAsLong()) <= algorithm.longest() / 4;
-    if (!near) {
-      untimely++;
+    long ahead = ballot.counter() - times.getAsLong();
+    boolean near = Math.abs(ahead) <= algorithm.longest() / 4;
+    if (!near && untimely++ == 0) {
+      LOG.warn(
+          "a client's clock is {} ms ahead of this node's: it gets no leases; of others that are"
+              + " too far off nothing is told",
+          ahead / 1_000_000);
     }
     return near;
+  }
+
+  /** May be called on any thread. */
+  private void later(Request.Again request) {
+    if (requests.add(request)) {
+      link.wakeUp();
+    }
   }
 
   private void accept(int from, Message message, long now) {
@@ -367,6 +378,8 @@ final class CellLoop {
       nodes.forEach(node -> send(node, new Message.Query(inquiry.name)));
     } else if (request instanceof Gathering gathering) {
       signing.begin(gathering, holders(gathering.name), now);
+    } else if (request instanceof Request.Again again) {
+      signing.asked(again.from(), again.sign(), now);
     } else if (request instanceof Request.Page page) {
       page.result().complete(page(page));
     } else if (request instanceof Request.Status status) {

@@ -12,11 +12,13 @@ import java.util.Optional;
 @CheckReturnValue
 public interface Notary {
   /**
-   * What is to be signed of a value; empty for one of which nothing is.
+   * What is to be signed of a value; empty for one of which nothing is, or not yet.
    *
    * @param name whose value the acceptor accepted
+   * @param again to be called, from any thread, once what is not signed yet may be: then it is
+   *     asked for again. Whoever wants the signature asks again, too, so it may be dropped
    */
-  Optional<byte[]> statement(Bytes name, Bytes value);
+  Optional<byte[]> statement(Bytes name, Bytes value, Runnable again);
 
   /** Signs statements, which may share a signature; for each what {@link Witnessed} understands. */
   List<Bytes> sign(List<byte[]> statements);

@@ -2,13 +2,20 @@ package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Message;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 /** What another thread asks the loop for. */
 sealed interface Request
-    permits Pursuit, Inquiry, Gathering, Request.Release, Request.Page, Request.Status {
+    permits Pursuit,
+        Inquiry,
+        Gathering,
+        Request.Release,
+        Request.Page,
+        Request.Status,
+        Request.Again {
   /** The node closes before it is done. */
   void close();
 
@@ -36,6 +43,16 @@ sealed interface Request
     public void close() {
       result.complete(new TreeMap<>());
     }
+  }
+
+  /**
+   * To sign what somebody asked for before, and could not be signed yet.
+   *
+   * @param from who did
+   */
+  record Again(int from, Message.Sign sign, CompletableFuture<?> result) implements Request {
+    @Override
+    public void close() {}
   }
 
   /** To tell how the node is. */

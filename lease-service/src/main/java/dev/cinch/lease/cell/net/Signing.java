@@ -10,6 +10,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +29,9 @@ final class Signing {
   private final List<Integer> nodes;
   private final CellSettings settings;
 
+  /** Has what can't be signed yet asked for again; from any thread. */
+  private final Consumer<Request.Again> later;
+
   private volatile @Nullable Notary notary;
 
   /** By the ballots of this node, each of which is of one attempt. */
@@ -38,7 +43,13 @@ final class Signing {
   private final List<byte[]> statements = new ArrayList<>();
 
   Signing(
-      Acceptor acceptor, Outbox out, Timers timers, List<Integer> nodes, CellSettings settings) {
+      Acceptor acceptor,
+      Outbox out,
+      Timers timers,
+      List<Integer> nodes,
+      CellSettings settings,
+      Consumer<Request.Again> later) {
+    this.later = later;
     this.acceptor = acceptor;
     this.out = out;
     this.timers = timers;
@@ -92,7 +103,8 @@ final class Signing {
       return;
     }
     Optional<Bytes> value = acceptor.accepted(sign.name(), sign.ballot(), now);
-    Optional<byte[]> statement = value.flatMap(v -> signer.statement(sign.name(), v));
+    Runnable again = () -> later.accept(new Request.Again(from, sign, new CompletableFuture<>()));
+    Optional<byte[]> statement = value.flatMap(v -> signer.statement(sign.name(), v, again));
     if (statement.isPresent()) {
       asked.add(new Asked(from, sign));
       statements.add(statement.get());

@@ -71,6 +71,33 @@ final class CellNodeTest {
   }
 
   @Test
+  void aClientHoldsALeaseAndNodesAndOtherClientsDoNot() throws IOException {
+    cell.endQuarantine();
+    CellNode client = cell.client();
+    Outcome outcome = client.acquire(NAME, TTL, PATIENCE, PROPOSE).join();
+    granted(outcome);
+    assertInstanceOf(Step.Held.class, step(acquire(1)));
+    CellNode other = cell.client();
+    assertInstanceOf(Step.Held.class, step(other.acquire(NAME, TTL, PATIENCE, PROPOSE).join()));
+    assertEquals(VALUE, other.query(NAME, PATIENCE).join().orElseThrow().value());
+    assertEquals(List.of(), List.copyOf(client.list(Bytes.EMPTY, Bytes.EMPTY, 9).join().keySet()));
+    assertTrue(client.release(NAME, granted(outcome).ballot()).join());
+    granted(other.acquire(NAME, TTL, PATIENCE, PROPOSE).join());
+  }
+
+  /** A command that ends right after it would else keep the name for as long as a change takes. */
+  @Test
+  void whatAMemberGaveBackIsGivenBackBeforeItEnds() throws IOException {
+    cell.endQuarantine();
+    cell.node(3).close(); // so that no lease is known by all
+    CellNode client = cell.client();
+    Step.Granted granted = granted(client.acquire(NAME, TTL, PATIENCE, PROPOSE).join());
+    var unused = client.release(NAME, granted.ballot(), TTL / 2);
+    client.close();
+    granted(cell.client().acquire(NAME, TTL, PATIENCE, PROPOSE).join());
+  }
+
+  @Test
   void oneNodeHoldsALeaseAndTheOthersAreTold() {
     cell.endQuarantine();
     Step.Granted granted = granted(acquire(1));

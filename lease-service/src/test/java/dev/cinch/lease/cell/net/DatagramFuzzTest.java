@@ -16,11 +16,12 @@ import java.util.Optional;
 /** Datagrams from anywhere, and what may stand in those of the cell's nodes. */
 final class DatagramFuzzTest {
   private static final byte[] KEY = new byte[32];
-  private static final byte[] GOOD = good();
+  private static final byte[] GOOD = good(1);
+  private static final byte[] OF_A_CLIENT = good(-1);
 
-  private static byte[] good() {
+  private static byte[] good(int from) {
     var link = new QueuedLink();
-    Datagrams sender = node(1, 2, link);
+    Datagrams sender = node(from, 2, link);
     for (Message message : Samples.MESSAGES) {
       if (MessageCodec.size(message) < 200) {
         sender.add(2, message);
@@ -51,14 +52,25 @@ final class DatagramFuzzTest {
   /** Nothing that was altered is taken. */
   @FuzzTest
   void datagram(byte[] data) {
-    byte[] altered = new Edits(data).of(GOOD);
+    altered(data, GOOD, 0);
+  }
+
+  /** Nor is a client remembered by it. */
+  @FuzzTest
+  void ofAClient(byte[] data) {
+    altered(data, OF_A_CLIENT, 1);
+  }
+
+  private static void altered(byte[] data, byte[] good, int clients) {
+    byte[] altered = new Edits(data).of(good);
     if (altered.length <= Datagrams.LARGEST) {
       List<Message> taken = new ArrayList<>();
       Datagrams receiver = node(2, 1, new QueuedLink());
       receiver.open(ByteBuffer.wrap(altered), 0, (from, message, now) -> taken.add(message));
-      boolean same = Arrays.equals(altered, GOOD);
+      boolean same = Arrays.equals(altered, good);
       assertEquals(same ? 0 : 1, receiver.traffic(0).dropped());
       assertEquals(same, !taken.isEmpty());
+      assertEquals(same ? clients : 0, receiver.clients());
     }
   }
 }

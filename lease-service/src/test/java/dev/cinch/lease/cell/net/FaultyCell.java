@@ -106,16 +106,28 @@ final class FaultyCell {
   private final List<Life> stopped = new ArrayList<>();
 
   private long now;
+  private int lastClient;
   private boolean calm;
   int granted;
+  int grantedToClients;
   int renewed;
   int released;
 
   FaultyCell(Algorithm algorithm, long seed) {
+    this(algorithm, seed, 0);
+  }
+
+  /**
+   * @param clients how many propose beside the nodes, and accept nothing
+   */
+  FaultyCell(Algorithm algorithm, long seed, int clients) {
     this.algorithm = algorithm;
     random = new SplittableRandom(seed);
     now = LONGEST;
     IDS.forEach(id -> nodes.add(new Life(id, 1)));
+    for (int i = 0; i < clients; i++) {
+      nodes.add(new Life(--lastClient, 1));
+    }
     now += 2 * LONGEST;
   }
 
@@ -176,7 +188,8 @@ final class FaultyCell {
         flying.addAll(before.link.sent);
         stopped.add(before);
       }
-      nodes.set(which, new Life(before.id, before.boot + 1));
+      nodes.set(
+          which, before.id < 0 ? new Life(--lastClient, 1) : new Life(before.id, before.boot + 1));
     }
   }
 
@@ -184,9 +197,14 @@ final class FaultyCell {
     boolean doubled = !calm && random.nextInt(100) < 15;
     QueuedLink.Sent datagram = doubled ? flying.get(which) : flying.remove(which);
     if (calm || taken) {
-      Life to = nodes.get(datagram.to() - 1);
-      to.link.come(datagram.bytes());
-      to.turn();
+      nodes.stream()
+          .filter(node -> node.id == datagram.to())
+          .findFirst() // a client that is gone has no successor
+          .ifPresent(
+              to -> {
+                to.link.come(datagram.bytes());
+                to.turn();
+              });
     }
   }
 
@@ -237,6 +255,7 @@ final class FaultyCell {
       }
       node.owned.put(name, new Owned(node.id, node.boot, g.ballot(), g.until()));
       granted += lease == null ? 1 : 0;
+      grantedToClients += lease == null && node.id < 0 ? 1 : 0;
       renewed += lease == null ? 0 : 1;
     }
   }

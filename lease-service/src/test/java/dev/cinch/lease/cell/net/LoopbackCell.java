@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /** Three nodes in this process that talk over loopback, with a clock that a test puts forward. */
@@ -17,6 +18,10 @@ public final class LoopbackCell implements AutoCloseable {
   private static final List<Integer> IDS = List.of(1, 2, 3);
 
   public final List<CellNode> nodes = new ArrayList<>();
+  private final List<CellNode> clients = new ArrayList<>();
+  private final Map<Integer, InetSocketAddress> addresses = new HashMap<>();
+  private final Algorithm algorithm;
+  private final CellSettings settings;
   private final TestClock clock = new TestClock();
   private final long quarantine;
 
@@ -37,9 +42,10 @@ public final class LoopbackCell implements AutoCloseable {
    */
   public LoopbackCell(Path directory, Algorithm algorithm, boolean first, CellSettings settings)
       throws IOException {
+    this.algorithm = algorithm;
+    this.settings = settings;
     this.quarantine = 2 * algorithm.longest();
     List<UdpLink> links = new ArrayList<>();
-    Map<Integer, InetSocketAddress> addresses = new HashMap<>();
     for (int id : IDS) {
       var link = new UdpLink(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Map.of());
       links.add(link);
@@ -63,6 +69,31 @@ public final class LoopbackCell implements AutoCloseable {
     }
   }
 
+  /** Starts a client, which is closed with the cell. */
+  public CellNode client() throws IOException {
+    return client(clock);
+  }
+
+  /** Likewise, whose ballots go by another clock. */
+  CellNode client(LongSupplier times) throws IOException {
+    CellNode started =
+        CellNode.client(
+            IDS,
+            KEY,
+            algorithm,
+            settings,
+            new UdpLink(new InetSocketAddress(0), addresses),
+            clock,
+            times,
+            RandomGenerator.of("L64X128MixRandom"));
+    clients.add(started);
+    return started;
+  }
+
+  long now() {
+    return clock.getAsLong();
+  }
+
   public CellNode node(int id) {
     return nodes.get(id - 1);
   }
@@ -79,6 +110,9 @@ public final class LoopbackCell implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
+    for (CellNode client : clients) {
+      client.close();
+    }
     for (CellNode node : nodes) {
       node.close();
     }

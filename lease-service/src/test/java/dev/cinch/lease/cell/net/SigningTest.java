@@ -12,6 +12,7 @@ import dev.cinch.lease.cell.paxos.Durations;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** A node signs what its acceptor accepted, and asks until enough others have. */
@@ -27,8 +28,15 @@ final class SigningTest {
   static final class Letter implements Notary {
     final List<Integer> together = new ArrayList<>();
 
+    /** What waits until it may be signed; null if all may be. */
+    @Nullable List<Runnable> waiting;
+
     @Override
-    public Optional<byte[]> statement(Bytes name, Bytes value) {
+    public Optional<byte[]> statement(Bytes name, Bytes value, Runnable again) {
+      if (waiting != null) {
+        waiting.add(again);
+        return Optional.empty();
+      }
       return value.equals(NOTHING)
           ? Optional.empty()
           : Optional.of((name + ": " + value).getBytes());
@@ -44,6 +52,7 @@ final class SigningTest {
   private record Sent(int to, Message message) {}
 
   private final List<Sent> sent = new ArrayList<>();
+  private final List<Request.Again> again = new ArrayList<>();
   private final List<Integer> took = new ArrayList<>();
   private final Timers timers = new Timers();
   private final Letter letter = new Letter();
@@ -57,7 +66,8 @@ final class SigningTest {
             (to, message) -> sent.add(new Sent(to, message)),
             timers,
             List.of(1, 2, 3),
-            CellSettings.DEFAULT);
+            CellSettings.DEFAULT,
+            again::add);
     made.notary(letter);
     return made;
   }
@@ -150,8 +160,24 @@ final class SigningTest {
             (to, m) -> sent.add(new Sent(to, m)),
             timers,
             List.of(1),
-            CellSettings.DEFAULT);
+            CellSettings.DEFAULT,
+            again::add);
     assertEquals(List.of(), asked(NAME, ballot(1), 0));
+  }
+
+  @Test
+  void l3_whatMayNotBeSignedYetIsAskedForAgain() {
+    accept(1, VALUE, 0);
+    letter.waiting = new ArrayList<>();
+    assertEquals(List.of(), asked(NAME, ballot(1), 0));
+    assertEquals(List.of(), again);
+    letter.waiting.get(0).run();
+    letter.waiting = null;
+    Request.Again asked = again.get(0);
+    assertEquals(2, asked.from());
+    signing.asked(asked.from(), asked.sign(), 0);
+    assertEquals(1, signing.flush());
+    assertEquals(1, sent.size());
   }
 
   @Test

@@ -1,0 +1,86 @@
+package dev.cinch.lease.cell.net;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.cell.Ballot;
+import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.paxos.Durations;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import org.junit.jupiter.api.Test;
+
+/** What a node takes of clients. */
+final class ClientClocksTest {
+  private static final byte[] KEY = new byte[32];
+  private static final Bytes NAME = Bytes.of("a");
+  private static final long SECOND = 1_000_000_000;
+  private static final long LONGEST = 60 * SECOND;
+  private static final long NOW = 1_000_000 * SECOND;
+  private static final int CLIENT = -7;
+
+  private final QueuedLink link = new QueuedLink();
+  private final Requests requests = new Requests(CellSettings.DEFAULT);
+  private final CellLoop node =
+      new CellLoop(
+          1,
+          1,
+          true,
+          List.of(1, 2, 3),
+          KEY,
+          Algorithm.paxosLease(new Durations(LONGEST, 500, LONGEST)),
+          CellSettings.DEFAULT,
+          link,
+          requests,
+          () -> 5 * SECOND,
+          () -> NOW,
+          RandomGenerator.of("L64X128MixRandom"));
+
+  /** How many datagrams the node answers with. */
+  private int sends(int from, Message message) {
+    var own = new QueuedLink();
+    var sender = new Datagrams(from, 9, List.of(1), KEY, 1_400, own, () -> 0);
+    sender.add(1, message);
+    sender.flush();
+    link.sent.clear();
+    link.come(own.sent.get(0).bytes());
+    while (node.turn()) {
+      // until it would wait
+    }
+    return link.sent.size();
+  }
+
+  private static Message prepare(long ahead) {
+    return new Message.Prepare(NAME, new Ballot(NOW + ahead, 9, CLIENT));
+  }
+
+  private static Message accept(long ahead) {
+    return new Message.Accept(NAME, new Ballot(NOW + ahead, 9, CLIENT), 0, SECOND, NAME);
+  }
+
+  /** Else a value that acceptors forgot might seem to be the later. */
+  @Test
+  void r4_aClientsBallotsAreNearTheTime() {
+    assertEquals(0, sends(CLIENT, prepare(LONGEST / 4 + 1)));
+    assertEquals(0, sends(CLIENT, prepare(-LONGEST / 4 - 1)));
+    assertEquals(0, sends(CLIENT, accept(LONGEST / 4 + 1)));
+    assertEquals(0, sends(CLIENT, accept(-LONGEST / 4 - 1)));
+    assertEquals(1, sends(CLIENT, accept(LONGEST / 4))); // it is told why not
+    assertEquals(1, sends(CLIENT, prepare(-LONGEST / 4)));
+    assertEquals(1, sends(CLIENT, prepare(LONGEST / 4)));
+  }
+
+  @Test
+  void r1_whatAClientAnswersCountsForNothing() {
+    var inquiry = new Inquiry(NAME, Long.MAX_VALUE);
+    assertTrue(requests.add(inquiry));
+    Message told = new Message.Told(NAME, Memory.forgotten(0));
+    int unused = sends(CLIENT, told) + sends(-8, told);
+    assertFalse(inquiry.result.isDone());
+    unused = sends(2, told);
+    assertTrue(inquiry.result.isDone(), "with this node's own, these are two of three");
+  }
+}
