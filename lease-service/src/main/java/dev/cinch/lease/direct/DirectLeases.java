@@ -54,6 +54,12 @@ import java.util.random.RandomGenerator;
 public final class DirectLeases implements LeaseService, AutoCloseable {
   private static final long MAINTENANCE_MS = 1_000;
 
+  /**
+   * How often an operation is asked for whose outcome is unknown: nodes that sign first after a
+   * while have a ceiling published before, and a store may take longer than a name is kept.
+   */
+  private static final int ATTEMPTS = 3;
+
   private final CellNode client;
   private final MemoryLeaseService service;
   private final RegisterBackend backend;
@@ -162,16 +168,21 @@ public final class DirectLeases implements LeaseService, AutoCloseable {
     backend.share(id, names, service.now());
   }
 
+  /** Each is of an id, by which nodes know it again: so it may be asked for again. */
   private interface Call<T> {
     T on() throws LeaseRefusedException;
   }
 
   private static <T> T answered(Call<T> call)
       throws LeaseRefusedException, LeaseUnavailableException {
-    try {
-      return call.on();
-    } catch (UnansweredException e) {
-      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return call.on();
+      } catch (UnansweredException e) {
+        if (attempt == ATTEMPTS) {
+          throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+        }
+      }
     }
   }
 

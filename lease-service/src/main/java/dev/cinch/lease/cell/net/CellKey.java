@@ -16,8 +16,8 @@ import java.util.HexFormat;
 import java.util.Set;
 
 /**
- * The key that all nodes of a cell have, clients that propose, and nobody else: 32 bytes, in a file of one line. Whoever
- * has it can take, end and grant leases of the cell.
+ * The key that all nodes of a cell have, clients that propose, and nobody else: 32 bytes, in a file
+ * of one line. Whoever has it can take, end and grant leases of the cell.
  */
 public final class CellKey {
   static final int BYTES = 32;
