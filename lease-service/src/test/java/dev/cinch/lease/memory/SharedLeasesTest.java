@@ -260,6 +260,7 @@ final class SharedLeasesTest {
 
   @Test
   void allServersListWhatAnyGranted() throws Exception {
+    assumeTrue(backend.isTold(), "a node may not have heard of what a client proposed to others");
     List<String> names = new ArrayList<>();
     for (int i = 0; i < 9; i++) {
       names.add("job/" + i);
