@@ -96,6 +96,7 @@ class CellReplaceTest {
       started.add(this);
       for (CellFile.Node node : file.nodes()) {
         var backend = new ServeBackend();
+        backend.etcd = new EtcdOptions();
         backend.backend = file.algorithm().name();
         backend.cell = cell;
         backend.node = node.id();
@@ -113,7 +114,9 @@ class CellReplaceTest {
                 true,
                 new InstanceFile(node.http(), "node"),
                 () -> {}));
-        servers.add(builder.start());
+        MemoryLeaseService server = builder.start();
+        backend.started(server);
+        servers.add(server);
       }
     }
 
