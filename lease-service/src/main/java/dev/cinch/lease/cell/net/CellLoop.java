@@ -445,8 +445,8 @@ final class CellLoop {
       boolean held = holding != null && holding.isOf(pursuit.renewed, now);
       return held ? null : Outcome.Refused.LOST;
     }
-    if (now >= pursuit.giveUpAt) { // it waited in the queue for too long
-      return new Outcome.Ended(new Step.Unavailable());
+    if (now >= pursuit.beginBy) { // it waited in the queue for too long
+      return Outcome.Refused.OVERLOADED;
     }
     return holding != null && holding.proposer.holds(now) ? Outcome.Refused.HELD_HERE : null;
   }

@@ -341,7 +341,9 @@ public final class CellNode implements AutoCloseable {
           "a lease time is %d to %d ns, not %d"
               .formatted(algorithm.shortest(), algorithm.longest(), ttl));
     }
-    var pursuit = new Pursuit(name, lease, ttl, giveUpAt(patience), decide);
+    long giveUpAt = giveUpAt(patience);
+    long beginBy = giveUpAt - Math.max(0, giveUpAt - clock.getAsLong()) / 2;
+    var pursuit = new Pursuit(name, lease, ttl, giveUpAt, beginBy, decide);
     if (!submit(pursuit)) {
       pursuit.result.complete(Outcome.Refused.OVERLOADED);
     }

@@ -17,6 +17,10 @@ final class Pursuit extends Timer implements Request {
 
   final long ttl;
   final long giveUpAt;
+
+  /** Later it is not begun: an attempt that has no time left is work for nothing. */
+  final long beginBy;
+
   final Function<Step.Found, Optional<Bytes>> decide;
   final CompletableFuture<Outcome> result = new CompletableFuture<>();
 
@@ -34,11 +38,13 @@ final class Pursuit extends Timer implements Request {
       @Nullable Ballot renewed,
       long ttl,
       long giveUpAt,
+      long beginBy,
       Function<Step.Found, Optional<Bytes>> decide) {
     this.name = name;
     this.renewed = renewed;
     this.ttl = ttl;
     this.giveUpAt = giveUpAt;
+    this.beginBy = beginBy;
     this.decide = decide;
   }
 

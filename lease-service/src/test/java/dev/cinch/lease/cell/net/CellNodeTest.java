@@ -300,9 +300,10 @@ final class CellNodeTest {
       CompletableFuture<Outcome> renewal = one.renew(NAME, lease, TTL, PATIENCE, PROPOSE);
       awaitAttempts(one, 2); // the renewal did not wait
       small.forward(PATIENCE);
-      for (CompletableFuture<Outcome> a : attempts.subList(0, 3)) {
-        assertInstanceOf(Step.Unavailable.class, step(a.join()));
-      }
+      assertInstanceOf(Step.Unavailable.class, step(attempts.get(0).join()));
+      // They have waited for more than half of their patience: what they began would come too late.
+      assertEquals(Outcome.Refused.OVERLOADED, attempts.get(1).join());
+      assertEquals(Outcome.Refused.OVERLOADED, attempts.get(2).join());
       assertInstanceOf(Step.Unavailable.class, step(renewal.join()));
       assertTrue(one.release(NAME, lease).join(), "what was held stays held");
     }

@@ -241,7 +241,8 @@ final class FaultyCell {
   private void pursue(Life node, Bytes name, @Nullable Ballot lease, long ttl) {
     Function<Step.Found, Optional<Bytes>> decide =
         found -> random.nextInt(50) == 0 && !calm ? Optional.empty() : Optional.of(VALUE);
-    var pursuit = new Pursuit(name, lease, ttl, node.clock() + LONGEST, decide);
+    long giveUpAt = node.clock() + LONGEST;
+    var pursuit = new Pursuit(name, lease, ttl, giveUpAt, giveUpAt, decide);
     if (node.requests.add(pursuit)) {
       pursuit.result.thenAccept(outcome -> ended(node, name, lease, outcome));
     }

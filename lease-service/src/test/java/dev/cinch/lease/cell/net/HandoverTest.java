@@ -94,7 +94,7 @@ final class HandoverTest {
   }
 
   private CompletableFuture<Outcome> acquire(int id) {
-    var pursuit = new Pursuit(NAME, null, 30 * SECOND, 30 * SECOND, found -> Optional.of(VALUE));
+    var pursuit = new Pursuit(NAME, null, 30 * SECOND, 30 * SECOND, 15 * SECOND, found -> Optional.of(VALUE));
     assertTrue(requests.get(id - 1).add(pursuit));
     talk();
     return pursuit.result;
@@ -133,6 +133,7 @@ final class HandoverTest {
             null,
             30 * SECOND,
             30 * SECOND,
+            15 * SECOND,
             found -> {
               deaf.add(1); // nobody's answers arrive any more
               return Optional.of(VALUE);
