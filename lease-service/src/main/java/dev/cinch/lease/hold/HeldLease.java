@@ -80,7 +80,10 @@ public final class HeldLease {
   /** Whether a release was sent that nobody answered: then nothing is resumed (rule L13). */
   private boolean releaseUnheard;
 
-  /** {@link LeaseService#moves} before that: another server can't tell whether it was done. */
+  /**
+   * {@link LeaseService#moves} before the first such: another server can't tell whether it was
+   * done.
+   */
   private long movesOfUnheard;
 
   /** Whether no release was sent, and the server that goes on has to resume them before one is. */
@@ -322,7 +325,6 @@ public final class HeldLease {
       if (!isAgain(e, from)) {
         throw e;
       }
-      releaseUnheard |= witnesses().size() > 1; // some of them may have been released
       return false;
     }
   }
@@ -339,9 +341,9 @@ public final class HeldLease {
         throw e;
       }
       // No copy of the release was carried out there, nor will be (rule L13).
-      Grant resumed = calls.resume(grant());
-      goesBy(resumed);
-      calls.release(resumed, last);
+      goesBy(calls.resume(grant()));
+      releaseUnheard = false; // of the one that goes on
+      sendRelease(last);
     }
   }
 
@@ -383,10 +385,22 @@ public final class HeldLease {
           throw e;
         }
       } catch (LeaseUnavailableException e) {
-        releaseUnheard = true;
-        movesOfUnheard = movesBefore;
+        unheard(movesBefore);
+        throw e;
+      } catch (LeaseRefusedException e) {
+        if (e.reason() == LeaseRefusedException.Reason.NOT_YET && witnesses().size() > 1) {
+          unheard(movesBefore); // some of them may have been released
+        }
         throw e;
       }
+    }
+  }
+
+  /** A release was sent that may have been done; the first one counts for all that follow. */
+  private void unheard(long movesBefore) {
+    if (!releaseUnheard) {
+      releaseUnheard = true;
+      movesOfUnheard = movesBefore;
     }
   }
 

@@ -68,7 +68,14 @@ final class ResumedHoldTest {
     }
 
     private Grant signed(Grant grant, long expiry) {
-      Witness w = grant.witnesses().get(0).witness();
+      last =
+          new Grant(
+              grant.id(),
+              grant.witnesses().stream().map(w -> signed(w.witness(), expiry)).toList());
+      return last;
+    }
+
+    private SignedWitness signed(Witness w, long expiry) {
       var at =
           new Witness(
               w.name(),
@@ -86,9 +93,7 @@ final class ResumedHoldTest {
               w.watermark(),
               w.fence(),
               number > 1);
-      SignedWitness signed = new WitnessSigner(SigningKey.ofSeed(new byte[32])).sign(at);
-      last = new Grant(grant.id(), List.of(signed));
-      return last;
+      return new WitnessSigner(SigningKey.ofSeed(new byte[32])).sign(at);
     }
 
     void check(LeaseReport said, String what) throws LeaseRefusedException {
@@ -143,9 +148,9 @@ final class ResumedHoldTest {
     }
   }
 
-  private HeldLease hold() throws Exception {
+  private HeldLease hold(String... names) throws Exception {
     long askedAt = rig.time.monotonicNanos();
-    Grant grant = service.signed(rig.acquire("a"), rig.time.wallNanos() + Rig.LEASE_MS * MS);
+    Grant grant = service.signed(rig.acquire(names), rig.time.wallNanos() + Rig.LEASE_MS * MS);
     return new HeldLease(
         service,
         rig.time,
@@ -167,7 +172,7 @@ final class ResumedHoldTest {
 
   /** A lease whose service was restarted. */
   private HeldLease restarted() throws Exception {
-    HeldLease lease = hold();
+    HeldLease lease = hold("a");
     service.restart();
     return lease;
   }
@@ -348,7 +353,7 @@ final class ResumedHoldTest {
 
   @Test
   void aReleaseThatWasNotDoneIsSentAgain() throws Exception {
-    HeldLease lease = hold();
+    HeldLease lease = hold("a");
     int[] left = {3};
     service.releasing =
         () -> {
@@ -364,7 +369,7 @@ final class ResumedHoldTest {
 
   @Test
   void whoNeverReleasesIsNotAskedForLong() throws Exception {
-    HeldLease lease = hold();
+    HeldLease lease = hold("a");
     service.releasing = ResumedHoldTest::notYet;
     long from = rig.time.monotonicNanos();
     var e = assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
@@ -378,7 +383,7 @@ final class ResumedHoldTest {
   /** It was not done, so another server may resume what it releases. */
   @Test
   void l13_whatWasNotDoneIsResumedWhereNobodyIsThereAnyMore() throws Exception {
-    HeldLease lease = hold();
+    HeldLease lease = hold("a");
     service.releasing =
         () -> {
           service.restart();
@@ -409,7 +414,7 @@ final class ResumedHoldTest {
   /** Of several servers of one instance, another one may have carried the first copy out. */
   @Test
   void l13_aServerThatWasSentNoCopyCanNotSayThatItWasNotDone() throws Exception {
-    HeldLease lease = hold();
+    HeldLease lease = hold("a");
     service.releasing =
         () -> {
           service.moves++;
@@ -421,5 +426,40 @@ final class ResumedHoldTest {
     var e = assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
     assertEquals(Reason.SUPERSEDED, e.reason());
     assertEquals(List.of("release to 1 at 1"), service.asked);
+  }
+
+  /** Some may be released by then. The server that says so was sent all copies. */
+  @Test
+  void l13_severalThatWereNotReleasedYetAreResumedByTheWordOfTheSameServer() throws Exception {
+    service.moves = 3; // of another day
+    HeldLease lease = hold("a", "b");
+    service.releasing =
+        () -> {
+          service.restart();
+          service.superseded = 1;
+          service.releasing = () -> {};
+          notYet();
+        };
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(
+        List.of("release to 1 at 2", "resume from 1 at 2", "release to 2 at 2"), service.asked);
+  }
+
+  /** The second instance may have released it, and granted it on to somebody. */
+  @Test
+  void l13_whatMayBeReleasedWhereItWasResumedIsResumedNoMore() throws Exception {
+    HeldLease lease = restarted();
+    service.superseded = 1;
+    service.meanwhile = () -> service.releasing = ResumedHoldTest::noAnswer;
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    service.restart();
+    service.meanwhile = () -> {};
+    service.releasing =
+        () -> {
+          service.releasing = () -> {};
+          throw new LeaseNotSentException("nobody is there", new IOException());
+        };
+    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(List.of("release to 2 at 3"), service.asked);
   }
 }
