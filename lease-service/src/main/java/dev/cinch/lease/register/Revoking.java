@@ -52,7 +52,7 @@ final class Revoking {
     revocations.add(revocation);
     var tenure = new Tenure(revocation.name().value(), revocation.correlation());
     var end = new long[1];
-    var unused =
+    Optional<LeaseState> unusedState =
         changes
             .change(
                 revocation.name(),
@@ -62,9 +62,9 @@ final class Revoking {
                       lease.isKnown() && lease.correlation().equals(revocation.correlation());
                   boolean over = !same || lease.state() == LeaseState.State.RELEASED;
                   end[0] = over ? at.time() : lease.expiry();
-                  return same && LeaseRules.end(lease, tenure)
-                      ? Optional.of(lease)
-                      : Optional.empty();
+                  // Also one that is ended already: what was found alone may be gone (rule L17).
+                  boolean unusedEnd = same && LeaseRules.end(lease, tenure);
+                  return same ? Optional.of(lease) : Optional.empty();
                 })
             .await();
     return end[0];

@@ -14,6 +14,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend;
@@ -141,6 +143,31 @@ final class OutbidReleaseTest {
     assertTrue(String.valueOf(e.getMessage()).contains("expired"), e.getMessage());
   }
 
+  private LeaseBackend backend() {
+    return RegisterBackend.on(register, ManualTime.START, 60_000, 1_000)
+        .create(
+            new LeaseBackend.Setting(
+                1,
+                Correlation.NO_STORE,
+                Inheritance.origin(Ending.NONE, Fence.NONE),
+                new WatermarkRule(0, 0),
+                1,
+                () -> ManualTime.START));
+  }
+
+  /** The first attempt reached too few: what it left may be gone, and the lease be prolonged. */
+  @Test
+  void l17_aRevocationThatIsFoundIsWrittenOnceMore() throws Exception {
+    LeaseBackend backend = backend();
+    var now = new Moment(ManualTime.START, Moment.UNKNOWN);
+    var granted = backend.acquire(one.request("a"), now, Long.MAX_VALUE);
+    var request = new RevokeRequest(new LeaseName("a"), "gone", Optional.empty());
+    Revocation revocation = backend.revocable(request, now.time());
+    register.meanwhile = () -> {};
+    assertEquals(granted.get(0).expiry(), backend.revoked(revocation, now.time()));
+    assertTrue(register.written, "what it found may be gone, unless it is written");
+  }
+
   private static LeaseBackend.Latest superseded(boolean is) {
     return () -> {
       if (is) {
@@ -152,16 +179,7 @@ final class OutbidReleaseTest {
   /** It may have been done, and the name granted on: then nobody may resume it. */
   @Test
   void l13_aCopyOfAReleaseThatMayHaveBeenDoneIsDone() throws Exception {
-    LeaseBackend backend =
-        RegisterBackend.on(register, ManualTime.START, 60_000, 1_000)
-            .create(
-                new LeaseBackend.Setting(
-                    1,
-                    Correlation.NO_STORE,
-                    Inheritance.origin(Ending.NONE, Fence.NONE),
-                    new WatermarkRule(0, 0),
-                    1,
-                    () -> ManualTime.START));
+    LeaseBackend backend = backend();
     var now = new Moment(ManualTime.START, Moment.UNKNOWN);
     AcquireRequest request = one.request("a");
     var granted = backend.acquire(request, now, Long.MAX_VALUE);
