@@ -102,7 +102,10 @@ final class Acquisition implements LeaseChanges.Transition {
     return next;
   }
 
-  /** Issued anew, so that a copy of the request sees that somebody was told. */
+  /**
+   * Issued anew, so that a copy of the request sees that somebody was told. Not prolonged: nobody
+   * has published a ceiling for that (rule L3).
+   */
   private LeaseState repeated(LeaseState lease, Moment at) throws LeaseRefusedException {
     if (lease.state() == LeaseState.State.RELEASED) {
       throw notHeld("this request was granted and released; acquire with a new id");
@@ -112,7 +115,7 @@ final class Acquisition implements LeaseChanges.Transition {
     }
     Moment later = at.at(Math.max(at.time(), lease.changedAt() + 1));
     rules.renew(
-        renewal(request.id(), 1), !request.tentative(), List.of(lease), later, Long.MAX_VALUE);
+        renewal(request.id(), 0), !request.tentative(), List.of(lease), later, Long.MAX_VALUE);
     return lease;
   }
 

@@ -154,6 +154,14 @@ final class ForgottenTest {
         rig.service.show(new LeaseName("a")).orElseThrow().state().excludes(), "it is held still");
   }
 
+  /** Nobody has published a ceiling for more (rule L3). */
+  @Test
+  void l3_aRequestThatIsRepeatedProlongsNothing() throws Exception {
+    Grant held = rig.acquire("a");
+    rig.time.advanceNanos(Rig.LEASE_MS * MS - 1);
+    assertEquals(held.expiry(), rig.service.acquire(again(held)).expiry());
+  }
+
   /** A server that undoes half a request, and another one that carries it out meanwhile. */
   @Test
   void l17_whatACopyOfTheRequestHasMetIsNotGivenBack() throws Exception {
