@@ -277,6 +277,21 @@ public final class RegisterBackend implements LeaseBackend {
       grants.giveUp(id, now.time());
     }
     GrantsHere.Known known = known(id, report);
+    try {
+      release(id, known, report, now);
+    } catch (LeaseRefusedException e) {
+      if (e.reason() != Reason.NOT_HELD) {
+        throw e;
+      }
+      // It may be granted at this moment: either whoever does that sees this, or has done it.
+      grants.giveUp(id, now.time());
+      release(id, known, report, now);
+    }
+    grants.release(id, now.time());
+  }
+
+  private void release(Id id, GrantsHere.Known known, LeaseReport report, Moment now)
+      throws LeaseRefusedException {
     var release = new Operation.Release(id, report);
     var expiries = new ConcurrentHashMap<String, Long>();
     var unused =
@@ -301,7 +316,6 @@ public final class RegisterBackend implements LeaseBackend {
               lease.addMetadata(report.metadata(), setting.metadataKept());
               return Optional.of(lease);
             });
-    grants.release(id, now.time());
   }
 
   @Override

@@ -154,6 +154,22 @@ final class ForgottenTest {
         rig.service.show(new LeaseName("a")).orElseThrow().state().excludes(), "it is held still");
   }
 
+  /** Its sender has given up, and gives back what may have been granted: nobody else will. */
+  @Test
+  void whatIsGivenBackWhileItIsGrantedIsNotKept() {
+    AcquireRequest request = rig.request("a", "b");
+    register.beforeChange(
+        2, // when a is granted, and b is not yet
+        () ->
+            assertThrows(
+                LeaseRefusedException.class,
+                () -> rig.service.release(request.id(), LeaseReport.NOTHING)));
+    assertThrows(LeaseRefusedException.class, () -> rig.service.acquire(request));
+    for (String name : List.of("a", "b")) {
+      assertDoesNotThrow(() -> rig.acquire(name), name + " is free");
+    }
+  }
+
   /** Nobody has published a ceiling for more (rule L3). */
   @Test
   void l3_aRequestThatIsRepeatedProlongsNothing() throws Exception {
