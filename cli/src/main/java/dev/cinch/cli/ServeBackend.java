@@ -337,6 +337,18 @@ final class ServeBackend {
     throw new Failure.Refusal("other servers take over the store at this moment; start again");
   }
 
+  /** Has somebody told when the node has stopped, whatever for; on any thread. */
+  void onStop(Runnable told) {
+    if (running != null) {
+      var unused = running.stopped().thenRun(told);
+    }
+  }
+
+  /** Whether there is a node, and it has stopped. */
+  boolean hasStopped() {
+    return running != null && running.stopped().isDone();
+  }
+
   /** What is to be said of the node when it has started; empty with leases in memory. */
   Optional<String> line() {
     if (told != null) {

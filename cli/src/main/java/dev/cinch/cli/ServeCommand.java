@@ -251,6 +251,7 @@ final class ServeCommand implements Callable<Integer> {
         long unused = TrustedKeyFiles.add(opened.context(), signing);
       }
       io.stop().onRequest(() -> end.complete(Optional.empty()));
+      backend.onStop(() -> end.complete(Optional.empty()));
       if (opened != null && shard.isEmpty()) {
         io.stop().listen();
         tell(out, "listening on " + server.uri());
@@ -275,7 +276,11 @@ final class ServeCommand implements Callable<Integer> {
       if (by.isPresent() && opened != null && isMoved(opened, shard.orElseThrow())) {
         handOver(out, service, by.get());
       }
+      boolean stopped = backend.hasStopped(); // which it does by itself only where it can't go on
       drain(server);
+      if (stopped) {
+        throw new IOException("the cell's node stopped, and the log says why; start it again");
+      }
       if (by.isEmpty()) {
         return ExitCode.GOOD;
       }

@@ -61,6 +61,8 @@ public final class CellNode implements AutoCloseable {
   /** When the thread has ended, and nobody takes requests any more. */
   private volatile boolean closed;
 
+  private final CompletableFuture<Boolean> stopped = new CompletableFuture<>();
+
   private CellNode(
       int node,
       boolean first,
@@ -277,14 +279,25 @@ public final class CellNode implements AutoCloseable {
       }
     } catch (IOException | ClosedSelectorException e) {
       LOG.error("the cell's node stops: {}", String.valueOf(e.getMessage()));
+    } catch (RuntimeException | VirtualMachineError e) {
+      LOG.error("the cell's node stops", e);
     } finally {
       try {
         loop.close();
       } finally {
         closed = true;
         requests.close();
+        boolean unused = stopped.complete(true);
       }
     }
+  }
+
+  /**
+   * Completes when the node has stopped: since it was closed, or since it can't go on, which the
+   * log says. It then refuses everything, and has to be started anew.
+   */
+  public CompletableFuture<Boolean> stopped() {
+    return stopped.copy();
   }
 
   /**

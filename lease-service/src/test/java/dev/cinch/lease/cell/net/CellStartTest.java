@@ -12,10 +12,12 @@ import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -118,6 +120,50 @@ final class CellStartTest {
       assertEquals(31 * SECOND, node.now());
       var granted = assertInstanceOf(Step.Granted.class, acquire(node, 10 * SECOND));
       assertEquals(41 * SECOND, granted.until());
+    }
+  }
+
+  /** Of a fault that no handler has: whoever runs it has to hear of that. */
+  @Test
+  void aNodeThatCanNotGoOnSaysSo() throws IOException {
+    var broken =
+        new Link() {
+          @Override
+          public boolean receive(ByteBuffer into) {
+            throw new UnsupportedOperationException("no network");
+          }
+
+          @Override
+          public boolean send(int node, ByteBuffer datagram) {
+            return false;
+          }
+
+          @Override
+          public void await(long nanos) {}
+
+          @Override
+          public void wakeUp() {}
+
+          @Override
+          public void close() {}
+        };
+    try (CellNode node =
+        CellNode.start(
+            1,
+            true,
+            List.of(1),
+            new byte[CellKey.BYTES],
+            PAXOS_LEASE,
+            CellSettings.DEFAULT,
+            directory.resolve("node"),
+            broken,
+            PAXOS_LEASE.clock(clocks),
+            clocks::wallNanos,
+            RandomGenerator.getDefault())) {
+      assertTrue(node.stopped().join());
+      Outcome outcome =
+          node.acquire(NAME, SECOND, SECOND, found -> Optional.of(Bytes.EMPTY)).join();
+      assertEquals(Outcome.Refused.CLOSED, outcome);
     }
   }
 }
