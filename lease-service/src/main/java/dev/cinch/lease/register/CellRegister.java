@@ -142,7 +142,7 @@ public final class CellRegister implements StateRegister {
         return;
       }
       CompletionStage<Outcome> outcome = node.acquire(key, turnNanos, left, this::decide);
-      var unused = outcome.whenComplete(this::ended);
+      var unused = outcome.whenComplete(this::ended).whenComplete(this::failed);
     }
 
     private Optional<Bytes> decide(Step.Found found) {
@@ -204,7 +204,8 @@ public final class CellRegister implements StateRegister {
                     } else {
                       giveUp("too few nodes of the cell sign it");
                     }
-                  });
+                  })
+              .whenComplete(this::failed);
     }
 
     private void release(Step.Granted granted) {
@@ -222,7 +223,15 @@ public final class CellRegister implements StateRegister {
 
     private void again(long nanos) {
       retry = Math.min(2 * retry, TURN_NANOS / 4);
-      later.apply(1 + random.nextLong(Math.max(1, nanos))).execute(this::begin);
+      Executor then = later.apply(1 + random.nextLong(Math.max(1, nanos)));
+      var unused = CompletableFuture.runAsync(this::begin, then).whenComplete(this::failed);
+    }
+
+    /** Nobody else ends it where going on with it failed: for want of a thread, say. */
+    private void failed(@Nullable Object unused, @Nullable Throwable failure) {
+      if (failure != null) {
+        boolean alsoUnused = done.completeExceptionally(failure);
+      }
     }
 
     private void giveUp(String why) {

@@ -44,11 +44,25 @@ public final class Turns {
     CompletableFuture<Boolean> before = last.put(name, done);
     var unused = done.whenComplete((written, failure) -> last.remove(name, done));
     if (before == null) {
-      begin.accept(done);
+      var alsoUnused = begin(begin, done);
     } else {
       // Not on the thread that ends the one before: if all give up, each would end within another.
-      var alsoUnused = before.whenCompleteAsync((written, failure) -> begin.accept(done), executor);
+      var alsoUnused =
+          before
+              .handleAsync((written, failure) -> begin(begin, done), executor)
+              .exceptionally(done::completeExceptionally); // which has no thread for it, say
     }
     return done;
+  }
+
+  /** Where it fails it has ended: else all that follow would wait for it. */
+  private static boolean begin(
+      Consumer<CompletableFuture<Boolean>> begin, CompletableFuture<Boolean> done) {
+    try {
+      begin.accept(done);
+      return true;
+    } catch (RuntimeException | VirtualMachineError e) {
+      return done.completeExceptionally(e);
+    }
   }
 }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -61,5 +62,32 @@ final class TurnsTest {
     assertTrue(first.complete(true));
     assertFalse(last.get(60, TimeUnit.SECONDS));
     assertEquals(many, begun.get());
+  }
+
+  /** For want of a thread, say: else the name would be stuck for as long as the process runs. */
+  @Test
+  void oneThatCanNotBeginKeepsNobodyWaiting() {
+    CompletableFuture<Boolean> failed =
+        turns.next(
+            A,
+            done -> {
+              throw new IllegalStateException("it can't begin");
+            });
+    assertTrue(failed.isCompletedExceptionally());
+    assertTrue(turns.next(A, done -> done.complete(true)).join());
+  }
+
+  @Test
+  void nobodyWaitsForOneThatNoThreadBegins() {
+    var none =
+        new Turns(
+            task -> {
+              throw new RejectedExecutionException("no thread");
+            });
+    CompletableFuture<Boolean> first = none.next(A, done -> {});
+    CompletableFuture<Boolean> second = none.next(A, done -> done.complete(true));
+    assertTrue(first.complete(true));
+    assertTrue(second.isCompletedExceptionally());
+    assertTrue(none.next(A, done -> done.complete(true)).join());
   }
 }
