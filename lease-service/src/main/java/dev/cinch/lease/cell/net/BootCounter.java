@@ -68,8 +68,12 @@ final class BootCounter implements AutoCloseable {
 
   private static void make(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
-      Files.createDirectories(directory);
-      force(directory.toAbsolutePath().resolve("..")); // or its loss would begin the count anew
+      Path parent = directory.toAbsolutePath().normalize().getParent();
+      if (parent != null) {
+        make(parent);
+        Files.createDirectories(directory);
+        force(parent); // or its loss would begin the count anew
+      }
     }
   }
 

@@ -94,7 +94,8 @@ final class HandoverTest {
   }
 
   private CompletableFuture<Outcome> acquire(int id) {
-    var pursuit = new Pursuit(NAME, null, 30 * SECOND, 30 * SECOND, 15 * SECOND, found -> Optional.of(VALUE));
+    var pursuit =
+        new Pursuit(NAME, null, 30 * SECOND, 30 * SECOND, 15 * SECOND, found -> Optional.of(VALUE));
     assertTrue(requests.get(id - 1).add(pursuit));
     talk();
     return pursuit.result;
