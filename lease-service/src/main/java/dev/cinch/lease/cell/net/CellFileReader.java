@@ -47,6 +47,9 @@ record CellFileReader(Path file) {
   private static final Set<String> NODE_FIELDS = Set.of("id", "host", "port", "http");
 
   static CellFile read(Path file) throws IOException {
+    if (Files.isDirectory(file)) { // the error of reading one has no path
+      throw new IOException(file + ": a directory; name the file that cinch cell init made");
+    }
     if (Files.size(file) > LARGEST) {
       throw new IOException(file + ": a cell's file has at most " + LARGEST + " bytes");
     }

@@ -48,7 +48,9 @@ final class UdpLink implements Link {
       SelectionKey unused = channel.register(selector, SelectionKey.OP_READ);
     } catch (IOException | RuntimeException e) {
       channel.close();
-      throw new IOException("can't listen on UDP " + at + ": " + e.getMessage(), e);
+      throw new IOException(
+          "can't listen on UDP " + at.getHostString() + ":" + at.getPort() + ": " + e.getMessage(),
+          e);
     }
   }
 

@@ -135,6 +135,9 @@ final class CellFileTest {
     refused("", "the cell is a JSON object");
     refused("[]", "the cell is a JSON object");
     refused(GOOD + "x", "not JSON");
+    IOException e = assertThrows(IOException.class, () -> CellFile.read(directory));
+    assertEquals(
+        directory + ": a directory; name the file that cinch cell init made", e.getMessage());
     refused(GOOD + "{}", "not JSON");
     refused("{\"format\": 1, \"format\": 1}", "Duplicate field");
     refused(GOOD.replace("\"format\": 1", "\"format\": 2"), "\"format\" is a number from 1 to 1");
