@@ -191,7 +191,7 @@ final class ServeBackend {
    */
   GrantSigner signer(@Nullable Store store, SigningKey key) throws IOException {
     CellFile of = file;
-    if (of == null || store == null || node == null) {
+    if (of == null || store == null || cell == null || node == null) {
       return new WitnessSigner(key);
     }
     var limit =
@@ -205,6 +205,8 @@ final class ServeBackend {
                   return thread;
                 }));
     ceilings = limit;
+    CellFile unused =
+        CellFile.read(cell, store.context().identity().id()); // another store lacks the keys, too
     NodeSigning made = NodeSigning.of(of, node, store.context(), key, limit);
     signing = made;
     return made.signer();

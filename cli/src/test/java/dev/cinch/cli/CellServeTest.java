@@ -204,6 +204,17 @@ class CellServeTest {
     refused("the store trusts no nodes of instance 1", 1);
   }
 
+  @Test
+  void aCellOfAnotherStoreIsNamedAsThat() throws Exception {
+    String id = CellFile.read(file).store().orElseThrow().toString();
+    Files.writeString(file, Files.readString(file).replace(id, "0".repeat(id.length())));
+    Files.delete(store.resolve("keys/0000000002")); // as the other store has none
+    Forked started = serve(1);
+    assertEquals(4, started.await());
+    String line = started.errLine();
+    assertTrue(line.contains(file + ": this cell serves the store 0"), line);
+  }
+
   /** Holds a lease until its input ends. */
   private static Forked holder(String servers) throws Exception {
     var holder =
