@@ -248,8 +248,7 @@ final class ServeBackend {
       return () -> {};
     }
     CellFile of = CellFile.read(cell, store.context().identity().id());
-    Path own = directory == null ? Path.of("cinch-node-" + node) : directory;
-    CellNode started = CellNode.start(of, node, own, CellSettings.DEFAULT, time, first);
+    CellNode started = CellNode.start(of, node, ownDirectory(), CellSettings.DEFAULT, time, first);
     started.notary(signs.notary());
     running = started;
     join(store, of.instance(), where);
@@ -351,6 +350,10 @@ final class ServeBackend {
     return running != null && running.stopped().isDone();
   }
 
+  private Path ownDirectory() {
+    return directory == null ? Path.of("cinch-node-" + node) : directory;
+  }
+
   /** What is to be said of the node when it has started; empty with leases in memory. */
   Optional<String> line() {
     if (told != null) {
@@ -366,9 +369,15 @@ final class ServeBackend {
     String what =
         "node %d of %d, instance %d; the cell grants leases while %d of them vote"
             .formatted(node, of.nodes().size(), of.instance(), of.majority());
-    return Optional.of(
-        silent == 0
-            ? what
-            : what + ", and this one does in " + Words.span(silent) + ", as after every start");
+    if (silent == 0) {
+      return Optional.of(what);
+    }
+    String why =
+        status.boot() > 1
+            ? "as after every start"
+            : "as after a start without --first. It is the first one in %s: if the node has started"
+                    .formatted(ownDirectory().toAbsolutePath())
+                + " before, stop it, and name its directory by --node-dir";
+    return Optional.of(what + ", and this one does in " + Words.span(silent) + ", " + why);
   }
 }

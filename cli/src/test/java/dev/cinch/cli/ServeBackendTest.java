@@ -112,6 +112,14 @@ class ServeBackendTest {
     client(1).run("lease", "acquire", "a").failed(3, "a is held by ");
   }
 
+  /** A mistyped directory begins a count anew, and only the operator can know (rule R4). */
+  @Test
+  void aNodeThatCountsItsFirstStartNamesItsDirectory() throws Exception {
+    cell();
+    String said = start("paxoslease", 1).line();
+    assertTrue(said.contains("It is the first one in " + temp.toRealPath()), said);
+  }
+
   @Test
   void r4_aNodeThatHasStartedIsNotOfANewCell() throws Exception {
     cell();
