@@ -319,6 +319,16 @@ final class Judge {
     return calm.values().stream().allMatch(count -> count > 0);
   }
 
+  /** A name that was not granted since faults have stopped, by its number; or the given one. */
+  int orNotGranted(int name) {
+    for (int i = 0; i < world.names.size(); i++) {
+      if (calm.getOrDefault(world.names.get(i), 0) == 0) {
+        return i;
+      }
+    }
+    return name;
+  }
+
   int granted() {
     return exposed.values().stream().mapToInt(List::size).sum();
   }

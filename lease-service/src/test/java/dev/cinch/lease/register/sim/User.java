@@ -91,7 +91,8 @@ final class User {
 
   private AcquireRequest next() {
     Plan plan = world.plan;
-    int first = world.rng.below(plan.names());
+    int any = world.rng.below(plan.names());
+    int first = world.isCalm() && world.rng.chance(0.5) ? world.judge.orNotGranted(any) : any;
     int count = world.rng.chance(plan.several()) ? 1 + world.rng.below(plan.names()) : 1;
     List<LeaseName> names =
         IntStream.range(0, count)
