@@ -22,15 +22,21 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** A real etcd of three members that do not hear each other, and a lease server at each. */
+/**
+ * A real etcd of three members that do not hear each other, and a lease server at each. A build
+ * cuts them off in both directions, and {@code -Dcinch.all=true} in one alone, too.
+ */
 @Timeout(600)
 final class EtcdPartitionTest {
   private static final int MEMBERS = 3;
@@ -42,6 +48,10 @@ final class EtcdPartitionTest {
     WHAT_IT_SENDS,
     WHAT_IT_WOULD_HEAR
   }
+
+  /** All of them with {@code -Dcinch.all=true}. */
+  private static final List<Lost> KINDS =
+      Boolean.getBoolean("cinch.all") ? List.of(Lost.values()) : List.of(Lost.ALL);
 
   @TempDir Path dir;
 
@@ -132,15 +142,14 @@ final class EtcdPartitionTest {
     fail("no lease is granted at " + name);
   }
 
+  static Stream<Arguments> cuts() {
+    return Stream.of(true, false)
+        .flatMap(isLeader -> KINDS.stream().map(lost -> Arguments.of(isLeader, lost)));
+  }
+
   @ParameterizedTest
-  @CsvSource({
-    "true,ALL",
-    "true,WHAT_IT_SENDS",
-    "true,WHAT_IT_WOULD_HEAR",
-    "false,ALL",
-    "false,WHAT_IT_SENDS",
-    "false,WHAT_IT_WOULD_HEAR"
-  })
+  @MethodSource("cuts")
+  @Tag("share")
   void l1_aLeaseHasOneOwnerWhoeverIsCutOff(boolean isLeader, Lost lost) throws Exception {
     List<Rig> servers = servers();
     int leader = network.leader(etcd.endpoints());
@@ -174,6 +183,7 @@ final class EtcdPartitionTest {
 
   /** What was answered is there, what was refused is not, and nothing is there twice. */
   @Test
+  @Tag("share")
   void nothingIsLostOrDoneTwiceWhileCutsGoRound() throws Exception {
     var writings = new Writings(new LeaseName("a"));
     writings.write(
@@ -182,7 +192,7 @@ final class EtcdPartitionTest {
         15,
         () -> {
           for (int member = 0; member < MEMBERS; member++) {
-            for (Lost lost : Lost.values()) {
+            for (Lost lost : KINDS) {
               cutOff(member, lost);
               awaitWriting(registers.get((member + 1) % MEMBERS), member + "-" + lost);
               network.heal();
