@@ -250,9 +250,11 @@ final class User {
           in(world.rng.between(0, longest() / 3), this::hold);
         },
         e -> {
-          if (e.reason() == Reason.OTHER_INSTANCE) {
+          boolean elsewhere = e.reason() == Reason.OTHER_INSTANCE;
+          if (elsewhere && !isTentative()) {
             resume();
-          } else if (e.reason() == Reason.NOT_HELD) {
+          } else if (elsewhere
+              || e.reason() == Reason.NOT_HELD) { // a tentative one goes on nowhere
             in(world.rng.between(0, longest() / 4), this::ask);
           } else {
             in(wait(e) / 2, this::hold);
