@@ -143,6 +143,20 @@ final class OutbidReleaseTest {
     assertTrue(String.valueOf(e.getMessage()).contains("expired"), e.getMessage());
   }
 
+  /** The first attempt was lost, and then all was forgotten: nothing says that it was done. */
+  @Test
+  void l17_aReleaseOfWhatIsForgottenIsNotTakenForDone() throws Exception {
+    Grant grant = acquire(one);
+    register.lost = true;
+    register.meanwhile = () -> register.values.remove(new LeaseName("a"));
+    var e =
+        assertThrows(
+            LeaseRefusedException.class,
+            () -> one.service.release(grant.id(), LeaseReport.NOTHING));
+    assertEquals(Reason.NOT_HELD, e.reason());
+    assertEquals(Map.of(), register.values);
+  }
+
   private LeaseBackend backend() {
     return RegisterBackend.on(register, ManualTime.START, 60_000, 1_000)
         .create(
