@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 final class RegisterSimulationTest {
   private static final boolean ALL = Boolean.getBoolean("cinch.all");
   private static final int WORLDS =
-      Integer.getInteger("cinch.register.worlds", ALL ? 50_000 : 1_000);
+      Integer.getInteger("cinch.register.worlds", ALL ? 20_000 : 1_000);
   private static final long FROM = Long.getLong("cinch.register.from", 1);
 
   @Test
