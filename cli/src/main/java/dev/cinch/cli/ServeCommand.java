@@ -397,6 +397,9 @@ final class ServeCommand implements Callable<Integer> {
 
   private InstanceFile address(LeaseServer server) {
     String given = advertise;
+    if (given == null && !spec.commandLine().getParseResult().hasMatchedOption("--port")) {
+      given = backend.http().map(URI::toString).orElse(null); // as the cell's file tells all
+    }
     if (given == null) {
       given =
           host.equals("0.0.0.0") || host.equals("::") || host.equals("0:0:0:0:0:0:0:0")

@@ -7,9 +7,11 @@ import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -110,6 +112,20 @@ class ServeBackendTest {
     String said = start(algorithm, 1).line();
     assertTrue(said.endsWith(", as after every start"), said);
     client(1).run("lease", "acquire", "a").failed(3, "a is held by ");
+  }
+
+  /** Else clients would know each node twice, and wait for it twice. */
+  @Test
+  void aNodeThatListensOnAllAddressesIsKnownByThatOfTheCellsFile() throws Exception {
+    cell();
+    var args = new ArrayList<>(node("paxoslease", 1));
+    args.addAll(List.of("--first", "--host=0.0.0.0", "--insecure"));
+    var node = new Forked(args.toArray(String[]::new));
+    nodes.add(node);
+    assertTrue(node.listening().startsWith("http://0.0.0.0:"));
+    try (Stream<Path> files = Files.list(store.resolve("service/instances"))) {
+      assertEquals(List.of("0000000001"), files.map(f -> f.getFileName().toString()).toList());
+    }
   }
 
   /** A mistyped directory begins a count anew, and only the operator can know (rule R4). */
