@@ -4,11 +4,11 @@
 #   examples/bench/run.sh leases [--cell] [--install] [ROUNDS]
 #   examples/bench/run.sh memory [LEASES] [history]
 #   examples/bench/run.sh cell [LEASES] [BYTES OF A DATAGRAM] [ROUNDS]    also what the next two do
-#   examples/bench/run.sh signed|cell-peers [LEASES] [ROUNDS]
+#   examples/bench/run.sh signed [LEASES] [ROUNDS]
 #   examples/bench/run.sh micro [DIRECTORY] [OPTIONS OF JMH]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-what=${1:?append, cell, cell-peers, close, leases, memory, micro, peers, process or signed}
+what=${1:?append, cell, close, leases, memory, micro, peers, process or signed}
 [ "$what" = leases ] && exec "$root/examples/bench/leases.sh" "${@:2}"
 dir=${2:-/dev/shm}
 rounds=${3:-5}
@@ -58,7 +58,6 @@ case $what in
     trap 'rm -rf "$tmp"' EXIT
     java -Xmx3g -Djava.io.tmpdir="$tmp" -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes \
       dev.cinch.lease.bench.CellBench "${@:2}"
-    examples/bench/run.sh cell-peers
     examples/bench/run.sh signed ;;
   signed)
     # The leases of a service at such nodes, not signed and signed by a majority of them.
@@ -75,7 +74,6 @@ case $what in
     else
       echo "skipped: signed with the add-on (CINCH_BENCH_NATIVE=1 gets it from Maven)"
     fi ;;
-  cell-peers) exec "$root/examples/bench/cell-peers.sh" "${@:2}" ;;
   process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
-  *) echo "append, cell, cell-peers, close, leases, memory, micro, peers, process or signed" >&2; exit 2 ;;
+  *) echo "append, cell, close, leases, memory, micro, peers, process or signed" >&2; exit 2 ;;
 esac
