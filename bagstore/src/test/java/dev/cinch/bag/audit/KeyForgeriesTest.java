@@ -2,6 +2,7 @@ package dev.cinch.bag.audit;
 
 import static dev.cinch.bag.audit.AuditStore.SECOND;
 import static dev.cinch.bag.audit.AuditStore.append;
+import static dev.cinch.bag.audit.AuditStore.reckless;
 import static dev.cinch.bag.audit.AuditStore.stamp;
 import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -24,6 +25,7 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -237,6 +239,21 @@ class KeyForgeriesTest {
     assertThrows(DamagedException.class, this::settled);
     assertThrows(DamagedException.class, this::live);
     assertTrue(findings().stream().anyMatch(f -> f.path().equals(last)), () -> "" + last);
+  }
+
+  @Test
+  void f3a_aCopiedWitnessCountsForWhoeverWroteUntilItsExpiryAndNoLonger() throws Exception {
+    KeyForgeries unused = fill(true);
+    SignedWitness signed = s.sign(s.first("unit", s.clock.wallNanos() + 20 * SECOND));
+    try (LogWriter holder = s.writer(log);
+        LogWriter copier = s.writer(log)) {
+      append(holder, stamp(signed), "holder");
+      append(copier, reckless(signed), "copier");
+      s.clock.sleepNanos(20 * SECOND);
+      s.settle(log, append(copier, reckless(signed), "late"));
+    }
+    assertEquals(List.of("one", "two", "open", "holder", "copier"), settled());
+    assertEquals(List.of(), findings());
   }
 
   @Test
