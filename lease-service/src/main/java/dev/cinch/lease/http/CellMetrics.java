@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 /** What {@code GET /v1/cell} says of a node, as numbers to be watched. */
 final class CellMetrics {
   private static final String[] DROPPED = {
-    "malformed", "otherVersion", "notForThisNode", "unknownSender", "wrongKey"
+    "malformed", "otherVersion", "notForThisNode", "unknownSender", "wrongKey", "stale"
   };
 
   private CellMetrics() {}

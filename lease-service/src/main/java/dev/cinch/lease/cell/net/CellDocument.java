@@ -93,6 +93,7 @@ public final class CellDocument {
     out.put("notForThisNode", traffic.notForThisNode());
     out.put("unknownSender", traffic.unknownSender());
     out.put("wrongKey", traffic.wrongKey());
+    out.put("stale", traffic.stale());
   }
 
   private static void time(ObjectNode out, String name, long nanos) {

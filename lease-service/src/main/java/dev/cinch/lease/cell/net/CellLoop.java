@@ -129,7 +129,8 @@ final class CellLoop {
     this.acceptor = algorithm.acceptor(boot, clock.getAsLong(), first);
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
     this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
-    this.datagrams = new Datagrams(self, boot, others, key, settings.datagramBytes(), link, clock);
+    this.datagrams =
+        new Datagrams(self, boot, others, key, settings.datagramBytes(), link, clock, times);
   }
 
   /** Does what is to be done now; returns whether that was anything. */

@@ -5,13 +5,20 @@ import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The clients that a node has heard of, in no file: each says who it is by datagrams that the
  * cell's key authenticates. A node answers them and remembers nothing else of them; those that are
  * silent are forgotten, and where there are too many, the one that was silent for longest. Whoever
- * was forgotten is known again by its next datagram. Not thread-safe.
+ * was forgotten is known again by its next datagram.
+ *
+ * <p>An answer goes to where the newest datagram came from, and whoever heard a datagram can send
+ * it again from anywhere. So each counts once: by the client's wall clock it is later than all that
+ * the node heard of this client, and than all that it heard of those that it has forgotten. Clients
+ * whose clocks are off by less than the silence after which they are forgotten are kept out by that
+ * for no longer than their clocks are apart. Not thread-safe.
  */
 final class Clients {
   /** So many are remembered. */
@@ -20,8 +27,18 @@ final class Clients {
   /** After so long a silence one is forgotten: no answer takes as long. */
   static final long SILENCE_NANOS = 60_000_000_000L;
 
+  /**
+   * So far a client's wall clock may be from the node's; nanoseconds. Else one whose clock is years
+   * ahead would keep out all others once it is forgotten. Below half of {@link #SILENCE_NANOS}.
+   */
+  static final long APART_NANOS = 25_000_000_000L;
+
   private final Link link;
   private final int limit;
+  private final LongSupplier wall;
+
+  /** The latest that a client's clock showed that was forgotten; at first, when the node began. */
+  private long floor;
 
   /** The one that was silent for longest comes first. */
   private final Map<Integer, Peer> heard = new LinkedHashMap<>(16, 0.75f, true);
@@ -34,10 +51,13 @@ final class Clients {
 
   /**
    * @param limit bytes that a datagram may have
+   * @param wall this node's wall clock, nanoseconds since the Unix epoch
    */
-  Clients(Link link, int limit) {
+  Clients(Link link, int limit, LongSupplier wall) {
     this.link = link;
     this.limit = limit;
+    this.wall = wall;
+    this.floor = wall.getAsLong() - 1;
   }
 
   int size() {
@@ -48,12 +68,26 @@ final class Clients {
     return heard.get(id);
   }
 
-  /** Takes note of an authentic datagram, the last that came. */
-  Peer heard(int id, int boot, long clock, long now) {
-    Peer peer = heard.computeIfAbsent(id, Peer::new);
-    if (peer.heard(boot, clock, now)) {
-      link.remember(id);
+  /**
+   * Takes note of an authentic datagram, the last that came.
+   *
+   * @param clock the client's wall clock when it sent
+   * @return null if it came before, or may have
+   */
+  @Nullable Peer heard(int id, int boot, long clock, long now) {
+    long ahead = clock - wall.getAsLong();
+    if (ahead > APART_NANOS || ahead < -APART_NANOS) {
+      return null;
     }
+    Peer known = heard.get(id);
+    if (clock <= (known == null ? floor : known.latest)) {
+      return null;
+    }
+    Peer peer = known == null ? new Peer(id) : known;
+    heard.put(id, peer);
+    peer.heard(boot, clock, now);
+    peer.latest = clock;
+    link.remember(id);
     forget(now);
     return peer;
   }
@@ -66,6 +100,7 @@ final class Clients {
         return;
       }
       eldest.remove();
+      floor = Math.max(floor, peer.latest);
       ready.remove(peer);
       link.forget(peer.id);
     }

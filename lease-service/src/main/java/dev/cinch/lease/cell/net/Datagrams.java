@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *   1  node that sends, or a client: below 0 (4)
  *   5  its boot (4)
  *   9  node, or client, that is to receive (4)
- *  13  what the sender's clock showed (8)
+ *  13  what the sender's clock showed: a node's own, a client's wall clock, which only rises (8)
  *  21  messages, one behind the other, as {@link MessageCodec} has them
  * end  the first 16 bytes of HMAC-SHA-256 of all before, with the key of the cell (16)
  * </pre>
@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A datagram may be replayed, by whoever has heard it, or doubled by the network: the algorithms
  * count each acceptor once for one ballot, ballots are never used again, and an acceptor takes no
  * accept whose promise is of another life or long ago. A replayed {@code LEARN} is a wrong hint,
- * which nobody may rely on. What is in a datagram is not secret.
+ * which nobody may rely on. Of a client each is taken once, in the order of its clock: its answers
+ * go to where it came from ({@link Clients}). What is in a datagram is not secret.
  *
  * <p>Not thread-safe.
  */
@@ -56,6 +57,7 @@ final class Datagrams {
   private final int limit;
   private final Link link;
   private final LongSupplier clock;
+  private final LongSupplier wall;
   private final Mac mac;
   private final byte[] tag;
   private final Peer[] peers;
@@ -74,13 +76,19 @@ final class Datagrams {
   private long notForThisNode;
   private long unknownSender;
   private long wrongKey;
+  private long stale;
   private long notSent;
+
+  /** What a client's last datagram said of its clock. */
+  private long showed = Long.MIN_VALUE;
 
   /**
    * @param self id of the node; below 0 for a client
    * @param others ids of the other nodes
    * @param key of the cell
    * @param limit bytes that a datagram may have
+   * @param clock the node's own, which its datagrams tell
+   * @param wall clients' clock, and what a node compares it with; nanoseconds since the Unix epoch
    */
   Datagrams(
       int self,
@@ -89,17 +97,19 @@ final class Datagrams {
       byte[] key,
       int limit,
       Link link,
-      LongSupplier clock) {
+      LongSupplier clock,
+      LongSupplier wall) {
     this.self = self;
     this.boot = boot;
     this.limit = limit;
     this.link = link;
     this.clock = clock;
+    this.wall = wall;
     this.peers = others.stream().map(Peer::new).toArray(Peer[]::new);
     for (Peer peer : peers) {
       peer.out = ByteBuffer.allocate(limit);
     }
-    this.clients = new Clients(link, limit);
+    this.clients = new Clients(link, limit, wall);
     try {
       mac = Mac.getInstance("HmacSHA256");
       mac.init(new SecretKeySpec(key, "HmacSHA256"));
@@ -147,7 +157,7 @@ final class Datagrams {
 
   private void send(Peer peer, ByteBuffer out) {
     out.put(0, (byte) VERSION).putInt(SENDER, self).putInt(BOOT, boot);
-    out.putInt(RECEIVER, peer.id).putLong(CLOCK, clock.getAsLong());
+    out.putInt(RECEIVER, peer.id).putLong(CLOCK, showing());
     sign(out.array(), out.position());
     out.put(tag, 0, MAC_BYTES).flip();
     try {
@@ -161,6 +171,14 @@ final class Datagrams {
       notSent++; // as if it were lost
     }
     peer.messages = 0;
+  }
+
+  private long showing() {
+    if (self >= 0) {
+      return clock.getAsLong();
+    }
+    showed = Math.max(showed + 1, wall.getAsLong()); // nodes take no datagram as old as another
+    return showed;
   }
 
   /** Leaves what authenticates the first bytes in {@link #tag}. */
@@ -196,12 +214,16 @@ final class Datagrams {
     }
     int sender = in.getInt(SENDER);
     int sentByBoot = in.getInt(BOOT);
-    long showed = in.getLong(CLOCK);
+    long sentAt = in.getLong(CLOCK);
     Peer node = node(sender);
-    if (node == null) {
-      node = clients.heard(sender, sentByBoot, showed, now);
+    if (node != null) {
+      node.heard(sentByBoot, sentAt, now);
     } else {
-      boolean unused = node.heard(sentByBoot, showed, now);
+      node = clients.heard(sender, sentByBoot, sentAt, now);
+      if (node == null) {
+        stale++;
+        return;
+      }
     }
     messagesReceived += opened.size();
     for (int i = 0; i < opened.size(); i++) {
@@ -277,6 +299,7 @@ final class Datagrams {
         notForThisNode,
         unknownSender,
         wrongKey,
+        stale,
         notSent);
   }
 }

@@ -22,7 +22,7 @@ final class Peer {
   long ahead;
 
   /** What a client's clock showed at the latest. */
-  private long latest = Long.MIN_VALUE;
+  long latest;
 
   Peer(int id) {
     this.id = id;
@@ -36,17 +36,10 @@ final class Peer {
    * Takes note of a datagram.
    *
    * @param clock what it says of the sender's clock
-   * @return whether it was sent after all that came before: an older one, which may be a replay,
-   *     does not say where the sender is
    */
-  boolean heard(int sentByBoot, long clock, long now) {
-    boolean newest = heardAt < 0 || boot != sentByBoot || clock >= latest;
+  void heard(int sentByBoot, long clock, long now) {
     heardAt = now;
     boot = sentByBoot;
     ahead = clock - now;
-    if (newest) {
-      latest = clock;
-    }
-    return newest;
   }
 }

@@ -14,6 +14,7 @@ package dev.cinch.lease.cell.net;
  * @param notForThisNode that another node should have got
  * @param unknownSender of a node that is not of the cell
  * @param wrongKey altered, or authenticated with another key
+ * @param stale of a client, no later than what it sent before; or its clock is far from the node's
  * @param notSent that the network didn't take; nor messages too large for a datagram
  */
 public record Traffic(
@@ -27,10 +28,11 @@ public record Traffic(
     long notForThisNode,
     long unknownSender,
     long wrongKey,
+    long stale,
     long notSent) {
 
   /** Datagrams received that were dropped. */
   public long dropped() {
-    return malformed + otherVersion + notForThisNode + unknownSender + wrongKey;
+    return malformed + otherVersion + notForThisNode + unknownSender + wrongKey + stale;
   }
 }

@@ -20,7 +20,7 @@ final class CellDocumentTest {
   private static final long SECOND = 1_000_000_000;
   private static final long WALL = 1_767_225_600 * SECOND;
   private static final Durations PAXOS = new Durations(30 * SECOND, 500, 60 * SECOND);
-  private static final Traffic TRAFFIC = new Traffic(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+  private static final Traffic TRAFFIC = new Traffic(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
 
   @TempDir private Path directory;
 
@@ -64,9 +64,9 @@ final class CellDocumentTest {
             + "\"attempts\":6,\"counter\":\"1152921504606846976\",\"faults\":7,"
             + "\"peers\":[{\"node\":2,\"heardAgoMs\":250,\"boot\":9},{\"node\":3}],"
             + "\"traffic\":{\"datagramsSent\":1,\"messagesSent\":2,\"datagramsReceived\":3,"
-            + "\"messagesReceived\":4,\"messagesWithin\":5,\"notSent\":11,\"dropped\":40,"
+            + "\"messagesReceived\":4,\"messagesWithin\":5,\"notSent\":12,\"dropped\":51,"
             + "\"malformed\":6,\"otherVersion\":7,\"notForThisNode\":8,\"unknownSender\":9,"
-            + "\"wrongKey\":10}}",
+            + "\"wrongKey\":10,\"stale\":11}}",
         document.toString());
   }
 

@@ -22,6 +22,7 @@ final class ClientClocksTest {
   private static final long NOW = 1_000_000 * SECOND;
   private static final int CLIENT = -7;
 
+  private long sentAt = NOW;
   private final QueuedLink link = new QueuedLink();
   private final Requests requests = new Requests(CellSettings.DEFAULT);
   private final CellLoop node =
@@ -42,7 +43,7 @@ final class ClientClocksTest {
   /** How many datagrams the node answers with. */
   private int sends(int from, Message message) {
     var own = new QueuedLink();
-    var sender = new Datagrams(from, 9, List.of(1), KEY, 1_400, own, () -> 0);
+    var sender = new Datagrams(from, 9, List.of(1), KEY, 1_400, own, () -> 0, () -> ++sentAt);
     sender.add(1, message);
     sender.flush();
     link.sent.clear();

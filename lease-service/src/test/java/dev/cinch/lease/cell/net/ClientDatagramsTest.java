@@ -19,10 +19,12 @@ final class ClientDatagramsTest {
 
   private final QueuedLink link = new QueuedLink();
   private final List<Integer> received = new ArrayList<>();
-  private final Datagrams node = member(1, 1, KEY, link, 0);
+  private long wall;
+  private final Datagrams node =
+      new Datagrams(1, 1, List.of(1, 2, 3), KEY, 1_400, link, () -> 0, () -> wall);
 
   private static Datagrams member(int id, int boot, byte[] key, QueuedLink link, long clock) {
-    return new Datagrams(id, boot, List.of(1, 2, 3), key, 1_400, link, () -> clock);
+    return new Datagrams(id, boot, List.of(1, 2, 3), key, 1_400, link, () -> 0, () -> clock);
   }
 
   private static byte[] datagram(int id, int boot, byte[] key, int to, long clock) {
@@ -74,33 +76,73 @@ final class ClientDatagramsTest {
 
   /** Who has heard a datagram may send it again, from anywhere. */
   @Test
-  void anOlderDatagramDoesNotSayWhereAClientIs() {
+  void aDatagramOfAClientIsTakenOnce() {
     byte[] first = datagram(CLIENT, 5, KEY, 1, 10);
+    byte[] second = datagram(CLIENT, 5, KEY, 1, 20);
     open(first, 0);
-    open(datagram(CLIENT, 5, KEY, 1, 20), 0);
     open(first, 0);
-    assertEquals(3, received.size());
+    open(second, 0);
+    open(first, 0);
+    open(second, 0);
+    open(datagram(CLIENT, 6, KEY, 1, 20), 0); // nor in the name of another start
+    assertEquals(List.of(CLIENT, CLIENT), received);
     assertEquals(2, link.remembered.size());
+    assertEquals(4, node.traffic(0).stale());
+  }
+
+  /** Each of its datagrams is later than the one before, also where its clock stands still. */
+  @Test
+  void aClientsDatagramsAreTakenWhateverItsClockDoes() {
+    var own = new QueuedLink();
+    var clock = new long[] {10, 10, 3};
+    var next = new int[1];
+    var client =
+        new Datagrams(CLIENT, 5, List.of(1), KEY, 1_400, own, () -> 0, () -> clock[next[0]++]);
+    next[0] = 0; // it looks when it is made, as nodes do
+    for (int i = 0; i < clock.length; i++) {
+      client.add(1, QUERY);
+      client.flush();
+    }
+    own.sent.forEach(d -> open(d.bytes(), 0));
+    assertEquals(3, received.size());
   }
 
   @Test
-  void silentClientsAreForgotten() {
-    open(datagram(-1, 5, KEY, 1, 0), 0);
+  void silentClientsAreForgottenAndWhatTheySentStaysOld() {
+    byte[] first = datagram(-1, 5, KEY, 1, 1);
+    open(first, 0);
     open(datagram(-2, 5, KEY, 1, 0), Clients.SILENCE_NANOS / 2);
     assertEquals(2, node.clients());
     open(datagram(-2, 5, KEY, 1, 1), Clients.SILENCE_NANOS);
     assertEquals(1, node.clients());
     assertEquals(List.of(-1), link.forgotten);
-    open(datagram(-1, 5, KEY, 1, 0), Clients.SILENCE_NANOS);
+    open(first, Clients.SILENCE_NANOS);
+    open(datagram(-3, 5, KEY, 1, 1), Clients.SILENCE_NANOS); // nor as another's: one floor for all
+    assertEquals(List.of(-1, -2, -2), link.remembered);
+    open(datagram(-1, 5, KEY, 1, 2), Clients.SILENCE_NANOS);
     assertEquals(List.of(-1, -2, -2, -1), link.remembered);
+  }
+
+  /** Else one whose clock is far ahead would keep out all others once it is forgotten. */
+  @Test
+  void aClientWhoseClockIsFarOffIsNotHeard() {
+    wall = 3 * Clients.APART_NANOS;
+    open(datagram(-1, 5, KEY, 1, wall + Clients.APART_NANOS + 1), 0);
+    open(datagram(-1, 5, KEY, 1, wall - Clients.APART_NANOS - 1), 0);
+    assertEquals(0, node.clients());
+    open(datagram(-1, 5, KEY, 1, wall + Clients.APART_NANOS), 0);
+    assertEquals(1, node.clients());
+    // What a client sent before a node began may have been taken by the one before it.
+    open(datagram(-2, 5, KEY, 1, -2), 0);
+    assertEquals(1, node.clients());
   }
 
   @Test
   void whoeverHasTheKeyMakesANodeRememberSoManyAtMost() {
-    open(datagram(-1, 5, KEY, 1, 0), 0);
+    open(datagram(-1, 5, KEY, 1, 1), 0);
     node.add(-1, QUERY); // what is ready for one that is forgotten is lost
     for (int i = 2; i <= Clients.MOST + 10; i++) {
-      open(datagram(-i, 5, KEY, 1, 0), i);
+      open(datagram(-i, 5, KEY, 1, i), i);
     }
     assertEquals(Clients.MOST, node.clients());
     assertEquals(10, link.forgotten.size());

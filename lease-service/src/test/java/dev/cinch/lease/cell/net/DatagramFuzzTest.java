@@ -32,7 +32,7 @@ final class DatagramFuzzTest {
   }
 
   private static Datagrams node(int id, int other, QueuedLink link) {
-    return new Datagrams(id, 1, List.of(other), KEY, Datagrams.LARGEST, link, () -> 0);
+    return new Datagrams(id, 1, List.of(other), KEY, Datagrams.LARGEST, link, () -> 0, () -> 0);
   }
 
   /** There is one encoding of a message. */

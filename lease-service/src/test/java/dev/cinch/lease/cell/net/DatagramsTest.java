@@ -22,7 +22,7 @@ final class DatagramsTest {
   private final Datagrams two = node(2, KEY, List.of(1, 3));
 
   private Datagrams node(int id, byte[] key, List<Integer> others) {
-    return new Datagrams(id, 5, others, key, LIMIT, link, () -> 1_000);
+    return new Datagrams(id, 5, others, key, LIMIT, link, () -> 1_000, () -> 1_000);
   }
 
   private void open(Datagrams node, byte[] datagram) {
