@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.session.Session;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -112,7 +113,8 @@ final class LeaseAcquireCommand extends LeaseRequest {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       }
     }
-    LogSet permitted = logs();
+    Store opened = opened();
+    LogSet permitted = logs(opened);
     var random = new SecureRandom();
     var asks = new LostAnswers(client.service());
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
@@ -129,6 +131,9 @@ final class LeaseAcquireCommand extends LeaseRequest {
                   }
                   return taken;
                 });
+    if (opened != null) {
+      requireStore(opened, client.service(), grant);
+    }
     if (export) {
       GrantDirectory made = directory(client.service(), grant);
       ServerAddresses servers = place().servers();
@@ -141,13 +146,27 @@ final class LeaseAcquireCommand extends LeaseRequest {
     }
   }
 
+  private static void requireStore(Store opened, LeaseService client, Grant grant)
+      throws Exception {
+    try {
+      Session.requireStore(opened, grant);
+    } catch (IOException e) {
+      giveBack(client, grant);
+      throw e;
+    }
+  }
+
+  private static void giveBack(LeaseService client, Grant grant) throws Exception {
+    var back = new LostAnswers(client);
+    back.lost(grant.id()); // nobody will know it
+    back.giveBack();
+  }
+
   private GrantDirectory directory(LeaseService client, Grant grant) throws Exception {
     try {
       return GrantDirectory.make(grant.id(), place(), length.duration, names, io.env());
     } catch (IOException e) {
-      var back = new LostAnswers(client);
-      back.lost(grant.id()); // nobody will know it
-      back.giveBack();
+      giveBack(client, grant);
       throw e;
     }
   }
@@ -170,17 +189,21 @@ final class LeaseAcquireCommand extends LeaseRequest {
         tentative);
   }
 
-  private LogSet logs() throws IOException {
-    if (store == null) {
+  private @Nullable Store opened() throws IOException {
+    return store == null
+        ? null
+        : Store.open(
+            store,
+            HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
+  }
+
+  private LogSet logs(@Nullable Store opened) throws IOException {
+    if (opened == null) {
       if (!logs.isEmpty()) {
         throw new ParameterException(spec.commandLine(), "--log needs --store");
       }
       return LogSet.ALL;
     }
-    Store opened =
-        Store.open(
-            store,
-            HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
     if (logs.isEmpty()) {
       return LogSet.of(opened.whole(opened.permittedLogs()).stream().map(Log::id).toList());
     }

@@ -109,8 +109,16 @@ final class LeaseChoice {
       throws IOException, LeaseUnavailableException {
     // Both from the same server: where one of a shard was, another store's may be by now.
     HttpLeaseClient client = server.client().server(of);
-    if (!client.health().store().equals(store.context().identity().id().toString())) {
-      return Optional.empty();
+    String served = client.health().store();
+    String id = store.context().identity().id().toString();
+    if (!served.equals(id)) {
+      throw new Failure.Refusal(
+          "the lease server of %s serves %s, and %s is store %s; ask that one's"
+              .formatted(
+                  of,
+                  served.isEmpty() ? "no store" : "another store, " + served,
+                  store.context().layout().root(),
+                  id));
     }
     Optional<LeaseInfo> info = client.show(of);
     // Only now: a later instance that took its number meanwhile is listed, or had granted nothing.

@@ -91,7 +91,7 @@ class CatLeaseShardsTest {
       assertEquals("x\n", last(elsewhere, name(2)).ended(0).out());
       shared.cinch.run("log", "create", "jobs").ended(0);
       Cinch here = shared.cinch.with("CINCH_SERVER", first.uri().toString());
-      last(here, name(2)).failed(3, "knows no lease on " + name(2));
+      last(here, name(2)).failed(3, "serves another store");
     }
   }
 }

@@ -6,13 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.WitnessSigner;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -241,6 +249,38 @@ class LeaseCommandsTest {
     assertEquals("", there.run("cat", "--log=jobs", "--live").ended(0).out());
     assertEquals(
         "RELEASED", json(cinch.run("lease", "show", "--json", "x")).get("state").textValue());
+  }
+
+  /** Stores that were made with one key trust each other's servers, which know nothing of it. */
+  @Test
+  void aServerOfAnotherStoreOfTheSameKeyIsRefused() throws Exception {
+    Path other = Cinch.store(Files.createDirectory(temp.resolve("other")));
+    var environment = Store.Environment.of(new MachineName("other"), SystemTime.INSTANCE);
+    StoreContext opened = Store.open(other, environment).context();
+    assertEquals(1, TrustedKeyFiles.add(opened, served.key));
+    Cinch there = Cinch.on(other).with("CINCH_SERVER", served.uri());
+    String another = "the lease server serves another store than " + other;
+    there.feed("a\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s").failed(3, another);
+    there.run("lease", "acquire", "--for=30s", "x").failed(3, another);
+    there.run("lease", "run", "--for=30s", "x", "--", "true").failed(3, another);
+    there.run("cat", "--log=jobs", "--lease=x", "--last-lease").failed(3, "serves no store");
+    assertEquals("", there.run("cat", "--log=jobs", "--live").ended(0).out());
+    assertEquals(
+        "RELEASED", json(cinch.run("lease", "show", "--json", "x")).get("state").textValue());
+    cinch.feed("a\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s").ended(0);
+
+    // One that serves none is as good as none before it; once the store has had one it is not.
+    var service =
+        MemoryLeaseService.builder(new WitnessSigner(served.key), SystemTime.INSTANCE)
+            .fresh(true)
+            .start();
+    try (var alone = LeaseServer.builder(service, service::info).port(0).start()) {
+      Cinch bare = Cinch.on(other).with("CINCH_SERVER", alone.uri().toString());
+      bare.feed("a\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s").ended(0);
+      assertEquals(1, new StoreInstances(opened).takeNumber());
+      bare.feed("b\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s")
+          .failed(3, "serves no store");
+    }
   }
 
   /** A server's pages end by their bytes too, so that a short one need not be the last. */

@@ -34,13 +34,13 @@ final class Served implements AutoCloseable {
 
   private final CountDownLatch closed = new CountDownLatch(1);
   final Path store;
+  final SigningKey key = SigningKey.generate();
   final Cinch cinch;
 
   Served(Path parent) throws Exception {
     store = Cinch.quickStore(parent);
     Store opened =
         Store.open(store, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
-    SigningKey key = SigningKey.generate();
     long unused = TrustedKeyFiles.add(opened.context(), key);
     MemoryLeaseService service =
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)

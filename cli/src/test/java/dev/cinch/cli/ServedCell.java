@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicReference;
 final class ServedCell implements AutoCloseable {
   static final long SECOND = 1_000_000_000;
   static final long NOW = 1_767_225_600 * SECOND;
-  static final Traffic QUIET = new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0);
+  static final Traffic QUIET = new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0);
 
   final List<LeaseServer> servers = new ArrayList<>();
   final List<AtomicReference<Optional<ObjectNode>>> documents = new ArrayList<>();

@@ -105,6 +105,16 @@ public final class Session implements AutoCloseable {
     return new Session(service, holder, new Writers(store, durability), true, null);
   }
 
+  /**
+   * That a grant is of this store's lease service. Sessions look by themselves; this is for grants
+   * that were taken for a store without one.
+   *
+   * @throws SessionRefusedException if it was granted for another store; it is still held then
+   */
+  public static void requireStore(Store store, Grant grant) throws IOException {
+    WitnessCheck.checkStore(store.context(), grant);
+  }
+
   /** Begins a session that shares writers with others. */
   public static Session open(Writers writers, LeaseService service, String holder) {
     return new Session(service, holder, writers, false, null);

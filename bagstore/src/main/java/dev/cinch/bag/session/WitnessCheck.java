@@ -2,9 +2,12 @@ package dev.cinch.bag.session;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.StoreShards;
+import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -16,12 +19,13 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Whether a session may rely on the witnesses of a grant: signed by a key that the store trusts, by
- * no earlier instance of the service than it has met for the name (rule L9), at a time that agrees
- * with the filesystem's clock (rule L8), with watermarks that agree with what it knew of the time
- * (rule L2). Thread-safe.
+ * for this store, by no earlier instance of the service than it has met for the name (rule L9), at
+ * a time that agrees with the filesystem's clock (rule L8), with watermarks that agree with what it
+ * knew of the time (rule L2). Thread-safe.
  */
 final class WitnessCheck {
   /** How many names it remembers instances for: the rule is against confusion, not for safety. */
@@ -72,7 +76,9 @@ final class WitnessCheck {
       durable = counting.size();
     }
     long after = store.fsClock().now();
-    for (Witness w : verified(counting, grant)) {
+    List<Witness> witnesses = verified(counting, grant);
+    checkStore(store, grant);
+    for (Witness w : witnesses) {
       long met = highestInstances.getOrDefault(w.name(), 0L);
       long lowest = least > 0 ? least : met;
       if (least == 0 && w.instance() < highestInstance && !hasShards()) {
@@ -93,6 +99,36 @@ final class WitnessCheck {
       highestInstance = Math.max(highestInstance, w.instance());
       highestInstances.put(w.name(), Math.max(met, w.instance()));
       checkTime(w, before, after);
+    }
+  }
+
+  /**
+   * Stores may share a key, so a signature does not say for which one it is. A server without a
+   * store knows of no other server, so it counts where there never was one.
+   */
+  static void checkStore(StoreContext store, Grant grant) throws IOException {
+    for (SignedWitness signed : grant.witnesses()) {
+      checkStore(store, grant.id(), signed.witness());
+    }
+  }
+
+  private static void checkStore(StoreContext store, Id secret, Witness w) throws IOException {
+    if (Correlation.isOf(secret, w, store.identity().id())) {
+      return;
+    }
+    String of = String.valueOf(store.layout().root());
+    if (!Correlation.isOf(secret, w, Correlation.NO_STORE)) {
+      throw new SessionRefusedException(
+          "the lease server serves another store than %s, whose id is %s; ask the server of this one"
+              .formatted(of, store.identity().id()),
+          null);
+    }
+    Optional<StoreInstances.Instance> latest = StoreInstances.latest(store);
+    if (latest.isPresent()) {
+      throw new SessionRefusedException(
+          "the lease server serves no store, and %s has %s; ask that one, or serve with --store"
+              .formatted(of, latest.get().inWords()),
+          null);
     }
   }
 

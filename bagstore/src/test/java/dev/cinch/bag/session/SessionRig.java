@@ -13,6 +13,7 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -20,9 +21,11 @@ import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 
@@ -54,6 +57,26 @@ abstract class SessionRig {
     return MemoryLeaseService.builder(new WitnessSigner(key), time)
         .registry(new StoreInstances(store.context()))
         .start();
+  }
+
+  /** A service of the store that looks at nothing there, whatever its number and its clock. */
+  static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store, long number)
+      throws IOException {
+    var of = new StoreInstances(store.context());
+    var registry =
+        (InstanceRegistry)
+            Proxy.newProxyInstance(
+                SessionRig.class.getClassLoader(),
+                new Class<?>[] {InstanceRegistry.class},
+                (proxy, method, args) ->
+                    switch (method.getName()) {
+                      case "takeNumber" -> number;
+                      case "publishCeiling", "isLatest" -> true;
+                      case "highestEarlierCeiling" -> OptionalLong.empty();
+                      case "checkClock" -> null;
+                      default -> method.invoke(of, args);
+                    });
+    return MemoryLeaseService.builder(new WitnessSigner(key), time).registry(registry).start();
   }
 
   final Store store(StoreFs fs, TimeSource time, String machine) throws IOException {

@@ -398,26 +398,23 @@ class SessionRulesTest extends SessionRig {
 
   @Test
   void l8_aWitnessFromAServerWithAWrongClockIsRefused() throws Exception {
-    var wrong =
-        MemoryLeaseService.builder(new WitnessSigner(key), rig.time.skewed(600_000 * MS))
-            .fresh(true)
-            .start();
-    try (Session session = Session.open(store("a"), wrong, "a")) {
-      assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+    Store a = store("a");
+    MemoryLeaseService wrong = serve(key, rig.time.skewed(600_000 * MS), a, 9);
+    try (Session session = Session.open(a, wrong, "a")) {
+      var e = assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+      assertTrue(String.valueOf(e.getMessage()).contains("clock"), e.getMessage());
     }
   }
 
   @Test
   void l9_aLowerInstanceThanOneMetBeforeIsRefused() throws Exception {
-    // With a registry instances count from 1; without one they are numbered by their start time,
-    // which is higher.
-    var unregistered =
-        MemoryLeaseService.builder(new WitnessSigner(key), rig.time).fresh(true).start();
-    var either = new Cut(unregistered);
-    try (Session session = Session.open(store("a"), either, "a")) {
+    Store a = store("a");
+    var either = new Cut(serve(key, rig.time, a, 9));
+    try (Session session = Session.open(a, either, "a")) {
       session.acquire(List.of(new LeaseName("one")), LEASE);
       either.service = service;
-      assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+      var e = assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+      assertTrue(String.valueOf(e.getMessage()).contains("instance 9 exists"), e.getMessage());
     }
   }
 
@@ -593,10 +590,9 @@ class SessionRulesTest extends SessionRig {
   @Test
   void f3_aKeyThatASessionReliesOnIsDurable() throws Exception {
     SigningKey other = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
-    MemoryLeaseService outside =
-        MemoryLeaseService.builder(new WitnessSigner(other), rig.time).start();
-    rig.time.advanceMs(300_000);
     Store a = store("a");
+    MemoryLeaseService outside = serve(other, rig.time, a, 9);
+    rig.time.advanceMs(300_000);
     rig.settle(a.log(Rig.JOBS)); // so that nothing is left to fence
     var stopped = new FaultyFs(rig.disk.view(Rig.BOB));
     Store adder = store(stopped, rig.time, "adder");

@@ -221,9 +221,9 @@ class SessionThreadsTest extends SessionRig {
     }
   }
 
-  /** One service for two stores is a mistake, but not one that may cost a fence. */
+  /** Whoever asks another store's service is refused, and that costs no fence. */
   @Test
-  void l8_aFenceOfLogsThatThisStoreDoesNotHaveIsCarriedOn() throws Exception {
+  void l9_aSessionOfAnotherStoreIsRefusedAndTheFenceIsCarriedOn() throws Exception {
     Store other =
         Store.init(
             Path.of("/other"),
@@ -235,8 +235,8 @@ class SessionThreadsTest extends SessionRig {
     long expiry = acquire("a").expiry();
     rig.time.advanceNanos(LEASE.toNanos() + 1);
     try (Session session = Session.open(other, service, "b")) {
-      session.acquire(NAMES, LEASE);
-      assertTrue(session.end());
+      var e = assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
+      assertTrue(String.valueOf(e.getMessage()).contains("another store"), e.getMessage());
     }
     try (Session session = Session.open(store("c"), service, "c")) {
       session.acquire(NAMES, LEASE);
