@@ -4,7 +4,9 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.HostPort;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
@@ -26,6 +28,8 @@ import java.util.Optional;
 final class EarlierInstance {
   /** How long to wait for a connection, and for an answer, each of two times. */
   private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  private static final int LONGEST = 200;
 
   private final StoreContext store;
   private final Shard shard;
@@ -62,7 +66,11 @@ final class EarlierInstance {
         objection = objection.isPresent() ? objection : here;
       }
     } catch (IllegalArgumentException e) {
-      return Optional.empty(); // nobody can be found there
+      return Optional.of(
+          earlier.inWords()
+              + " left an address where it can't be asked ("
+              + OneLine.of("" + e.getMessage(), LONGEST)
+              + "): starting in its place");
     }
     return objection.map(why -> earlier.inWords() + " " + why + ": starting in its place");
   }
@@ -95,13 +103,12 @@ final class EarlierInstance {
   }
 
   private static boolean isLoopback(URI address) {
-    String host = String.valueOf(address.getHost());
-    return host.startsWith("127.") || host.equals("[::1]") || host.equals("localhost");
+    return HostPort.of(address).filter(HostPort::isLoopback).isPresent();
   }
 
   private static boolean isThisMachine(URI address) {
     try {
-      String host = String.valueOf(address.getHost());
+      String host = HostPort.of(address).map(HostPort::host).orElse("");
       return isLoopback(address)
           || NetworkInterface.getByInetAddress(InetAddress.getByName(host)) != null;
     } catch (UnknownHostException | java.net.SocketException e) {

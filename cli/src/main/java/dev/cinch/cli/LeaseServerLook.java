@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.HostPort;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
@@ -141,8 +142,7 @@ final class LeaseServerLook {
   }
 
   private static boolean isLoopback(URI address) {
-    String host = String.valueOf(address.getHost());
-    return host.startsWith("127.") || host.equals("localhost") || host.equals("[::1]");
+    return HostPort.of(address).filter(HostPort::isLoopback).isPresent();
   }
 
   /** Of several equal servers each is asked; the best answer is the service's. */

@@ -5,9 +5,11 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.HostPort;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
@@ -23,7 +25,9 @@ import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -99,7 +103,8 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "URL",
       description = {
         "Where others find it, left in the store for the next server; the address that it listens",
-        "at, or http://HOSTNAME:PORT if that is every one."
+        "at, or http://HOSTNAME:PORT if that is every one. Names in it are answered to. Of a server",
+        "with several names all, with commas between them."
       })
   @Nullable String advertise;
 
@@ -190,7 +195,7 @@ final class ServeCommand implements Callable<Integer> {
     atLeastOne("--connections", connections);
     if (advertise != null) {
       try {
-        var unused = new InstanceFile(advertise, "any");
+        var unused = ServerAddresses.parse(new InstanceFile(advertise, "any").address());
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       }
@@ -198,6 +203,7 @@ final class ServeCommand implements Callable<Integer> {
     atLeastOne("--connections-per-address", connectionsPerAddress);
     times.check(store != null);
     requireTrustedNetwork();
+    requireName();
     if (!(clockRate >= 0.5 && clockRate <= 2)) {
       throw new ParameterException(spec.commandLine(), "--clock-rate is 0.5 to 2");
     }
@@ -293,10 +299,11 @@ final class ServeCommand implements Callable<Integer> {
   private void listenAt(URI http) {
     var given = spec.commandLine().getParseResult();
     if (!given.hasMatchedOption("--host")) {
-      host = http.getHost();
+      host = HostPort.of(http).orElseThrow().host().replaceAll("[\\[\\]]", "");
     }
-    if (!given.hasMatchedOption("--port") && http.getPort() > 0) {
-      port = http.getPort();
+    int its = HostPort.of(http).orElseThrow().port();
+    if (!given.hasMatchedOption("--port") && its > 0) {
+      port = its;
     }
   }
 
@@ -402,11 +409,30 @@ final class ServeCommand implements Callable<Integer> {
     }
     if (given == null) {
       given =
-          host.equals("0.0.0.0") || host.equals("::") || host.equals("0:0:0:0:0:0:0:0")
+          isEveryAddress()
               ? "http://" + MachineNames.hostName() + ":" + server.port()
               : server.uri().toString();
     }
     return new InstanceFile(given, MachineNames.ofHost().value());
+  }
+
+  /** Clients and the next server read where it is; what they can't read guards nothing. */
+  private void requireName() {
+    String name = MachineNames.hostName();
+    if (store != null
+        && advertise == null
+        && isEveryAddress()
+        && backend.http().isEmpty()
+        && HostPort.parse(name + ":1").isEmpty()) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "this machine's name is none of a host: \"%s\"; say where others find the server: --advertise http://NAME:%d"
+              .formatted(name, port));
+    }
+  }
+
+  private boolean isEveryAddress() {
+    return host.equals("0.0.0.0") || host.equals("::") || host.equals("0:0:0:0:0:0:0:0");
   }
 
   /** Says until when it grants nothing, if that is so. */
@@ -415,7 +441,7 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private LeaseServer.Builder server(LateService service, TimeSource time) {
-    var server = LeaseServer.builder(service, service::info).host(host).port(port);
+    var server = LeaseServer.builder(service, service::info).host(host).port(port).names(names());
     backend.tellBy(server, time);
     if (connections != null) {
       server.connections(connections);
@@ -426,13 +452,34 @@ final class ServeCommand implements Callable<Integer> {
     return server;
   }
 
-  private void requireTrustedNetwork() {
+  /** The names under which it may be asked, beside localhost. */
+  private Set<String> names() {
+    var names = new LinkedHashSet<String>();
+    if (advertise != null) {
+      ServerAddresses.parse(advertise).all().forEach(a -> names.add(name(a)));
+    }
+    backend.http().ifPresent(http -> names.add(name(http)));
+    if (!isLoopback()) {
+      names.addAll(MachineNames.known());
+    }
+    return names;
+  }
+
+  private static String name(URI address) {
+    return HostPort.of(address).orElseThrow().host();
+  }
+
+  private boolean isLoopback() {
     try {
-      if (InetAddress.getByName(host).isLoopbackAddress()) {
-        return;
-      }
+      return InetAddress.getByName(host).isLoopbackAddress();
     } catch (UnknownHostException e) {
-      return; // listening there fails, and says so
+      return true; // listening there fails, and says so
+    }
+  }
+
+  private void requireTrustedNetwork() {
+    if (isLoopback()) {
+      return;
     }
     String open =
         "there is no authentication: whoever reaches " + host + ":" + port + " may take leases";

@@ -98,7 +98,10 @@ class LeaseApiPageTest {
     assertTrue(all.size() > 20, all.size() + " examples");
     Forked server = Forked.serve(temp, store);
     try (var shell = new Shell(temp)) {
-      shell.run("B=" + server.listening() + " ID=5f0c1d2e3a4b59687786a5b4c3d2e1f0");
+      shell.run(
+          "B="
+              + server.listening()
+              + " J=Content-Type:application/json ID=5f0c1d2e3a4b59687786a5b4c3d2e1f0");
       for (Example example : all) {
         if (example.command().endsWith("# after a restart")) {
           server.close();

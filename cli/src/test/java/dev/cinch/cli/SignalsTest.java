@@ -194,7 +194,7 @@ class SignalsTest {
   static Socket begun(URI server) throws IOException {
     var socket = new Socket(server.getHost(), server.getPort());
     String head =
-        "POST /v1/leases/release HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+        "POST /v1/leases/release HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
             + "Content-Length: 41\r\n\r\n";
     socket.getOutputStream().write(head.getBytes(UTF_8));
     assertEquals(

@@ -9,12 +9,15 @@ import dev.cinch.lease.OneLine;
  *
  * @param status of HTTP
  * @param body a JSON object
+ * @param allow which methods the path has, as the header {@code Allow} names them; empty unless it
+ *     was asked with another one
  */
-record Answer(int status, ObjectNode body) {
+record Answer(int status, ObjectNode body, String allow) {
   static final String MALFORMED = "MALFORMED";
   static final String NO_SUCH_PATH = "NO_SUCH_PATH";
   static final String UNKNOWN_NAME = "UNKNOWN_NAME";
   static final String METHOD = "METHOD";
+  static final String FORBIDDEN = "FORBIDDEN";
   static final String TIMEOUT = "TIMEOUT";
   static final String TOO_LARGE = "TOO_LARGE";
   static final String URI_TOO_LONG = "URI_TOO_LONG";
@@ -30,7 +33,7 @@ record Answer(int status, ObjectNode body) {
   static final int MAX_MESSAGE = 280;
 
   static Answer ok(ObjectNode body) {
-    return new Answer(200, body);
+    return new Answer(200, body, "");
   }
 
   static Answer error(int status, String error, String message) {
@@ -40,7 +43,13 @@ record Answer(int status, ObjectNode body) {
   static Answer error(int status, String error, String message, long retryAfterMs) {
     // A client's text is repeated here; of half a surrogate pair the writer of JSON would throw.
     String line = OneLine.of(message, MAX_MESSAGE);
-    return new Answer(status, WireWriter.error(error, line, retryAfterMs));
+    return new Answer(status, WireWriter.error(error, line, retryAfterMs), "");
+  }
+
+  /** Of a path that has other methods. */
+  static Answer otherMethod(String path, String method, String allow) {
+    Answer error = error(405, METHOD, path + " wants " + allow + ", not " + method);
+    return new Answer(error.status, error.body, allow);
   }
 
   static Answer refusal(LeaseRefusedException e) {

@@ -63,6 +63,7 @@ final class Gate extends ChannelDuplexHandler {
 
   private final Channel channel;
   private final ServerLimits limits;
+  private final Callers callers;
   private final LongSupplier clock;
   private final Inlet inlet = new Inlet(this);
   private final Queue<Object> waiting = new ArrayDeque<>();
@@ -87,10 +88,15 @@ final class Gate extends ChannelDuplexHandler {
   private volatile long deadline;
 
   private Gate(
-      Channel channel, ChannelHandlerContext out, ServerLimits limits, LongSupplier clock) {
+      Channel channel,
+      ChannelHandlerContext out,
+      ServerLimits limits,
+      Callers callers,
+      LongSupplier clock) {
     this.channel = channel;
     this.out = out;
     this.limits = limits;
+    this.callers = callers;
     this.clock = clock;
     this.deadline = clock.getAsLong() + limits.requestMs() * NANOS_PER_MS;
   }
@@ -101,9 +107,13 @@ final class Gate extends ChannelDuplexHandler {
    * @return null if the connection was turned away
    */
   static @Nullable Gate install(
-      Channel channel, Connections connections, ServerLimits limits, LongSupplier clock) {
+      Channel channel,
+      Connections connections,
+      ServerLimits limits,
+      Callers callers,
+      LongSupplier clock) {
     ChannelPipeline pipeline = channel.pipeline();
-    var gate = new Gate(channel, pipeline.context("handler"), limits, clock);
+    var gate = new Gate(channel, pipeline.context("handler"), limits, callers, clock);
     Place place = connections.enter(Peers.of(channel.remoteAddress()), left -> gate.evict());
     if (place == null) {
       gate.refuse(overloaded(), false);
@@ -199,7 +209,8 @@ final class Gate extends ChannelDuplexHandler {
     if (msg instanceof HttpRequest request) {
       head = request;
       received = 0;
-      return HttpErrors.of(request);
+      Answer malformed = HttpErrors.of(request);
+      return malformed != null ? malformed : callers.refusal(request);
     }
     if (msg instanceof HttpContent content && place != null) {
       received += content.content().readableBytes();
@@ -271,7 +282,7 @@ final class Gate extends ChannelDuplexHandler {
   }
 
   /** Answers and hangs up, once the other side has, or has had time to hear. */
-  private void refuse(Answer answer, boolean linger) {
+  void refuse(Answer answer, boolean linger) {
     boolean heads = head != null && head.method().equals(HttpMethod.HEAD);
     takeNoMore();
     byte[] body = WireWriter.bytes(answer.body());

@@ -20,6 +20,7 @@ final class Gates {
 
   private final ServerLimits limits;
   private final Connections connections;
+  private final Callers callers;
   private final LongSupplier clock;
   private final Set<Gate> open = ConcurrentHashMap.newKeySet();
   private final CompletableFuture<Integer> drained = new CompletableFuture<>();
@@ -35,8 +36,9 @@ final class Gates {
   /**
    * @param clock monotonic, nanoseconds
    */
-  Gates(ServerLimits limits, LongSupplier clock) {
+  Gates(ServerLimits limits, Callers callers, LongSupplier clock) {
     this.limits = limits;
+    this.callers = callers;
     this.clock = clock;
     connections = new Connections(limits);
   }
@@ -49,7 +51,7 @@ final class Gates {
       var unused = List.of(channel.close(), parent.close());
       return;
     }
-    Gate gate = Gate.install(channel, connections, limits, clock);
+    Gate gate = Gate.install(channel, connections, limits, callers, clock);
     if (gate == null) {
       return;
     }

@@ -53,12 +53,21 @@ final class HttpErrors {
     if (headers.getAll(HttpHeaderNames.HOST).size() != 1 && version.equals(HttpVersion.HTTP_1_1)) {
       return malformed("a request has one Host");
     }
+    if (tooLong(headers.get(HttpHeaderNames.CONTENT_LENGTH))) {
+      return tooLarge();
+    }
     for (String coding : headers.getAll(HttpHeaderNames.CONTENT_ENCODING)) {
       if (!is("identity", coding)) {
         return unsupported("a body is sent as it is, not with the coding " + coding);
       }
     }
-    for (String type : headers.getAll(HttpHeaderNames.CONTENT_TYPE)) {
+    List<String> types = headers.getAll(HttpHeaderNames.CONTENT_TYPE);
+    if (hasBody(request) && (types.size() != 1 || Wire.named(types.get(0)).isEmpty())) {
+      // What forms and pages send without asking is of other types, or of none.
+      return unsupported(
+          "a body has one Content-Type, application/json or application/cbor, not " + types);
+    }
+    for (String type : types) {
       for (String parameter : type.split(";", -1)) {
         int equals = parameter.indexOf('=');
         if (equals >= 0
@@ -68,7 +77,13 @@ final class HttpErrors {
         }
       }
     }
-    return tooLong(headers.get(HttpHeaderNames.CONTENT_LENGTH)) ? tooLarge() : null;
+    return null;
+  }
+
+  private static boolean hasBody(HttpRequest request) {
+    String length = request.headers().get(HttpHeaderNames.CONTENT_LENGTH);
+    return (length != null && !length.strip().equals("0"))
+        || request.headers().contains(HttpHeaderNames.TRANSFER_ENCODING);
   }
 
   static Answer tooLarge() {
@@ -84,7 +99,7 @@ final class HttpErrors {
     }
   }
 
-  private static Answer malformed(String message) {
+  static Answer malformed(String message) {
     return Answer.error(400, Answer.MALFORMED, message);
   }
 

@@ -16,6 +16,7 @@ final class Inlet extends ChannelInboundHandlerAdapter {
   private static final int HEAD_SLICE = 512;
 
   private final Gate gate;
+  private final Framing framing = new Framing();
   private @Nullable ChannelHandlerContext ctx;
   private @Nullable ByteBuf held;
   private long dropped;
@@ -59,7 +60,13 @@ final class Inlet extends ChannelInboundHandlerAdapter {
     while (held != null && !gate.isBusy() && !gate.isClosing()) {
       gate.begin();
       int most = gate.isInBody() ? held.readableBytes() : HEAD_SLICE;
-      ByteBuf slice = held.readRetainedSlice(Math.min(most, held.readableBytes()));
+      int count = framing.follow(held, most);
+      String wrong = framing.wrong();
+      if (wrong != null) {
+        gate.refuse(HttpErrors.malformed(wrong), true);
+        break;
+      }
+      ByteBuf slice = held.readRetainedSlice(count);
       if (!held.isReadable()) {
         drop();
       }

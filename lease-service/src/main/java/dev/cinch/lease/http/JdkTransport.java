@@ -1,6 +1,9 @@
 package dev.cinch.lease.http;
 
+import dev.cinch.lease.HostPort;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -40,6 +43,25 @@ final class JdkTransport implements Transport {
   }
 
   /**
+   * The same address for Java's client, which takes none whose host {@link URI} does not know: then
+   * the machine's address stands for its name.
+   */
+  static URI withHost(URI uri) throws IOException {
+    HostPort to = HostPort.of(uri).orElseThrow(() -> new ConnectException("no host in " + uri));
+    if (uri.getHost() != null) {
+      return uri;
+    }
+    if (!"http".equalsIgnoreCase(uri.getScheme())) {
+      throw new ConnectException("TLS knows no host like " + to.host() + ": name it otherwise");
+    }
+    String address = InetAddress.getByName(to.host()).getHostAddress();
+    String host = address.indexOf(':') < 0 ? address : "[" + address + "]";
+    String port = to.port() < 0 ? "" : ":" + to.port();
+    String rest = uri.getRawPath() + (uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery());
+    return URI.create("http://" + host + port + rest);
+  }
+
+  /**
    * {@link HttpRequest.Builder#timeout} would end with the answer's head: a server whose machine
    * dies after that would be waited for for ever, by a renewal too.
    */
@@ -47,7 +69,7 @@ final class JdkTransport implements Transport {
   public Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
       throws IOException, InterruptedException {
     HttpRequest request =
-        HttpRequest.newBuilder(uri)
+        HttpRequest.newBuilder(withHost(uri))
             .header("Content-Type", wire.contentType)
             .method(
                 method,

@@ -15,6 +15,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.file.FileSystemOptions;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
@@ -22,6 +23,8 @@ import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.net.impl.ConnectionBase;
 import java.io.IOException;
 import java.net.URI;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
@@ -97,7 +100,9 @@ public final class LeaseServer implements AutoCloseable {
     host = b.host;
     maintenance = b.maintenance;
     health = b.health;
-    gates = new Gates(b.limits, b.clock);
+    var names = new ArrayList<String>(b.names);
+    names.add(b.host);
+    gates = new Gates(b.limits, new Callers(names), b.clock);
     workers = new Workers(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()));
     vertx =
         Vertx.vertx(
@@ -170,6 +175,7 @@ public final class LeaseServer implements AutoCloseable {
     private final Supplier<ServiceInfo> info;
     private String host = "127.0.0.1";
     private int port = DEFAULT_PORT;
+    private Collection<String> names = List.of();
     private Supplier<Health> health;
     private @Nullable Supplier<Optional<ObjectNode>> cell;
     private Runnable maintenance = () -> {};
@@ -208,6 +214,17 @@ public final class LeaseServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder host(String host) {
       this.host = host;
+      return this;
+    }
+
+    /**
+     * Under which names clients ask for it, beside {@code localhost}, what {@link #host} was given,
+     * and addresses. Requests for others are refused: a page in a browser can have a name of its
+     * own lead here.
+     */
+    @CanIgnoreReturnValue
+    public Builder names(Collection<String> names) {
+      this.names = List.copyOf(names);
       return this;
     }
 
@@ -323,7 +340,10 @@ public final class LeaseServer implements AutoCloseable {
   }
 
   private void dispatch(HttpServerRequest request, byte[] body) {
-    String method = request.method().name();
+    // Vert.x leaves the body out of an answer to HEAD.
+    boolean reads =
+        request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD);
+    String method = reads ? "GET" : request.method().name();
     String path = request.path() == null ? "" : request.path();
     String query = request.query();
     Wire wire = Wire.of(request.getHeader("Content-Type"));
@@ -333,6 +353,10 @@ public final class LeaseServer implements AutoCloseable {
       return;
     }
     if (waits && method.equals("GET") && path.equals(Watching.PATH)) {
+      if (request.method().equals(HttpMethod.HEAD)) {
+        var unused = response.putHeader("Content-Type", Watching.CONTENT_TYPE).end();
+        return;
+      }
       watching.serve(
           request,
           vertx.getOrCreateContext(),
@@ -478,14 +502,15 @@ public final class LeaseServer implements AutoCloseable {
    * An answer in bytes. A worker makes long ones: they take a while, and where that fails the
    * sender still has to hear of it.
    */
-  private record Written(int status, Buffer body, String contentType) {
+  private record Written(int status, Buffer body, String contentType, String allow) {
     static Written metrics(String text) {
-      return new Written(200, Buffer.buffer(text), Exposition.CONTENT_TYPE);
+      return new Written(200, Buffer.buffer(text), Exposition.CONTENT_TYPE, "");
     }
 
     static Written of(Answer answer, Wire wire) {
       Wire as = answer.status() == 200 ? wire : Wire.JSON; // errors are for people
-      return new Written(answer.status(), Buffer.buffer(as.write(answer.body())), as.contentType);
+      return new Written(
+          answer.status(), Buffer.buffer(as.write(answer.body())), as.contentType, answer.allow());
     }
   }
 
@@ -493,9 +518,15 @@ public final class LeaseServer implements AutoCloseable {
     if (response.closed() || response.ended()) {
       return;
     }
-    response.setStatusCode(answer.status()).putHeader("Content-Type", answer.contentType());
+    response
+        .setStatusCode(answer.status())
+        .putHeader("Content-Type", answer.contentType())
+        .putHeader("Content-Length", Integer.toString(answer.body().length())); // to HEAD as well
     if (answer.status() == 503) {
       response.putHeader("Retry-After", "1");
+    }
+    if (!answer.allow().isEmpty()) {
+      response.putHeader("Allow", answer.allow());
     }
     var unused = response.end(answer.body());
   }

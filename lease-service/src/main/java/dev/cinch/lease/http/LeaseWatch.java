@@ -39,7 +39,8 @@ public final class LeaseWatch implements AutoCloseable {
     try {
       HttpResponse<EventBody> answer =
           client.send(
-              HttpRequest.newBuilder(uri).timeout(patience).build(), head -> new EventBody());
+              HttpRequest.newBuilder(JdkTransport.withHost(uri)).timeout(patience).build(),
+              head -> new EventBody());
       var watch = new LeaseWatch(uri, answer.body());
       if (answer.statusCode() != 200) {
         watch.close();

@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.cinch.lease.HostPort;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.lang.ref.Cleaner;
@@ -19,7 +20,6 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,8 +42,6 @@ final class PlainTransport implements Transport {
   private static final int ALONE = 16;
 
   private static final boolean HAS_A_CORE_TO_SPARE = Runtime.getRuntime().availableProcessors() > 1;
-
-  private static final Pattern NUMBERS = Pattern.compile("[0-9.]+|\\[.*\\]");
 
   /** Closes connections of those to whom nobody refers any more. */
   private static final Cleaner CLEANER = Cleaner.create();
@@ -101,16 +99,18 @@ final class PlainTransport implements Transport {
     return before == ALONE && together == 1 && HAS_A_CORE_TO_SPARE ? SPIN_NANOS : 0;
   }
 
-  private static ByteBuffer request(String method, URI uri, Wire wire, byte @Nullable [] body) {
+  private static ByteBuffer request(String method, URI uri, Wire wire, byte @Nullable [] body)
+      throws ConnectException {
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     var head = new StringBuilder();
     head.append(method).append(' ').append(path);
     if (uri.getRawQuery() != null) {
       head.append('?').append(uri.getRawQuery());
     }
-    head.append(" HTTP/1.1\r\nHost: ").append(uri.getHost());
-    if (uri.getPort() >= 0) {
-      head.append(':').append(uri.getPort());
+    HostPort to = host(uri);
+    head.append(" HTTP/1.1\r\nHost: ").append(to.host().replaceFirst("%[^]]*", "")); // no zone
+    if (to.port() >= 0) {
+      head.append(':').append(to.port());
     }
     head.append("\r\nContent-Type: ").append(wire.contentType);
     if (body != null) {
@@ -128,14 +128,20 @@ final class PlainTransport implements Transport {
   private static ClientConnection open(URI uri, long nanos)
       throws IOException, InterruptedException {
     long deadline = SystemTime.INSTANCE.monotonicNanos() + nanos;
-    int port = uri.getPort() < 0 ? PORT : uri.getPort();
-    return ClientConnection.open(new InetSocketAddress(address(uri, nanos), port), deadline);
+    HostPort to = host(uri);
+    int port = to.port() < 0 ? PORT : to.port();
+    return ClientConnection.open(new InetSocketAddress(address(to, nanos), port), deadline);
+  }
+
+  private static HostPort host(URI uri) throws ConnectException {
+    return HostPort.of(uri).orElseThrow(() -> new ConnectException("no host in " + uri));
   }
 
   /** Looking up a name may take longer than anybody waits, and nothing ends it. */
-  private static InetAddress address(URI uri, long nanos) throws IOException, InterruptedException {
-    String host = uri.getHost();
-    if (NUMBERS.matcher(host).matches()) {
+  private static InetAddress address(HostPort to, long nanos)
+      throws IOException, InterruptedException {
+    String host = to.host().replace("%25", "%"); // as RFC 6874 writes a zone in an address
+    if (to.isAddress()) {
       return InetAddress.getByName(host);
     }
     var lookup = new FutureTask<>(() -> InetAddress.getByName(host));

@@ -37,6 +37,10 @@ final class Routes {
   static final String METRICS = "/metrics";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
+
+  /** What a path that is read takes; Vert.x leaves the body of an answer to HEAD out. */
+  private static final String GET = "GET, HEAD";
+
   private static final int RETRY_MS = 1_000;
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 10_000;
@@ -377,14 +381,17 @@ final class Routes {
         || path.equals(METRICS)
         || (path.equals(CELL) && cell != null)
         || isHealth(path)) {
-      allowed = "GET";
+      allowed = GET;
     } else if (path.startsWith(LEASES + "/")) {
       String what = path.substring(LEASES.length() + 1);
       boolean posted = what.equals(BATCH) || what.equals(REVOKE);
-      allowed = posted || OperationKind.of(what).isPresent() ? "POST" : "GET";
+      allowed =
+          posted || OperationKind.of(what).isPresent()
+              ? GET + ", POST"
+              : GET; // a lease may be named so
     }
     return allowed.isEmpty()
         ? Answer.error(404, Answer.NO_SUCH_PATH, "no such path: " + path)
-        : Answer.error(405, Answer.METHOD, path + " wants " + allowed + ", not " + method);
+        : Answer.otherMethod(path, method, allowed);
   }
 }

@@ -1,6 +1,7 @@
 package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.HostPort;
 import dev.cinch.lease.OneLine;
 import java.net.URI;
 import java.util.ArrayList;
@@ -75,7 +76,7 @@ public record ServerAddresses(List<URI> all) {
 
   private static URI checked(URI address) {
     String scheme = address.getScheme() == null ? "" : address.getScheme().toLowerCase(Locale.ROOT);
-    if (address.getHost() == null
+    if (HostPort.of(address).isEmpty()
         || !(scheme.equals("http") || scheme.equals("https"))
         || address.getRawQuery() != null
         || address.getRawFragment() != null) {

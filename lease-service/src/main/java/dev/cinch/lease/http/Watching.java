@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
 /** Serves {@code GET /v1/watch}: the connections of {@link Watches}. Thread-safe. */
 final class Watching {
   static final String PATH = "/v1/watch";
+  static final String CONTENT_TYPE = "text/event-stream";
 
   /** Names and prefixes of one request. */
   private static final int MOST_WANTED = 100;
@@ -139,7 +140,7 @@ final class Watching {
             if (!response.headWritten()) {
               response
                   .setChunked(true)
-                  .putHeader("Content-Type", "text/event-stream")
+                  .putHeader("Content-Type", CONTENT_TYPE)
                   .putHeader("Cache-Control", "no-store");
             }
             var unused = response.write(text).onComplete(done -> taken(text.length()));

@@ -7,8 +7,10 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.JsonTree;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.Locale;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,14 +32,17 @@ enum Wire {
     this.contentType = contentType;
   }
 
-  /** What a body of this type is; JSON unless it says CBOR. */
+  /** What a body of this type is, and how it is answered; JSON unless it says CBOR. */
   static Wire of(@Nullable String contentType) {
-    if (contentType == null) {
-      return JSON;
-    }
+    return contentType == null ? JSON : named(contentType).orElse(JSON);
+  }
+
+  /** What a type names, whatever its parameters; empty if it is none of these. */
+  static Optional<Wire> named(String contentType) {
     int parameters = contentType.indexOf(';');
     String type = parameters < 0 ? contentType : contentType.substring(0, parameters);
-    return type.strip().toLowerCase(Locale.ROOT).equals(CBOR.contentType) ? CBOR : JSON;
+    String lower = type.strip().toLowerCase(Locale.ROOT);
+    return Arrays.stream(values()).filter(w -> w.contentType.equals(lower)).findFirst();
   }
 
   /**

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * closed. Reads nothing, and does something only when it is stepped. Not thread-safe.
  */
 final class Attack implements AutoCloseable {
-  private static final String HEAD = " HTTP/1.1\r\nHost: x\r\n";
+  private static final String JSON = "Content-Type: application/json\r\n";
+  private static final String HEAD = " HTTP/1.1\r\nHost: 127.0.0.1\r\n";
   private static final int ADDRESSES = 20;
 
   /** Names that are taken with a thousand logs each, so that a listing would have 35 MB. */
@@ -35,7 +36,11 @@ final class Attack implements AutoCloseable {
     LISTS("", ("GET /v1/leases?limit=10000" + HEAD + "\r\n").repeat(100)),
     HEAD_TRICKLES("GET /v1/time" + HEAD, "X: y\r\n"),
     BODY_TRICKLES(
-        "POST /v1/leases/renew" + HEAD + "Content-Length: 1000000\r\n\r\n" + " ".repeat(900_000),
+        "POST /v1/leases/renew"
+            + HEAD
+            + JSON
+            + "Content-Length: 1000000\r\n\r\n"
+            + " ".repeat(900_000),
         " "),
     IS_QUIET("", ""),
     TALKS_RUBBISH("", "\u0001\u0002 rubbish\r\n\r\n"),
@@ -66,6 +71,7 @@ final class Attack implements AutoCloseable {
             .formatted(from, named, ServerUnderAttack.LONGEST_LEASE_MS, all);
     return "POST /v1/leases/acquire"
         + HEAD
+        + JSON
         + "Content-Length: "
         + body.length()
         + "\r\n\r\n"

@@ -25,10 +25,10 @@ import org.junit.jupiter.api.Timeout;
 final class DrainTest {
   private static final String RELEASE = "{\"id\":\"000102030405060708090a0b0c0d0e0f\"}";
   private static final String HEAD =
-      "POST /v1/leases/release HTTP/1.1\r\nHost: x\r\nContent-Length: "
+      "POST /v1/leases/release HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
           + RELEASE.length()
           + "\r\n\r\n";
-  private static final String LIST = "GET /v1/leases HTTP/1.1\r\nHost: x\r\n\r\n";
+  private static final String LIST = "GET /v1/leases HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
   private final Rig rig = new Rig();
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // it may overflow
@@ -131,7 +131,7 @@ final class DrainTest {
 
   @Test
   void whatHasBegunToArriveIsAnswered() throws Exception {
-    String begun = HEAD.replace("Host: x", "Host: x\r\nExpect: 100-continue");
+    String begun = HEAD.replace("Host: 127.0.0.1", "Host: 127.0.0.1\r\nExpect: 100-continue");
     try (RawClient quiet = quiet();
         RawClient half = connect().send(begun)) {
       assertEquals(100, half.response().status());

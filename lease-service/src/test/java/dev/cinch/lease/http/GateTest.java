@@ -28,8 +28,9 @@ import org.junit.jupiter.api.Test;
 /** A connection's gate between the real codec and a handler that answers when it is told to. */
 final class GateTest {
   private static final ServerLimits LIMITS = new ServerLimits(2, 2, 1_000, 5_000, 2_000, 10_000);
-  private static final String GET = "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n";
-  private static final String POST = "POST /v1/leases/renew HTTP/1.1\r\nHost: x\r\n";
+  private static final String GET = "GET /v1/time HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  private static final String POST =
+      "POST /v1/leases/renew HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
 
   /** A body of which so much is there, and not its end. */
   private static final String LARGE = POST + "Content-Length: 9000\r\n\r\n" + "x".repeat(8_000);
@@ -71,7 +72,7 @@ final class GateTest {
   }
 
   private Gate install(EmbeddedChannel on) {
-    Gate made = Gate.install(on, connections, LIMITS, nanos::get);
+    Gate made = Gate.install(on, connections, LIMITS, new Callers(List.of()), nanos::get);
     assertNotNull(made);
     return made;
   }
@@ -256,7 +257,7 @@ final class GateTest {
     install(second);
     boolean unused = second.writeInbound(Unpooled.copiedBuffer(GET, UTF_8));
     EmbeddedChannel newcomer = channel(new End());
-    assertNull(Gate.install(newcomer, connections, LIMITS, nanos::get));
+    assertNull(Gate.install(newcomer, connections, LIMITS, new Callers(List.of()), nanos::get));
     String refusal = sent(newcomer);
     assertTrue(refusal.contains("503 Service Unavailable"), refusal);
     assertTrue(refusal.contains("retry-after: 1"), refusal);

@@ -12,6 +12,7 @@ import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
 import java.nio.charset.Charset;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What is wrong by HTTP alone has the body that every error has, and ends the connection. */
 final class HttpErrorsTest {
   private static final Rig RIG = new Rig();
-  private static final String HOST = "Host: x\r\n";
+  private static final String HOST = "Host: 127.0.0.1\r\n";
   private static LeaseServer server;
 
   @BeforeAll
@@ -47,8 +48,15 @@ final class HttpErrorsTest {
   }
 
   private static Bad post(String what, String headers, String body, int status, String error) {
+    String type = headers.contains("Content-Type") ? "" : "Content-Type: application/json\r\n";
     String request =
-        "POST /v1/leases/release HTTP/1.1\r\n" + HOST + headers + "\r\n\r\n" + body + " ".repeat(9);
+        "POST /v1/leases/release HTTP/1.1\r\n"
+            + HOST
+            + type
+            + headers
+            + "\r\n\r\n"
+            + body
+            + " ".repeat(9);
     return new Bad(what, request, status, error);
   }
 
@@ -125,8 +133,64 @@ final class HttpErrorsTest {
             "UNSUPPORTED"));
   }
 
+  /** Requests that somebody else may take for others: of another length, or with other headers. */
+  static List<Bad> ambiguous() {
+    String length = "Content-Length: 41\r\n";
+    String coded = "Transfer-Encoding: chunked\r\n";
+    String json = "{\"id\":\"000102030405060708090a0b0c0d0e0f\"}";
+    String chunk = "\r\n" + json + "\r\n0\r\n\r\n";
+    return Stream.of(
+            of("a length and chunks", length + coded + "\r\n29" + chunk),
+            of("chunks and a length", coded + length + "\r\n29" + chunk),
+            new Bad("chunks of 1.0", release("1.0") + coded + "\r\n29" + chunk, 400, "MALFORMED"),
+            of("the same length twice", length + length + "\r\n" + json),
+            of("a list of lengths", "Content-Length: 41, 41\r\n\r\n" + json),
+            of("a length with a sign", "Content-Length: +41\r\n\r\n" + json),
+            of("a folded header", "X: a\r\n b\r\n" + length + "\r\n" + json),
+            of("a folded coding", "Transfer-Encoding:\r\n\tchunked\r\n\r\n29" + chunk),
+            of("a fold of nothing", "X: a\r\n \r\n" + length + "\r\n" + json),
+            of("a header without a name", ": a\r\n" + length + "\r\n" + json),
+            of("a blank before the colon", "Content-Length : 41\r\n\r\n" + json),
+            of("LF without CR", "X: a\n" + length + "\r\n" + json),
+            of("LF at the head's end", length + "\n" + json),
+            of("CR without LF", "X: a\rY: b\r\n" + length + "\r\n" + json),
+            of("a NUL", "X: a\0b\r\n" + length + "\r\n" + json),
+            new Bad(
+                "CR for a blank", "GET\r/v1/time HTTP/1.1\r\n" + HOST + "\r\n", 400, "MALFORMED"),
+            new Bad("two blanks", "GET  /v1/time HTTP/1.1\r\n" + HOST + "\r\n", 400, "MALFORMED"),
+            new Bad("small letters", "GET /v1/time http/1.1\r\n" + HOST + "\r\n", 400, "MALFORMED"),
+            of("a chunk's size with a blank", coded + "\r\n 29" + chunk),
+            of("and one behind it", coded + "\r\n29 " + chunk),
+            of("and something behind that", coded + "\r\n29 x" + chunk),
+            of("a chunk's size above 32 bits", coded + "\r\n100000029" + chunk),
+            of("and above 64", coded + "\r\n10000000000000029" + chunk),
+            of("a chunk's size below 0", coded + "\r\n-29" + chunk),
+            of("a chunk that is longer", coded + "\r\n28" + chunk),
+            of("a chunk's line with LF alone", coded + "\r\n29" + chunk.substring(1)),
+            of(
+                "a length behind chunks",
+                coded + "\r\n29" + chunk.replace("0\r\n\r", "0\r\n" + length + "\r")),
+            of(
+                "a folded trailer",
+                coded + "\r\n29" + chunk.replace("0\r\n\r", "0\r\nX: a\r\n b\r\n\r")),
+            of("a WebSocket of old", "Sec-WebSocket-Key1: 1\r\nSec-WebSocket-Key2: 1\r\n\r\n"))
+        .toList();
+  }
+
+  private static String release(String version) {
+    return "POST /v1/leases/release HTTP/"
+        + version
+        + "\r\n"
+        + HOST
+        + "Content-Type: application/json\r\n";
+  }
+
+  private static Bad of(String what, String rest) {
+    return new Bad(what, release("1.1") + rest, 400, "MALFORMED");
+  }
+
   @ParameterizedTest
-  @MethodSource("bad")
+  @MethodSource({"bad", "ambiguous"})
   void theyHaveTheBodyOfEveryErrorAndEndTheConnection(Bad bad) throws Exception {
     try (var client = new RawClient(server.port())) {
       RawClient.Response response = client.send(bad.request()).response();
@@ -206,7 +270,6 @@ final class HttpErrorsTest {
           List.of(
               "Content-Type: application/json; charset=UTF-8",
               "content-type: application/json;charset=\"utf-8\"",
-              "Content-Type: application/x-www-form-urlencoded",
               "Content-Encoding: identity")) {
         isError(client.post("/v1/leases/release", body, header), 410, "NOT_HELD");
       }
@@ -217,7 +280,7 @@ final class HttpErrorsTest {
   void aBodyThatIsWaitedForIsAskedFor() throws Exception {
     try (var client = new RawClient(server.port())) {
       client.send(
-          "POST /v1/leases/release HTTP/1.1\r\nHost: x\r\n"
+          "POST /v1/leases/release HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
               + "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n");
       assertEquals(100, client.response().status());
       isError(client.send("{}").response(), 400, "MALFORMED");
@@ -225,11 +288,67 @@ final class HttpErrorsTest {
   }
 
   @Test
+  void chunksAreTakenWithTheirExtensionsAndTrailers() throws Exception {
+    String chunks =
+        "A;a=b\r\n{\"id\":\"000\r\n1f ; c\r\n102030405060708090a0b0c0d0e0f\"}\r\n000\r\nX: y\r\n\r\n";
+    try (var client = new RawClient(server.port())) {
+      for (int i = 0; i < 3; i++) {
+        client.send("\r\n" + release("1.1") + "Transfer-Encoding: Chunked\r\n\r\n" + chunks);
+      }
+      for (int i = 0; i < 3; i++) {
+        isError(client.response(), 410, "NOT_HELD");
+      }
+    }
+  }
+
+  /** The second one is answered as what it is, after the first. */
+  @Test
+  void whatIsWrongBehindARequestDoesNotOvertakeItsAnswer() throws Exception {
+    try (var client = new RawClient(server.port())) {
+      client.send(
+          "GET /v1/time HTTP/1.1\r\n" + HOST + "\r\n" + "GET /v1/time HTTP/1.1\r\nX: a\r\n b\r\n");
+      assertEquals(200, client.response().status());
+      isError(client.response(), 400, "MALFORMED");
+    }
+  }
+
+  @Test
+  void aPathThatIsReadTakesHeadAndAnotherMethodIsToldWhichThereAre() throws Exception {
+    try (var client = new RawClient(server.port())) {
+      for (String path :
+          List.of("/v1/time", "/v1/service", "/v1/leases", "/v1/shards", "/healthz", "/metrics")) {
+        RawClient.Response get = client.get(path);
+        client.send("HEAD " + path + " HTTP/1.1\r\n" + HOST + "\r\n");
+        RawClient.Response head = client.headers();
+        assertEquals(200, head.status(), path);
+        assertEquals(get.headers().keySet(), head.headers().keySet(), path);
+        assertEquals(get.headers().get("content-type"), head.headers().get("content-type"), path);
+      }
+      client.send("HEAD /v1/watch HTTP/1.1\r\n" + HOST + "\r\n");
+      assertEquals("text/event-stream", client.headers().headers().get("content-type"));
+      client.send("HEAD /v1/leases/x HTTP/1.1\r\n" + HOST + "\r\n");
+      assertEquals(404, client.headers().status());
+      for (String path : List.of("/v1/leases/x", "/v1/watch", "/metrics", "/readyz")) {
+        RawClient.Response other =
+            client.send("PUT " + path + " HTTP/1.1\r\n" + HOST + "\r\n").response();
+        isError(other, 405, "METHOD");
+        assertEquals("GET, HEAD", other.headers().get("allow"), path);
+      }
+      for (String path : List.of("/v1/leases/acquire", "/v1/leases/batch", "/v1/leases/revoke")) {
+        RawClient.Response other =
+            client.send("DELETE " + path + " HTTP/1.1\r\n" + HOST + "\r\n").response();
+        isError(other, 405, "METHOD");
+        assertEquals("GET, HEAD, POST", other.headers().get("allow"), path);
+      }
+    }
+  }
+
+  @Test
   void requestsSentAheadAreAnsweredInTheirOrder() throws Exception {
     try (var client = new RawClient(server.port())) {
       client.send(
-          ("GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n"
-                  + "POST /v1/leases/release HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+          ("GET /v1/time HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /v1/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+                  + "POST /v1/leases/release HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
               .repeat(100));
       for (int i = 0; i < 100; i++) {
         assertEquals(200, client.response().status());

@@ -262,7 +262,7 @@ final class LeaseServerTest {
   void aRequestThatStopsHalfWayHarmsNobody() throws Exception {
     for (String half :
         List.of(
-            "POST /v1/leases/acquire HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"id",
+            "POST /v1/leases/acquire HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id",
             "POST /v1/leases/acqu",
             "\u0000\u0001\u0002\r\n\r\n")) {
       try (var socket = new Socket("127.0.0.1", server.port())) {
@@ -279,7 +279,7 @@ final class LeaseServerTest {
       socket.setSoTimeout(600_000);
       var in = socket.getInputStream();
       for (int i = 0; i < 3; i++) {
-        String request = "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n";
+        String request = "GET /v1/time HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
         socket.getOutputStream().write(request.getBytes(UTF_8));
         var answer = new StringBuilder();
         while (answer.indexOf("}") < 0) {
@@ -333,6 +333,7 @@ final class LeaseServerTest {
       throws IOException, InterruptedException {
     return HTTP.send(
         HttpRequest.newBuilder(URI.create(server.uri() + path))
+            .header("Content-Type", "application/json")
             .method(method, HttpRequest.BodyPublishers.ofString(body))
             .build(),
         HttpResponse.BodyHandlers.ofString());

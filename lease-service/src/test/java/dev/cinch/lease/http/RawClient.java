@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -55,11 +56,16 @@ final class RawClient implements AutoCloseable {
   }
 
   Response get(String path) throws IOException {
-    return send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n").response();
+    return send("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").response();
   }
 
+  /** In JSON, unless a header says otherwise. */
   Response post(String path, byte[] body, String... headers) throws IOException {
-    var head = new StringBuilder("POST " + path + " HTTP/1.1\r\nHost: x\r\n");
+    var head = new StringBuilder("POST " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+    if (Arrays.stream(headers)
+        .noneMatch(h -> h.toLowerCase(Locale.ROOT).startsWith("content-type"))) {
+      head.append("Content-Type: application/json\r\n");
+    }
     for (String header : headers) {
       head.append(header).append("\r\n");
     }
@@ -69,6 +75,14 @@ final class RawClient implements AutoCloseable {
 
   /** Reads one answer, whose length is given. */
   Response response() throws IOException {
+    Response head = headers();
+    int length = Integer.parseInt(head.headers().getOrDefault("content-length", "0"));
+    return new Response(
+        head.status(), head.headers(), new String(in.readNBytes(length), ISO_8859_1));
+  }
+
+  /** Reads one answer that has no body, though it may say how long that would be. */
+  Response headers() throws IOException {
     String first = line();
     var headers = new TreeMap<String, String>();
     for (String line = line(); !line.isEmpty(); line = line()) {
@@ -76,9 +90,7 @@ final class RawClient implements AutoCloseable {
       headers.put(
           line.substring(0, colon).toLowerCase(Locale.ROOT), line.substring(colon + 1).strip());
     }
-    int length = Integer.parseInt(headers.getOrDefault("content-length", "0"));
-    String body = new String(in.readNBytes(length), ISO_8859_1);
-    return new Response(Integer.parseInt(first.split(" ")[1]), headers, body);
+    return new Response(Integer.parseInt(first.split(" ")[1]), headers, "");
   }
 
   private String line() throws IOException {

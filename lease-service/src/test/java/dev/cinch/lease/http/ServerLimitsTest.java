@@ -29,7 +29,7 @@ final class ServerLimitsTest {
       new ServerLimits(8, 4, 10_000, 60_000, 30_000, 1 << 20);
 
   private static final String HANGING =
-      "POST /v1/leases/upgrade HTTP/1.1\r\nHost: x\r\nContent-Length: 59\r\n\r\n"
+      "POST /v1/leases/upgrade HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 59\r\n\r\n"
           + "{\"id\":\"000102030405060708090a0b0c0d0e0f\",\"durationMs\":1000}";
 
   private final Rig rig = new Rig();
@@ -142,7 +142,7 @@ final class ServerLimitsTest {
   void aBodyThatTricklesIsCutOff() throws Exception {
     RawClient slow = connect(1);
     slow.send(
-        "POST /v1/leases/renew HTTP/1.1\r\nHost: x\r\n"
+        "POST /v1/leases/renew HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
             + "Content-Length: 100\r\nExpect: 100-continue\r\n\r\n");
     assertEquals(100, slow.response().status());
     for (int s = 0; s < 10; s++) {

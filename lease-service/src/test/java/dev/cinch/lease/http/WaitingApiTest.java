@@ -94,7 +94,7 @@ final class WaitingApiTest {
         .send(
             "POST "
                 + ACQUIRE
-                + " HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
                 + body.length
                 + "\r\n\r\n")
         .send(body);
@@ -263,7 +263,11 @@ final class WaitingApiTest {
     assertEquals(409, first.response().status());
     byte[] body = body(request, 30_000);
     first.send(
-        "POST " + ACQUIRE + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + body.length + "\r\n\r\n");
+        "POST "
+            + ACQUIRE
+            + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: "
+            + body.length
+            + "\r\n\r\n");
     first.send(body);
     timersUntil(30_000);
     rig.service.release(held.id(), LeaseReport.NOTHING);

@@ -296,8 +296,10 @@ final class Load {
     var to = new Plain(server);
     switch (random.nextInt(3)) {
       case 0 -> to.send("GET /v1/time HTTP/1.1\r\nHo");
-      case 1 -> to.send("POST /v1/leases/renew HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{");
-      default -> to.send("GET /v1/leases?limit=1000 HTTP/1.1\r\nHost: x\r\n\r\n");
+      case 1 ->
+          to.send(
+              "POST /v1/leases/renew HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{");
+      default -> to.send("GET /v1/leases?limit=1000 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     }
     if (random.nextBoolean()) {
       to.drop();

@@ -6,7 +6,7 @@ import java.util.random.RandomGenerator;
 
 /** Requests that are none, and what has to come back. */
 final class Malformed {
-  private static final String HOST = " HTTP/1.1\r\nHost: x\r\n";
+  private static final String HOST = " HTTP/1.1\r\nHost: 127.0.0.1\r\n";
   private static final int BAD_REQUEST = 400;
 
   private record Request(String text, int status) {}
@@ -17,7 +17,7 @@ final class Malformed {
           new Request("GET /v1/time HTTP/1.1\r\n\r\n", BAD_REQUEST), // no Host
           new Request("GET /v1/nothing" + HOST + "\r\n", 404),
           new Request("DELETE /v1/leases/a" + HOST + "\r\n", 405),
-          new Request("GET /v1/time HTTP/9.9\r\nHost: x\r\n\r\n", 505),
+          new Request("GET /v1/time HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n", 505),
           new Request("GET /" + "y".repeat(5_000) + HOST + "\r\n", 414),
           new Request("GET /v1/time" + HOST + "X: " + "y".repeat(9_000) + "\r\n\r\n", 431),
           body("/v1/leases/acquire", "application/json", "{\"id\":\"zz\""),

@@ -27,7 +27,7 @@ final class Plain implements AutoCloseable {
     send(
         "POST "
             + path
-            + " HTTP/1.1\r\nHost: x\r\nContent-Type: "
+            + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: "
             + contentType
             + "\r\nContent-Length: "
             + body.length()

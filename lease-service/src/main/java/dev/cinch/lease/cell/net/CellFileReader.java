@@ -3,6 +3,7 @@ package dev.cinch.lease.cell.net;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.cinch.lease.HostPort;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.JsonTree;
 import dev.cinch.lease.OneLine;
@@ -165,12 +166,11 @@ record CellFileReader(Path file) {
     try {
       var address = new URI(http);
       String scheme = String.valueOf(address.getScheme());
-      if (address.getHost() != null
+      if (HostPort.of(address).isPresent()
           && (scheme.equals("http") || scheme.equals("https"))
           && address.getRawPath().isEmpty()
           && address.getRawQuery() == null
-          && address.getRawFragment() == null
-          && address.getRawUserInfo() == null) {
+          && address.getRawFragment() == null) {
         return http;
       }
     } catch (URISyntaxException e) {

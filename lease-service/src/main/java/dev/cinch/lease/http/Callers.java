@@ -1,0 +1,83 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.HostPort;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpRequest;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who may ask. A browser sends what any page tells it, to every address that its machine reaches;
+ * it says which page, and what name the page had for this server. So pages of other origins are
+ * refused, and names that are not this server's: their owners can have them lead here. Immutable.
+ */
+final class Callers {
+  private static final String SEC_FETCH_SITE = "Sec-Fetch-Site";
+
+  private static final Pattern ABSOLUTE = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*).*");
+
+  private final Set<String> names;
+
+  /**
+   * @param names that the server has, beside {@code localhost} and addresses; in any case
+   */
+  Callers(Collection<String> names) {
+    this.names =
+        names.stream().map(n -> new HostPort(n, -1).name()).collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** Why a request is refused, whatever it asks for; null if it is not. */
+  @Nullable Answer refusal(HttpRequest request) {
+    List<String> hosts = request.headers().getAll(HttpHeaderNames.HOST);
+    for (String host : hosts) {
+      if (!isOurs(host)) {
+        return foreign(host);
+      }
+    }
+    Matcher absolute = ABSOLUTE.matcher(request.uri());
+    if (absolute.matches() && !isOurs(absolute.group(1))) {
+      return foreign(absolute.group(1));
+    }
+    for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
+      if (hosts.stream().noneMatch(host -> isOf(host, origin))) {
+        return forbidden("a page of " + origin + " has sent this: no other origin's page may");
+      }
+    }
+    boolean reads =
+        request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD);
+    for (String site : request.headers().getAll(SEC_FETCH_SITE)) {
+      // "none" is what somebody typed in, and that can only be looked at.
+      if (!site.equals("same-origin") && !(reads && site.equals("none"))) {
+        return forbidden("a page has sent this with Sec-Fetch-Site: " + site);
+      }
+    }
+    return null;
+  }
+
+  private boolean isOurs(String given) {
+    return HostPort.parse(given)
+        .filter(h -> h.isAddress() || h.name().equals("localhost") || names.contains(h.name()))
+        .isPresent();
+  }
+
+  private static boolean isOf(String host, String origin) {
+    return origin.equalsIgnoreCase("http://" + host) || origin.equalsIgnoreCase("https://" + host);
+  }
+
+  private static Answer foreign(String host) {
+    return forbidden(
+        "this server is not known as "
+            + (host.isEmpty() ? "\"\"" : host)
+            + ": ask it by its address, or start it with --advertise http://NAME:PORT");
+  }
+
+  private static Answer forbidden(String message) {
+    return Answer.error(403, Answer.FORBIDDEN, message);
+  }
+}
