@@ -35,7 +35,7 @@ ONE_STEP = 1 << 14
 MOST_BUCKETS = 10_000
 # The fields of documents that a reader needs.
 FIELDS = {
-    "log": {"log": str},
+    "log": {"log": str, "name": str},
     "record": {
         "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "buckets": list,
     },
@@ -162,6 +162,17 @@ def opened_envelope(path, kind, data):
     typed(fields, path, FIELDS[kind] | more)
     fields["version"] = version
     return fields, sha256(data)
+
+
+def identity(store, name):
+    """The id of the log in a directory, which its own name and the list of logs must bear out."""
+    path = os.path.join(store, "logs", name, "identity")
+    fields, _ = envelope(path, "log")
+    check(fields["name"] == name, path, 0, f"the identity of log {name}, not of {fields['name']}")
+    names = os.path.join(store, "log-names")
+    listed = [n[len(name) + 1 :] for n in os.listdir(names) if n.startswith(name + "@")] if os.path.isdir(names) else []
+    check(not listed or fields["log"] in listed, path, 0, f"log {' or '.join(listed)}, which log-names lists")
+    return fields["log"]
 
 
 def time_name(nanos):
@@ -847,7 +858,7 @@ class Log:
         self.directory = os.path.join(store, "logs", name)
         if os.path.exists(os.path.join(self.directory, "removed")):
             raise Damaged(f"{self.directory}: the log was removed")
-        self.id = envelope(os.path.join(self.directory, "identity"), "log")[0]["log"]
+        self.id = identity(store, name)
         self.width = self.settings["bucketWidthMs"] * 1_000_000
         off = sum(self.settings[name] for name in ("clockAheadMs", "clockBehindMs", "timestampDistanceMs"))
         self.ahead = (off + 1_000) * 1_000_000  # how far ahead a watermark may be (rule L2)

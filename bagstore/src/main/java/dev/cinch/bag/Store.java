@@ -3,6 +3,7 @@ package dev.cinch.bag;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
 import dev.cinch.bag.fs.Fresh;
@@ -233,6 +234,8 @@ public final class Store {
    *
    * @throws LogRemovedException if it was removed
    * @throws NotAStoreException if there is none
+   * @throws DamagedException if what stands there is another log: its identity has another name, or
+   *     {@code log-names} lists another id
    */
   public Log log(LogName name) throws IOException {
     LogLayout layout = context.layout().log(name);
@@ -247,8 +250,15 @@ public final class Store {
       throw new NotAStoreException(
           "there is no log \"" + name + "\" in " + context.layout().root());
     }
-    return new Log(
-        new LogContext(context, layout, in.id("log"), in.number("created")), timestamps, share);
+    String named = in.text("name");
+    if (!named.equals(name.value())) {
+      // A directory that was renamed, copied or swapped with another's.
+      throw new DamagedException(
+          layout.identity(), 0, "the identity of log " + name, "that of log " + named);
+    }
+    Id id = in.id("log");
+    new LogList(context).check(new ListedLog(name, id));
+    return new Log(new LogContext(context, layout, id, in.number("created")), timestamps, share);
   }
 
   private Fields identity(LogLayout layout) throws IOException {

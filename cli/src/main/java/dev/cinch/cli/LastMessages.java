@@ -31,6 +31,7 @@ final class LastMessages implements MessageSink {
               m.position(),
               m.payload(),
               m.leases(),
+              m.permitted(),
               m.settled(),
               m instanceof Numbered.Sequenced numbered ? numbered.sequence() : 0));
     }
@@ -53,6 +54,7 @@ final class LastMessages implements MessageSink {
       long position,
       byte[] payload,
       List<SignedWitness> leases,
+      boolean permitted,
       boolean settled,
       long sequence)
       implements Numbered.Sequenced {

@@ -52,15 +52,12 @@ final class LeaseChoice {
 
     boolean has(Message message) {
       return name.isEmpty()
-          || message.leases().stream().anyMatch(s -> permits(s.witness(), message.timestamp()));
+          || message.permitted() && message.leases().stream().anyMatch(s -> isOf(s.witness()));
     }
 
-    private boolean permits(Witness w, long timestamp) {
+    private boolean isOf(Witness w) {
       return w.name().equals(name.orElseThrow())
-          && correlation.map(c -> c.equals(w.correlation())).orElse(true)
-          && !w.tentative()
-          && w.lowerBound() < timestamp
-          && timestamp < w.expiry();
+          && correlation.map(c -> c.equals(w.correlation())).orElse(true);
     }
   }
 

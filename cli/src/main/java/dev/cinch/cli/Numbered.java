@@ -127,6 +127,11 @@ final class Numbered {
     }
 
     @Override
+    public boolean permitted() {
+      return message.permitted();
+    }
+
+    @Override
     public boolean settled() {
       return message.settled();
     }

@@ -3,10 +3,22 @@ package dev.cinch.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Log;
+import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.Watermark;
+import dev.cinch.lease.Witness;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,5 +70,58 @@ final class CatLeaseTest {
       Files.createFile(store.resolve("service/instances/0000000009"));
       cinch.run(last).failed(3, "knows no lease on one");
     }
+  }
+
+  /** Where leases are optional, what an audit calls a violation is not what the lease permits. */
+  @Test
+  void f3_whatTheLeaseDoesNotPermitIsLeftOut() throws Exception {
+    var s = new AuditStore(temp.resolve("store"), Leases.OPTIONAL);
+    Log jobs = s.store.createLog(new LogName("jobs"));
+    long expiry = s.clock.wallNanos() + 60 * AuditStore.SECOND;
+    Witness all = s.first("one", expiry);
+    long now = s.clock.wallNanos();
+    var told = new Watermark(now + 3600 * AuditStore.SECOND, now, now);
+    SignedWitness good = s.sign(with(all, LogSet.of(List.of(jobs.id())), Watermark.NONE));
+    SignedWitness elsewhere = s.sign(with(all, LogSet.of(List.of(new Id(1, 2))), Watermark.NONE));
+    SignedWitness ahead = s.sign(with(s.first("one", 2 * told.timestamp()), LogSet.ALL, told));
+    SignedWitness other = s.sign(with(s.first("two", expiry), LogSet.NONE, Watermark.NONE));
+    try (LogWriter writer = s.writer(jobs)) {
+      long unused = AuditStore.append(writer, AuditStore.reckless(good), "permitted");
+      unused = AuditStore.append(writer, AuditStore.reckless(elsewhere), "of another log");
+      unused = AuditStore.append(writer, AuditStore.reckless(ahead), "below its watermark");
+      unused = AuditStore.append(writer, AuditStore.reckless(good, other), "not by the second");
+      s.clock.sleepNanos(30 * AuditStore.SECOND);
+      unused = AuditStore.append(writer, AuditStore.reckless(ahead), "its watermark");
+      s.settle(jobs, AuditStore.append(writer, AuditStore.reckless(good), "permitted too"));
+    }
+    Cinch cinch = Cinch.on(temp.resolve("store"));
+    for (String range : List.of("--from=2026-01-01T00:00:00Z", "--live")) {
+      Cinch.Ran ran = cinch.run("cat", "--log=jobs", "--lease=one", range).ended(0);
+      assertEquals("permitted\npermitted too\n", ran.out());
+    }
+    String audited = cinch.run("audit").ended(1).out();
+    assertEquals(4, audited.lines().filter(l -> l.contains("the message with")).count(), audited);
+  }
+
+  private static Witness with(Witness w, LogSet logs, Watermark watermark) {
+    return new Witness(
+        w.name(),
+        w.holder(),
+        w.instance(),
+        w.generation(),
+        w.tentative(),
+        logs,
+        w.expiry(),
+        w.issuedAt(),
+        w.correlation(),
+        w.previous(),
+        w.previousEnding(),
+        w.previousEndedAt(),
+        watermark,
+        w.fence(),
+        w.resumed(),
+        watermark.equals(Watermark.NONE)
+            ? w.time()
+            : Optional.of(new TimeBound(w.issuedAt(), w.issuedAt(), TimeBound.Kind.MEASURED)));
   }
 }

@@ -73,4 +73,10 @@ abstract class Cursor implements Evidence {
     LeaseSet set = leaseSet();
     return set == null ? List.of() : set.witnesses();
   }
+
+  @Override
+  public final boolean permitted() {
+    LeaseSet set = leaseSet();
+    return set == null || set.objection(timestamp) == null;
+  }
 }

@@ -32,6 +32,12 @@ public interface Message {
   /** The signed witnesses that it was written under; empty if none. */
   List<SignedWitness> leases();
 
+  /**
+   * Whether all leases that it was written under permit it, as an audit asks (rule F3); true if it
+   * names none. Where a store requires leases, no other message is delivered.
+   */
+  boolean permitted();
+
   /** Whether nothing can be added before it any more, nor it be lost. */
   boolean settled();
 }

@@ -1,6 +1,7 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.StoreLayout;
@@ -53,6 +54,26 @@ public final class LogList {
   private void create(ListedLog log) throws IOException {
     store.fs().create(store.layout().logName(log), store.fileMode()).close();
     store.fs().forceDirectory(store.layout().logNames());
+  }
+
+  /**
+   * Checks that a log which is there is the one that is listed under its name. Asks for its own
+   * entry, which takes one look; only without that it lists. No entry at all says nothing.
+   *
+   * @throws DamagedException if another id is listed, and not this one
+   */
+  public void check(ListedLog log) throws IOException {
+    if (store.fresh().exists(store.layout().logName(log))) {
+      return;
+    }
+    List<ListedLog> named = named(log.name());
+    if (!named.isEmpty() && !named.contains(log)) {
+      throw new DamagedException(
+          store.layout().log(log.name()).root(),
+          0,
+          "log " + named.get(0).id() + ", which log-names lists",
+          "log " + log.id());
+    }
   }
 
   /** What is listed under a name, as fresh as this user may look. */

@@ -1,6 +1,7 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.layout.LogLayout;
@@ -22,7 +23,7 @@ public final class RemovedLogs {
   /**
    * What says that a log was removed; empty if it was not.
    *
-   * @throws dev.cinch.bag.format.DamagedException if that is damaged
+   * @throws DamagedException if that is damaged, or of another log
    */
   public Optional<Removal> find(LogName name) throws IOException {
     LogLayout layout = store.layout().log(name);
@@ -30,19 +31,25 @@ public final class RemovedLogs {
       return Optional.of(
           store
               .fresh()
-              .decode(
-                  layout.removed(),
-                  Envelope.MAX_BYTES,
-                  bytes -> Removal.decode(bytes, layout.removed())));
+              .decode(layout.removed(), Envelope.MAX_BYTES, bytes -> decode(bytes, layout)));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
   }
 
+  private static Removal decode(byte[] bytes, LogLayout layout) throws DamagedException {
+    Removal removal = Removal.decode(bytes, layout.removed());
+    if (!removal.name().equals(layout.name().value())) {
+      throw new DamagedException(
+          layout.removed(), 0, "the removal of log " + layout.name(), "that of " + removal.name());
+    }
+    return removal;
+  }
+
   /**
    * That a log was removed, in one line; empty if it was not.
    *
-   * @throws dev.cinch.bag.format.DamagedException if what says so is damaged
+   * @throws DamagedException if what says so is damaged
    */
   public Optional<String> told(LogName name) throws IOException {
     return find(name)
