@@ -44,7 +44,7 @@ FIELDS = {
     "node": {"publicKey": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
     "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int},
-    "segment": {"sha256": str, "index": str},
+    "segment": {"sha256": str, "index": str, "messages": int},
     "listed bucket": {"start": int, "lock": str},
     "locked file": {
         "name": str, "validLength": int, "messages": int, "first": int, "last": int, "digest": int, "copy": str,
@@ -208,8 +208,10 @@ def last_checkpoint(log_dir, log_id):
         check(checkpoint["version"] == 1 or len(known) == checkpoint["segment"], path, 0, "digests of all segments")
         for segment in known:
             typed(segment, path, FIELDS["segment"])
-            digests = all(SHA256.fullmatch(segment[name]) for name in FIELDS["segment"])
+            digests = all(SHA256.fullmatch(segment[name]) for name in ("sha256", "index"))
             check(digests, path, 0, "two SHA-256 of each segment")
+            check(segment["messages"] >= 0, path, 0, "a number of messages of each segment")
+        check(sum(s["messages"] for s in known) < 1 << 63, path, 0, "messages of all segments that a number holds")
         return checkpoint
     return None
 
@@ -472,6 +474,8 @@ class Segment:
         opened_by = sha256(head + self.tail)
         known = {(digests["index"], digests["sha256"])} if digests else seals(os.path.dirname(path), number)
         indexes, self.expected = {i for i, _ in known}, {whole for _, whole in known}
+        same = not digests or digests["messages"] == self.messages
+        check(same, path, end + 24, "as many messages as the checkpoint says")
         check(indexes <= {opened_by}, path, 0, f"header, index and trailer of SHA-256 {' and '.join(sorted(indexes))}")
         check(len(index) % 24 == 0, path, offset, "index entries")
         self.blocks = list(struct.iter_unpack("<4sIqq", index))
@@ -915,6 +919,9 @@ class Log:
         if floor:
             before, expired = (floor["record"], floor["to"]), floor["segment"]
             check(expired < checkpoint["segment"], self.directory, 0, "a floor below the checkpoint's segment")
+            if checkpoint["segments"]:
+                counted = sum(s["messages"] for s in checkpoint["segments"][:expired])
+                check(floor["messages"] == counted, self.directory, 0, f"a floor of {counted} messages")
         for number in range(expired + 1, checkpoint["segment"] + 1):
             path = numbered(os.path.join(self.directory, "segments"), number)
             segment = Segment(path, number, place, dict(enumerate(checkpoint["segments"], 1)).get(number))

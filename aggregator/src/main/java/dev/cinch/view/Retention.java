@@ -8,7 +8,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
@@ -205,15 +204,15 @@ public final class Retention {
     }
     // Who linked the segments may have stopped before it did: they must last before anything goes.
     fs.forceDirectory(log.layout().segments());
-    var digests = new ArrayList<SegmentDigests>();
+    var covered = new ArrayList<Checkpoint.Covered>();
     try {
       var audit = new SegmentAudit(log);
-      digests.addAll(before.map(Checkpoint::segments).orElse(List.of()));
-      while (digests.size() < verified) { // a checkpoint of version 1 does not know them
-        digests.add(audit.digests(digests.size() + 1L));
+      covered.addAll(before.map(Checkpoint::segments).orElse(List.of()));
+      while (covered.size() < verified) { // a checkpoint of version 1 does not know them
+        covered.add(audit.read(covered.size() + 1L));
       }
-      while (digests.size() < line.segment()) {
-        digests.add(audit.check(digests.size() + 1L));
+      while (covered.size() < line.segment()) {
+        covered.add(audit.check(covered.size() + 1L));
       }
     } catch (IOException e) {
       if (chain.checkpoint().equals(before)) {
@@ -222,7 +221,7 @@ public final class Retention {
       LOG.debug("{}: {}; somebody else retires", log.layout().name(), e.toString());
       return;
     }
-    Checkpoint due = line.with(digests);
+    Checkpoint due = line.with(covered);
     log.store()
         .fresh()
         .publish(log.layout().checkpoint(due.number()), due.encode(), log.store().fileMode());

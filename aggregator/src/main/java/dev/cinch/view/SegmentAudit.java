@@ -5,6 +5,7 @@ import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.Checkpoint.Covered;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
@@ -47,16 +48,16 @@ final class SegmentAudit {
   private record Listed(ClosedBucket bucket, HorizonRecord record) {}
 
   /**
-   * @return the digests of the segment that was checked
+   * @return what a checkpoint says of the segment that was checked
    * @throws DamagedException if the segment lacks anything that its records and their locks name,
    *     or has anything else
    */
-  SegmentDigests check(long number) throws IOException {
+  Covered check(long number) throws IOException {
     try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
       var expected = new Expected(segment, tip(segment));
       SegmentDigests digests = new SegmentVerifier(segment).verify(expected::compare);
       expected.end();
-      return digests;
+      return new Covered(digests, segment.trailer().messages());
     }
   }
 
@@ -65,9 +66,10 @@ final class SegmentAudit {
    *
    * @throws DamagedException if it contradicts itself
    */
-  SegmentDigests digests(long number) throws IOException {
+  Covered read(long number) throws IOException {
     try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
-      return new SegmentVerifier(segment).verify(bucket -> {});
+      SegmentDigests digests = new SegmentVerifier(segment).verify(bucket -> {});
+      return new Covered(digests, segment.trailer().messages());
     }
   }
 

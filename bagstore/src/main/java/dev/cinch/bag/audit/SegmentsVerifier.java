@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -55,6 +56,7 @@ final class SegmentsVerifier {
   /** The last one that expired. */
   private long floor;
 
+  private long floorMessages;
   private boolean floorTold;
   private boolean looked;
 
@@ -70,7 +72,7 @@ final class SegmentsVerifier {
   private final SortedMap<Long, Long> messages = new TreeMap<>();
 
   /** What the checkpoints say of the first ones. */
-  private List<SegmentDigests> pins = List.of();
+  private List<Checkpoint.Covered> pins = List.of();
 
   SegmentsVerifier(LogContext log, Tally tally) {
     this.log = log;
@@ -158,6 +160,7 @@ final class SegmentsVerifier {
         return false;
       }
       floor = now.segment();
+      floorMessages = now.messages();
       tally.read(log.layout().floor(floor), now.encode().length);
       if (floor < lastSegment) {
         return false; // those were looked at before they went
@@ -316,29 +319,39 @@ final class SegmentsVerifier {
     }
   }
 
-  /** Compares with the digests that a checkpoint has. */
+  /** Compares with what a checkpoint says of them. */
   private void pinned(Checkpoint c, Path path) throws IOException {
     int known = Math.min(pins.size(), c.segments().size());
     if (known < pins.size() || !pins.subList(0, known).equals(c.segments().subList(0, known))) {
       bad(
           path,
-          "the digests of segments 1 to %d that the checkpoint before has".formatted(pins.size()),
-          c.segments().isEmpty() ? "none" : "others");
+          "what the checkpoint before says of segments 1 to %d".formatted(pins.size()),
+          c.segments().isEmpty() ? "nothing" : "otherwise");
     }
     for (int i = known; i < c.segments().size(); i++) {
-      SegmentDigests expected = c.segments().get(i);
+      Checkpoint.Covered expected = c.segments().get(i);
       SegmentDigests found = digests.get(i + 1L);
-      if (found != null && !found.equals(expected)) {
+      if (found != null && !found.equals(expected.digests())) {
         found = again(i + 1L); // rule N5
       }
-      if (found != null && !found.equals(expected)) {
+      if (found != null && !found.equals(expected.digests())) {
         bad(
             log.layout().segment(i + 1L),
-            "SHA-256 %s (checkpoint %d says)".formatted(expected.sha256(), c.number()),
+            "SHA-256 %s (checkpoint %d says)".formatted(expected.digests().sha256(), c.number()),
             found.sha256());
+      }
+      if (messages.getOrDefault(i + 1L, expected.messages()) != expected.messages()) {
+        bad(path, messages.get(i + 1L) + " messages in segment " + (i + 1), "" + expected.messages());
       }
     }
     pins = c.segments();
+    OptionalLong expired = c.messagesThrough(floor);
+    if (expired.isPresent() && expired.getAsLong() != floorMessages) {
+      bad(
+          log.layout().floor(floor),
+          expired.getAsLong() + " messages, as checkpoint " + c.number() + " says",
+          "" + floorMessages);
+    }
   }
 
   private SegmentDigests again(long number) throws IOException {

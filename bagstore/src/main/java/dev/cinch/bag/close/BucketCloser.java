@@ -6,6 +6,7 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFile;
@@ -388,6 +389,28 @@ public final class BucketCloser {
         log.store().awaitCaches(bucket);
       }
       closed = read(bucket);
+    }
+    return closed;
+  }
+
+  /**
+   * The lock of a bucket that a record lists, which must be the one that the record names. Whatever
+   * is read by a lock in settled time is read by this one.
+   *
+   * @throws DamagedException if there is none, or another: it is lost, or was retired meanwhile
+   */
+  public Closed readListed(ClosedBucket listed) throws IOException {
+    return readListed(listed, log.store().time().monotonicNanos());
+  }
+
+  /** As {@link #readListed(ClosedBucket)}; see {@link #readListed(Bucket, long)}. */
+  public Closed readListed(ClosedBucket listed, long at) throws IOException {
+    var bucket = new Bucket(listed.start(), log.bucketWidth());
+    Path path = LogLayout.lock(log.layout().bucket(bucket));
+    Closed closed =
+        readListed(bucket, at).orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
+    if (!closed.digest().equals(listed.lockDigest())) {
+      throw new DamagedException(path, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
     }
     return closed;
   }

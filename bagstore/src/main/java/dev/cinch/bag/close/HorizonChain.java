@@ -176,7 +176,7 @@ public final class HorizonChain {
   }
 
   /** Where a record stands. */
-  Path path(long number) {
+  public Path path(long number) {
     return log.layout().record(number);
   }
 

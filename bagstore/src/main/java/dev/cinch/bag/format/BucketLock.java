@@ -47,6 +47,11 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
     return files.stream().filter(f -> f.name().equals(name)).findFirst();
   }
 
+  /** Messages in all files. */
+  public long messages() {
+    return files.stream().mapToLong(LockedFile::messages).sum();
+  }
+
   /** Whether an intent reaches it until a record does. */
   public boolean isAnnounced() {
     return version >= ANNOUNCED;
@@ -80,13 +85,16 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
     Fields in = read.fields();
     var files = new ArrayList<LockedFile>();
     String before = "";
+    long left = Long.MAX_VALUE; // so that nobody's sum is more than a number holds
     for (Fields f : in.objects("files")) {
       String name = f.text("name");
       if (name.compareTo(before) <= 0) {
         throw new DamagedException(path, 0, "each data file once, in the order of names", name);
       }
       before = name;
-      files.add(file(f, name, path));
+      LockedFile file = file(f, name, left, path);
+      left -= file.messages();
+      files.add(file);
     }
     long start = in.number("start");
     long width = in.number("width", 1, Long.MAX_VALUE);
@@ -97,14 +105,14 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
         in.id("store"), in.id("log"), new Bucket(start, width), files, read.version());
   }
 
-  private static LockedFile file(Fields f, String name, Path path) throws DamagedException {
+  private static LockedFile file(Fields f, String name, long most, Path path) throws DamagedException {
     byte[] copy = f.bytes("copy");
     var file =
         new LockedFile(
             DataFileName.parse(name)
                 .orElseThrow(() -> new DamagedException(path, 0, "a data file's name", name)),
             f.number("validLength", copy.length, Long.MAX_VALUE),
-            f.number("messages", 0, Long.MAX_VALUE),
+            f.number("messages", 0, most),
             f.number("first"),
             f.number("last"),
             (int) f.number("digest", 0, 0xffff_ffffL),

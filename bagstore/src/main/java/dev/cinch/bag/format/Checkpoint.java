@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * The line behind which a log's buckets and records are retired (rule R2): what lies before {@code
@@ -21,15 +22,23 @@ import java.util.Optional;
  * @param to of that record, nanoseconds since the Unix epoch
  * @param digest SHA-256 of that record, in hexadecimal
  * @param segment number of the segment whose last record it is; it and all below are needed
- * @param segments the digests of each of these, in order; empty in a checkpoint of version 1, which
- *     has none
+ * @param segments what it says of each of these, in order; empty in a checkpoint of version 1, which
+ *     says nothing
  */
 public record Checkpoint(
-    Id log, long number, long to, String digest, long segment, List<SegmentDigests> segments) {
+    Id log, long number, long to, String digest, long segment, List<Covered> segments) {
   private static final String TYPE = "checkpoint";
 
   /** The first version that names its segments by digest. */
   private static final int WITH_SEGMENTS = 2;
+
+  /**
+   * What a checkpoint says of a segment.
+   *
+   * @param digests by which it is known
+   * @param messages in it; what is left of a segment that expired (rule R4)
+   */
+  public record Covered(SegmentDigests digests, long messages) {}
 
   public Checkpoint {
     segments = List.copyOf(segments);
@@ -43,16 +52,26 @@ public record Checkpoint(
     return segments.isEmpty() ? Envelope.FIRST_VERSION : WITH_SEGMENTS;
   }
 
-  /** The same with the digests of its segments. */
-  public Checkpoint with(List<SegmentDigests> digests) {
-    return new Checkpoint(log, number, to, digest, segment, digests);
+  /** The same with what it says of its segments. */
+  public Checkpoint with(List<Covered> covered) {
+    return new Checkpoint(log, number, to, digest, segment, covered);
   }
 
   /** By which bytes it knows a segment; empty if it does not cover it, or has no digests. */
   public Optional<SegmentDigests> digests(long number) {
     return number < 1 || number > segments.size()
         ? Optional.empty()
-        : Optional.of(segments.get((int) number - 1));
+        : Optional.of(segments.get((int) number - 1).digests());
+  }
+
+  /**
+   * How many messages the segments up to a number have; empty if it does not cover all of them, or
+   * does not say.
+   */
+  public OptionalLong messagesThrough(long number) {
+    return number < 1 || number > segments.size()
+        ? OptionalLong.empty()
+        : OptionalLong.of(segments.stream().limit(number).mapToLong(Covered::messages).sum());
   }
 
   public byte[] encode() {
@@ -61,8 +80,12 @@ public record Checkpoint(
     document.put("digest", digest).put("segment", segment);
     if (version() >= WITH_SEGMENTS) {
       var array = document.putArray("segments");
-      for (SegmentDigests s : segments) {
-        array.addObject().put("sha256", s.sha256()).put("index", s.index());
+      for (Covered s : segments) {
+        array
+            .addObject()
+            .put("sha256", s.digests().sha256())
+            .put("index", s.digests().index())
+            .put("messages", s.messages());
       }
     }
     return Envelope.encode(TYPE, version(), document);
@@ -79,10 +102,14 @@ public record Checkpoint(
     Fields in = read.fields();
     long number = in.number("number", 1, Numbered.MAX);
     long segment = in.number("segment", 1, number); // each has a record at least
-    var segments = new ArrayList<SegmentDigests>();
+    var segments = new ArrayList<Covered>();
+    long left = Long.MAX_VALUE; // so that nobody's sum is more than a number holds
     if (read.version() >= WITH_SEGMENTS) {
       for (Fields s : in.objects("segments")) {
-        segments.add(new SegmentDigests(s.sha256("sha256"), s.sha256("index")));
+        long messages = s.number("messages", 0, left);
+        left -= messages;
+        segments.add(
+            new Covered(new SegmentDigests(s.sha256("sha256"), s.sha256("index")), messages));
       }
       if (segments.size() != segment) {
         throw new DamagedException(

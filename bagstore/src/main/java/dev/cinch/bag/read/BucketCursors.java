@@ -37,17 +37,9 @@ final class BucketCursors {
   }
 
   /** Of a bucket that a record lists. */
-  List<DataFileCursor> settled(Bucket bucket, ClosedBucket listed, WitnessVerifier keys)
+  List<DataFileCursor> settled(ClosedBucket listed, WitnessVerifier keys)
       throws IOException {
-    Path lock = LogLayout.lock(log.layout().bucket(bucket));
-    BucketCloser.Closed closed =
-        locks
-            .readListed(bucket)
-            .orElseThrow(() -> new DamagedException(lock, 0, "a lock", "no file"));
-    if (!closed.digest().equals(listed.lockDigest())) {
-      throw new DamagedException(lock, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
-    }
-    return locked(closed.lock(), Standing.SETTLED, keys);
+    return locked(locks.readListed(listed).lock(), Standing.SETTLED, keys);
   }
 
   /** All that a lock covers. */

@@ -257,7 +257,7 @@ public final class LogReader {
       }
       boolean more;
       try {
-        more = emit(buckets.settled(bucket, b, keys), delivery);
+        more = emit(buckets.settled(b, keys), delivery);
       } catch (IOException e) {
         Optional<Checkpoint> checkpoint = chain.checkpoint();
         if (delivery.sinkFailed() || checkpoint.isEmpty() || checkpoint.get().to() < bucket.end()) {

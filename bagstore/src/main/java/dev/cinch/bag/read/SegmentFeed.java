@@ -2,15 +2,12 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
-import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentEncoder;
-import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.HashMap;
@@ -38,24 +35,15 @@ public final class SegmentFeed {
   /**
    * A listed bucket's lock.
    *
-   * @throws DamagedException if there is none, or not the one that the record lists
+   * @throws dev.cinch.bag.format.DamagedException if there is none, or not the one that the record lists
    */
   public BucketCloser.Closed lock(ClosedBucket listed) throws IOException {
     return lock(listed, log.store().time().monotonicNanos());
   }
 
-  /** As {@link #lock(ClosedBucket)}; see {@link BucketCloser#readListed(Bucket, long)}. */
+  /** As {@link #lock(ClosedBucket)}; see {@link BucketCloser#readListed(ClosedBucket, long)}. */
   BucketCloser.Closed lock(ClosedBucket listed, long at) throws IOException {
-    var bucket = new Bucket(listed.start(), log.bucketWidth());
-    var path = LogLayout.lock(log.layout().bucket(bucket));
-    BucketCloser.Closed closed =
-        locks
-            .readListed(bucket, at)
-            .orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
-    if (!closed.digest().equals(listed.lockDigest())) {
-      throw new DamagedException(path, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
-    }
-    return closed;
+    return locks.readListed(listed, at);
   }
 
   /** Bytes of data files that the record's locks cover. */

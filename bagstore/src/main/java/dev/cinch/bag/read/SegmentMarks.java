@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -103,6 +104,26 @@ public final class SegmentMarks {
           throw new DamagedException(path, 0, expected, found);
         }
       }
+    }
+  }
+
+  /** See {@link Checkpoint#messagesThrough}; empty if there is no checkpoint. */
+  OptionalLong messagesThrough(long number) {
+    return checkpoint.map(c -> c.messagesThrough(number)).orElse(OptionalLong.empty());
+  }
+
+  /**
+   * @throws DamagedException if the checkpoint says that a segment has another number of messages
+   */
+  void checkMessages(long number, long messages, Path path) throws DamagedException {
+    OptionalLong through = messagesThrough(number);
+    long before = messagesThrough(number - 1).orElse(0);
+    if (through.isPresent() && through.getAsLong() - before != messages) {
+      throw new DamagedException(
+          path,
+          0,
+          through.getAsLong() - before + " messages, as the checkpoint says",
+          "" + messages);
     }
   }
 

@@ -73,6 +73,7 @@ public final class SegmentReader implements Closeable {
     opened.update(head.duplicate());
     indexDigest = endOf(opened);
     known.checkIndex(indexDigest, path);
+    marks.checkMessages(number, trailer.messages(), path);
   }
 
   /**

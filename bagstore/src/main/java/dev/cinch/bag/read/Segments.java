@@ -223,7 +223,7 @@ public final class Segments {
    * before it is not there, and that is no damage.
    */
   public long expired() throws IOException {
-    return new Floors(log).last().to();
+    return floor(new HorizonChain(log).checkpoint()).to();
   }
 
   /**
@@ -251,6 +251,7 @@ public final class Segments {
       }
       try {
         floor.precedes(header(floor.segment() + 1, marks), path);
+        checkMessages(floor, marks, path);
         return floor;
       } catch (IOException e) {
         Floor now = floors.last();
@@ -261,6 +262,25 @@ public final class Segments {
       }
     }
     return floor;
+  }
+
+  /** The checkpoint says how many messages there were in what is gone. */
+  private void checkMessages(Floor floor, SegmentMarks marks, Path path) throws IOException {
+    OptionalLong counted = marks.messagesThrough(floor.segment());
+    if (counted.isEmpty()) { // it is of a later one
+      counted =
+          new HorizonChain(log)
+              .checkpoint()
+              .map(c -> c.messagesThrough(floor.segment()))
+              .orElse(counted);
+    }
+    if (counted.isPresent() && counted.getAsLong() != floor.messages()) {
+      throw new DamagedException(
+          path,
+          0,
+          counted.getAsLong() + " messages, as the checkpoint says",
+          "" + floor.messages());
+    }
   }
 
   /** The last segment that a checkpoint covers, as of now. */

@@ -1,35 +1,32 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBlock;
-import dev.cinch.bag.format.SegmentBucket;
-import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.Optional;
-import java.util.OptionalLong;
 
 /**
- * Counts the settled messages before a time, by the ends of segments and by locks. Not thread-safe.
+ * Counts the settled messages before a time, by the ends of segments behind the checkpoint, which
+ * names them by digest, and after it by locks, which records name so. Not thread-safe.
  */
 @CheckReturnValue
 final class SequenceSearch {
   private final LogContext log;
   private final HorizonChain chain;
-  private final Segments segments;
-  private final BucketCounts counts;
+  private final BucketCloser locks;
 
   SequenceSearch(LogContext log, HorizonChain chain) {
     this.log = log;
     this.chain = chain;
-    this.segments = new Segments(log);
-    this.counts = new BucketCounts(log);
+    this.locks = new BucketCloser(log);
   }
 
   /**
@@ -38,12 +35,12 @@ final class SequenceSearch {
    */
   long before(long boundary) throws IOException {
     while (true) {
-      OptionalLong last = segments.lastAsPermitted();
+      Optional<Checkpoint> checkpoint = chain.checkpoint();
       Floor floor = new Floors(log).last();
       try {
-        return count(boundary, floor, last.orElse(0));
+        return count(boundary, checkpoint);
       } catch (IOException e) {
-        if (segments.lastAsPermitted().equals(last) && new Floors(log).last().equals(floor)) {
+        if (chain.checkpoint().equals(checkpoint) && new Floors(log).last().equals(floor)) {
           throw e;
         }
         // Retired or expired meanwhile.
@@ -51,34 +48,32 @@ final class SequenceSearch {
     }
   }
 
-  private long count(long boundary, Floor floor, long segments) throws IOException {
-    long count = floor.messages();
-    long record = floor.record();
-    Optional<Checkpoint> checkpoint = chain.checkpoint();
+  private long count(long boundary, Optional<Checkpoint> checkpoint) throws IOException {
     var marks = new SegmentMarks(log, checkpoint);
-    for (long number = floor.segment() + 1; number <= segments; number++) {
+    Floor floor = new Segments(log).floor(checkpoint);
+    long count = floor.messages();
+    long line = checkpoint.map(Checkpoint::segment).orElse(0L);
+    for (long number = floor.segment() + 1; number <= line; number++) {
       try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
         if (segment.header().to() > boundary) {
           return count + within(segment, boundary);
         }
         count += segment.trailer().messages();
-        record = segment.header().lastRecord();
       }
     }
     Optional<Link> tip = chain.permittedTip();
-    long last = tip.map(t -> t.record().number()).orElse(0L);
-    while (record < last) {
-      record++;
-      HorizonRecord next =
-          record == last ? tip.orElseThrow().record() : chain.read(record).record();
-      if (next.from() >= boundary) {
-        break;
-      }
-      for (ClosedBucket closed : next.buckets()) {
+    if (tip.isEmpty()) {
+      return count;
+    }
+    var walk = new ChainWalk(chain, tip.get(), checkpoint.map(Checkpoint::number).orElse(0L) + 1);
+    Optional<Link> next = walk.next();
+    while (next.isPresent() && next.get().record().from() < boundary) {
+      for (ClosedBucket closed : next.get().record().buckets()) {
         if (closed.start() < boundary) {
-          count += counts.messages(new Bucket(closed.start(), log.bucketWidth()));
+          count += locks.readListed(closed).lock().messages();
         }
       }
+      next = walk.next();
     }
     return count;
   }
@@ -87,8 +82,7 @@ final class SequenceSearch {
     long count = 0;
     for (int i = 0; i < segment.index().size() && segment.index().time(i) < boundary; i++) {
       if (segment.index().kind(i) == SegmentBlock.BUCKET) {
-        SegmentBucket bucket = segment.bucketAt(i);
-        count += bucket.messages();
+        count += segment.bucketAt(i).messages();
       }
     }
     return count;

@@ -1,11 +1,12 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
@@ -23,7 +24,7 @@ import java.util.Optional;
 final class TailSearch {
   private final LogContext log;
   private final HorizonChain chain;
-  private final BucketCounts counts;
+  private final BucketCloser locks;
   private final long to;
   private final long wanted;
   private long found;
@@ -35,7 +36,7 @@ final class TailSearch {
   TailSearch(LogContext log, HorizonChain chain, long to, long wanted) {
     this.log = log;
     this.chain = chain;
-    this.counts = new BucketCounts(log);
+    this.locks = new BucketCloser(log);
     this.to = to;
     this.wanted = wanted;
   }
@@ -50,6 +51,7 @@ final class TailSearch {
       Floor floor = new Floors(log).last();
       found = 0;
       try {
+        Floor unused = new Segments(log).floor(checkpoint);
         Optional<Long> start = inRecords(tip, checkpoint.map(Checkpoint::number).orElse(0L));
         if (start.isEmpty() && checkpoint.isPresent()) {
           start = inSegments(checkpoint.get(), floor);
@@ -65,13 +67,18 @@ final class TailSearch {
   }
 
   private Optional<Long> inRecords(Link tip, long line) throws IOException {
+    Link above = tip;
     for (long number = tip.record().number(); number > line; number--) {
-      HorizonRecord record =
-          number == tip.record().number() ? tip.record() : chain.read(number).record();
-      List<ClosedBucket> buckets = record.buckets();
+      Link link = number == tip.record().number() ? tip : chain.read(number);
+      if (link != tip) { // each names the one below it (rule H2)
+        ChainPlace.of(link.record(), link.digest())
+            .precedes(above.record(), chain.path(number + 1), chain.path(number));
+      }
+      above = link;
+      List<ClosedBucket> buckets = link.record().buckets();
       for (int i = buckets.size() - 1; i >= 0; i--) {
         var bucket = new Bucket(buckets.get(i).start(), log.bucketWidth());
-        if (bucket.end() <= to && enough(counts.messages(bucket))) {
+        if (bucket.end() <= to && enough(locks.readListed(buckets.get(i)).lock().messages())) {
           return Optional.of(bucket.start());
         }
       }

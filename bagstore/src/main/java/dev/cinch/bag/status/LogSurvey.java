@@ -2,6 +2,7 @@ package dev.cinch.bag.status;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.DataFileEnd;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -129,23 +130,21 @@ public final class LogSurvey {
     }
     long buckets = 0;
     long end = tip.map(t -> t.record().number()).orElse(0L);
-    while (countedRecords < end) {
-      Link link = countedRecords + 1 == end ? tip.orElseThrow() : chain.read(countedRecords + 1);
-      for (ClosedBucket closed : link.record().buckets()) {
-        count(new Bucket(closed.start(), log.bucketWidth()));
+    if (countedRecords >= end) {
+      return;
+    }
+    var walk = new ChainWalk(chain, tip.orElseThrow(), countedRecords + 1);
+    for (Optional<Link> link = walk.next(); link.isPresent(); link = walk.next()) {
+      for (ClosedBucket closed : link.get().record().buckets()) {
+        count(closed);
         progress.counted(++buckets);
       }
       countedRecords++;
     }
   }
 
-  private void count(Bucket bucket) throws IOException {
-    BucketLock lock =
-        locks
-            .readListed(bucket)
-            .orElseThrow(
-                () -> new NoSuchFileException(LogLayout.lock(log.layout().bucket(bucket)) + ""))
-            .lock();
+  private void count(ClosedBucket listed) throws IOException {
+    BucketLock lock = locks.readListed(listed).lock();
     for (LockedFile file : lock.files()) {
       messagesBehind += file.messages();
       bytesBehind += file.validLength();

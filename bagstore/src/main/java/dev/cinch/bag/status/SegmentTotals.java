@@ -5,7 +5,6 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentIndex;
-import dev.cinch.bag.read.Floors;
 import dev.cinch.bag.read.SegmentCursor;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
@@ -39,7 +38,7 @@ final class SegmentTotals {
   void countThrough(long number) throws IOException {
     Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
     var marks = new SegmentMarks(log, checkpoint);
-    Floor floor = new Floors(log).last();
+    Floor floor = new Segments(log).floor(checkpoint);
     if (!floor.equals(expired)) { // begin again with what is kept
       expired = floor;
       counted = floor.segment();
