@@ -341,7 +341,10 @@ final class SegmentsVerifier {
             found.sha256());
       }
       if (messages.getOrDefault(i + 1L, expected.messages()) != expected.messages()) {
-        bad(path, messages.get(i + 1L) + " messages in segment " + (i + 1), "" + expected.messages());
+        bad(
+            path,
+            messages.get(i + 1L) + " messages in segment " + (i + 1),
+            "" + expected.messages());
       }
     }
     pins = c.segments();

@@ -408,7 +408,8 @@ public final class BucketCloser {
     var bucket = new Bucket(listed.start(), log.bucketWidth());
     Path path = LogLayout.lock(log.layout().bucket(bucket));
     Closed closed =
-        readListed(bucket, at).orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
+        readListed(bucket, at)
+            .orElseThrow(() -> new DamagedException(path, 0, "a lock", "no file"));
     if (!closed.digest().equals(listed.lockDigest())) {
       throw new DamagedException(path, 0, "SHA-256 " + listed.lockDigest(), closed.digest());
     }

@@ -105,7 +105,8 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
         in.id("store"), in.id("log"), new Bucket(start, width), files, read.version());
   }
 
-  private static LockedFile file(Fields f, String name, long most, Path path) throws DamagedException {
+  private static LockedFile file(Fields f, String name, long most, Path path)
+      throws DamagedException {
     byte[] copy = f.bytes("copy");
     var file =
         new LockedFile(

@@ -22,8 +22,8 @@ import java.util.OptionalLong;
  * @param to of that record, nanoseconds since the Unix epoch
  * @param digest SHA-256 of that record, in hexadecimal
  * @param segment number of the segment whose last record it is; it and all below are needed
- * @param segments what it says of each of these, in order; empty in a checkpoint of version 1, which
- *     says nothing
+ * @param segments what it says of each of these, in order; empty in a checkpoint of version 1,
+ *     which says nothing
  */
 public record Checkpoint(
     Id log, long number, long to, String digest, long segment, List<Covered> segments) {

@@ -37,8 +37,7 @@ final class BucketCursors {
   }
 
   /** Of a bucket that a record lists. */
-  List<DataFileCursor> settled(ClosedBucket listed, WitnessVerifier keys)
-      throws IOException {
+  List<DataFileCursor> settled(ClosedBucket listed, WitnessVerifier keys) throws IOException {
     return locked(locks.readListed(listed).lock(), Standing.SETTLED, keys);
   }
 

@@ -35,7 +35,8 @@ public final class SegmentFeed {
   /**
    * A listed bucket's lock.
    *
-   * @throws dev.cinch.bag.format.DamagedException if there is none, or not the one that the record lists
+   * @throws dev.cinch.bag.format.DamagedException if there is none, or not the one that the record
+   *     lists
    */
   public BucketCloser.Closed lock(ClosedBucket listed) throws IOException {
     return lock(listed, log.store().time().monotonicNanos());
