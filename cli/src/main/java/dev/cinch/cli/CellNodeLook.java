@@ -26,7 +26,7 @@ import java.util.concurrent.FutureTask;
  * What a node of a cell answered when it was asked how it is. Immutable.
  *
  * @param node as the cell's file names it
- * @param why it is silent or foreign, in words; empty if it isn't
+ * @param why it is cut off, silent or foreign, in words; empty if it isn't
  * @param document what it said of itself; empty if it is silent or foreign
  */
 record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode document) {
@@ -40,6 +40,8 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
   enum State {
     /** Leases are granted with its vote. */
     VOTING,
+    /** Too few others answer it: nothing is granted by it. */
+    CUT_OFF,
     /** It started, and waits until what it may have forgotten is over. */
     QUARANTINED,
     SILENT,
@@ -93,8 +95,14 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
           store.isEmpty() ? is : is + " of store " + OneLine.of(store, LONGEST),
           NONE);
     }
-    boolean votes = !document.path("quarantined").asBoolean(true);
-    return new CellNodeLook(node, votes ? State.VOTING : State.QUARANTINED, "", document);
+    if (document.path("quarantined").asBoolean(true)) {
+      return new CellNodeLook(node, State.QUARANTINED, "", document);
+    }
+    int answering = document.path("answering").asInt();
+    String why = "%d of %d nodes answer it".formatted(answering, cell.nodes().size());
+    return answering < cell.majority()
+        ? new CellNodeLook(node, State.CUT_OFF, why, document)
+        : new CellNodeLook(node, State.VOTING, "", document);
   }
 
   boolean votes() {
@@ -128,6 +136,7 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
         yield "quarantined until %sZ, in %s"
             .formatted(IsoTime.second(second), Waits.inWords(Math.max(0, until - now)));
       }
+      case CUT_OFF -> "cut off: " + why;
       case SILENT -> "no answer: " + why;
       case FOREIGN -> "not this node: " + why;
     };

@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
     description = {
       "Ask each node of a cell how it is, at its address for clients, all at the same time.",
       "A node that started a moment ago is quarantined: it votes for nobody until every lease is",
-      "over that it may have forgotten.",
+      "over that it may have forgotten. One that too few others answer is cut off, and does not count.",
       "Exit code 0 if a majority votes, and no clock is further ahead of another than the cell",
       "allows; else 3. With --wait 0 only if all nodes vote, and 3 if they don't in that time."
     },

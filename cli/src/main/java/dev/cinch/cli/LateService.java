@@ -89,11 +89,19 @@ final class LateService implements LeaseService {
     return started.join().info();
   }
 
-  /** The service's maintenance, if it is there. */
+  /** The service's maintenance, if it is there; and whether those can be reached that it needs. */
   void maintain() {
     if (started.isDone() && !started.isCompletedExceptionally()) {
+      started.join().probe();
       started.join().maintain();
     }
+  }
+
+  @Override
+  public Optional<LeaseRefusedException> deafness() {
+    return started.isDone() && !started.isCompletedExceptionally()
+        ? started.join().deafness()
+        : Optional.empty();
   }
 
   @Override

@@ -28,8 +28,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Print the leases that are held, and then each that is granted, released, revoked or expires,",
-      "until interrupted. Renewals are not told. Of several servers the next one goes on where one",
-      "ends: what is held then is told again. Exit code 4 if the service ends."
+      "until interrupted. Renewals are not told. Where a connection or a server ends, the same one or",
+      "the next goes on: it tells what was missed, or what is held then if nobody knows that. Exit",
+      "code 4 if none does."
     },
     footer = {
       "",
@@ -77,30 +78,35 @@ final class LeaseWatchCommand implements Callable<Integer> {
     ShardRouter client = server.client();
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      print(client.watch(names, prefixes), out);
-      while (server.addresses.all().size() > 1) { // that one has ended, and the next one goes on
-        List<LeaseWatch> next = client.watch(names, prefixes);
-        print(new LeaseEvent(LeaseEvent.Kind.LAGGED, Optional.empty()), out);
-        print(next, out);
+      List<LeaseWatch> begun = client.watch(names, prefixes);
+      while (true) {
+        print(begun, out);
+        // It has ended, or its connection did; the same server goes on, or the next one.
+        String since = MergedWatch.lastIds(begun);
+        begun = client.watch(names, prefixes, since);
+        if (since.isEmpty()) { // else the server says so where it does not know what was missed
+          print(new LeaseEvent(LeaseEvent.Kind.LAGGED, Optional.empty()), out);
+        }
       }
     }
-    return ExitCode.UNAVAILABLE;
   }
 
-  /** Until one of them ends; with one server that is an error. */
+  /** Until one of them ends; a server that tells nothing before is not asked again. */
   private void print(List<LeaseWatch> begun, Output out)
       throws IOException, LeaseUnavailableException, InterruptedException {
+    boolean told = false;
     try (var watches = new MergedWatch(begun)) {
       while (true) {
         LeaseEvent event;
         try {
           event = watches.next();
         } catch (LeaseUnavailableException e) {
-          if (server.addresses.all().size() > 1) {
+          if (told) {
             return;
           }
           throw e;
         }
+        told = true;
         print(event, out);
       }
     }

@@ -29,6 +29,12 @@ final class MergedWatch implements AutoCloseable {
     }
   }
 
+  /** The ids of their last events, with commas between; empty if one of them has none. */
+  static String lastIds(List<LeaseWatch> watches) {
+    List<String> ids = watches.stream().map(LeaseWatch::lastId).toList();
+    return ids.contains("") ? "" : String.join(",", ids);
+  }
+
   private void read(LeaseWatch watch) {
     try {
       while (true) {

@@ -82,6 +82,7 @@ final class ServedCell implements AutoCloseable {
         4,
         5,
         6,
+        3,
         99,
         0,
         traffic,

@@ -25,4 +25,7 @@ public interface LeaseListener {
    * prolonged. Called likewise.
    */
   default void became(LeaseInfo lease) {}
+
+  /** Changes may have been made of which nothing was told; must not wait. */
+  default void lost() {}
 }

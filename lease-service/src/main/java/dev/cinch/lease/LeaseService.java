@@ -147,6 +147,14 @@ public interface LeaseService {
   }
 
   /**
+   * Why listeners are told nothing at present of what others do; empty if they are. A service that
+   * is one of several machines may be cut off from the others. Never waits.
+   */
+  default Optional<LeaseRefusedException> deafness() {
+    return Optional.empty();
+  }
+
+  /**
    * How often requests have begun to go to another server of the service, for a holder: the next
    * one knows its leases once they were resumed there. It has to be done before they are released,
    * since it must not be afterwards (rule L13). 0 for ever of services that have one server.

@@ -21,6 +21,13 @@ public final class Listeners {
     }
   }
 
+  /** As {@link LeaseListener#lost}. */
+  public void lost() {
+    for (LeaseListener listener : all) {
+      listener.lost();
+    }
+  }
+
   /** Whether anybody wants to know more of a name. */
   public boolean isWatched(String name) {
     for (LeaseListener listener : all) {

@@ -62,6 +62,36 @@ public sealed interface Message {
   /** The answer to a query: a hint, of one acceptor. */
   record Told(Bytes name, Memory memory) implements Message {}
 
+  /**
+   * To acceptors: tell of which names you have accepted something, in ascending order.
+   *
+   * @param name only names above this one; one zero byte is below all
+   * @param prefix of the names
+   * @param token comes back with the answers
+   * @param limit how many, 1 to 65,535
+   */
+  record Names(Bytes name, Bytes prefix, long token, int limit) implements Message {}
+
+  /**
+   * A part of the answer; what is missing is to be asked for again.
+   *
+   * @param name one zero byte
+   * @param from how many names earlier parts have
+   * @param end what follows this part
+   * @param names each behind its length in a byte
+   */
+  record Named(Bytes name, long token, int from, End end, Bytes names) implements Message {
+    /** What follows. */
+    public enum End {
+      /** Another part. */
+      MORE,
+      /** Nothing, though there are more names. */
+      ENOUGH,
+      /** Nothing: these were all. */
+      ALL
+    }
+  }
+
   /** To acceptors: sign what you accepted with a ballot. */
   record Sign(Bytes name, Ballot ballot) implements Message {}
 

@@ -31,6 +31,12 @@ final class CellMetrics {
     count(out, "gauge", "cinch_cell_attempts", "Attempts under way.", node.path("attempts"));
     count(
         out,
+        "gauge",
+        "cinch_cell_answering",
+        "Nodes that answered this one a moment ago as voters, itself too.",
+        node.path("answering"));
+    count(
+        out,
         "counter",
         "cinch_cell_faults_total",
         "Faults of its own code, which the log has.",

@@ -346,9 +346,23 @@ public final class HttpLeaseClient implements LeaseService {
    */
   public LeaseWatch watch(List<LeaseName> names, List<String> prefixes)
       throws LeaseUnavailableException {
+    return watch(names, prefixes, "");
+  }
+
+  /**
+   * Likewise, and goes on where an earlier watch of the same leases ended.
+   *
+   * @param since its {@link LeaseWatch#lastId}, or those of several with commas between; empty to
+   *     begin
+   */
+  public LeaseWatch watch(List<LeaseName> names, List<String> prefixes, String since)
+      throws LeaseUnavailableException {
     var query = new ArrayList<String>();
     names.forEach(name -> query.add("name=" + encoded(name.value())));
     prefixes.forEach(prefix -> query.add("prefix=" + encoded(prefix)));
+    if (!since.isEmpty()) {
+      query.add("since=" + encoded(since));
+    }
     String path = Watching.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
     HttpClient client = watching.get();
     LeaseUnavailableException failed = null;

@@ -66,7 +66,16 @@ public record LeaseEvent(Kind kind, Optional<LeaseInfo> lease) {
     throw in.wrong("event", "an event");
   }
 
-  /** As the stream of server-sent events has it. */
+  /**
+   * The same text of an event, with an id.
+   *
+   * @param text of an event without one
+   */
+  static String withId(String text, String id) {
+    return text.substring(0, text.length() - 1) + "id: " + id + "\n\n";
+  }
+
+  /** As the stream of server-sent events has it, without an id. */
   String text() {
     return "event: " + kind.word() + "\ndata: " + json() + "\n\n";
   }

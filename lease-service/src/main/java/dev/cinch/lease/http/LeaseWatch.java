@@ -14,7 +14,9 @@ import java.time.Duration;
 /**
  * What becomes of leases, from {@link HttpLeaseClient#watch}. First come those that are held, each
  * as {@link LeaseEvent.Kind#HELD}, then {@link LeaseEvent.Kind#SYNCED}, and then each change. A
- * change that was made meanwhile may come twice. One thread reads, and any may close.
+ * change that was made meanwhile may come twice. A watch that goes on where another one ended first
+ * tells what that one missed, or {@link LeaseEvent.Kind#LAGGED} if that is not known. One thread
+ * reads, and any may close.
  */
 @CheckReturnValue
 public final class LeaseWatch implements AutoCloseable {
@@ -23,8 +25,13 @@ public final class LeaseWatch implements AutoCloseable {
 
   private static final String DATA = "data: ";
 
+  private static final String ID = "id: ";
+
   private final URI uri;
   private final EventBody body;
+
+  /** Of the last event that had one. */
+  private volatile String lastId = "";
 
   private LeaseWatch(URI uri, EventBody body) {
     this.uri = uri;
@@ -65,10 +72,15 @@ public final class LeaseWatch implements AutoCloseable {
    */
   public LeaseEvent next() throws LeaseUnavailableException {
     try {
+      String data = "";
       while (true) {
         String line = body.line(PATIENCE);
         if (line.startsWith(DATA)) {
-          return LeaseEvent.read(Fields.parse(line.substring(DATA.length()).getBytes(UTF_8)));
+          data = line.substring(DATA.length());
+        } else if (line.startsWith(ID)) {
+          lastId = line.substring(ID.length());
+        } else if (line.isEmpty() && !data.isEmpty()) {
+          return LeaseEvent.read(Fields.parse(data.getBytes(UTF_8)));
         }
       }
     } catch (IOException | WireException e) {
@@ -79,6 +91,14 @@ public final class LeaseWatch implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new LeaseUnavailableException("interrupted while watching " + uri, e);
     }
+  }
+
+  /**
+   * Where a later watch of the same leases can go on: the id of the last event that had one. Empty
+   * before all that was held at first is told.
+   */
+  public String lastId() {
+    return lastId;
   }
 
   /** Ends it; a thread that waits in {@link #next} is told so. */

@@ -108,6 +108,9 @@ final class Routes {
   }
 
   static Answer unavailable(LeaseUnavailableException e) {
+    if (e.getCause() instanceof LeaseRefusedException refused) {
+      return Answer.refusal(refused); // too few of its machines answer, say
+    }
     return Answer.error(502, Answer.UNAVAILABLE, String.valueOf(e.getMessage()), 1_000);
   }
 

@@ -396,11 +396,21 @@ public final class ShardRouter implements LeaseService {
    */
   public List<LeaseWatch> watch(List<LeaseName> names, List<String> prefixes)
       throws LeaseUnavailableException {
+    return watch(names, prefixes, "");
+  }
+
+  /**
+   * Likewise, and goes on where earlier watches of the same leases ended.
+   *
+   * @param since the {@link LeaseWatch#lastId} of each, with commas between; empty to begin
+   */
+  public List<LeaseWatch> watch(List<LeaseName> names, List<String> prefixes, String since)
+      throws LeaseUnavailableException {
     var watches = new ArrayList<LeaseWatch>();
     boolean all = false;
     try {
       for (HttpLeaseClient client : servers.all(servers.learnt())) {
-        watches.add(client.watch(names, prefixes));
+        watches.add(client.watch(names, prefixes, since));
       }
       all = true;
     } finally {

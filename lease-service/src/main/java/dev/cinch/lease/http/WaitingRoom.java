@@ -112,6 +112,15 @@ final class WaitingRoom implements LeaseListener {
     }
   }
 
+  /** What is waited for may have become free: those whose turn it is ask for it. */
+  @Override
+  public void lost() {
+    freed.addAll(waitedFor);
+    if (told.compareAndSet(false, true)) {
+      loop.run(this::wake);
+    }
+  }
+
   /** Runs a task on the loop, such as what follows; called by any thread. */
   void run(Runnable task) {
     loop.run(task);

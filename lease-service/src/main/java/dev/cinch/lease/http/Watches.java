@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -14,6 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Those who watch leases: each is told what is held, and then what becomes of it. One that does not
@@ -29,13 +31,22 @@ final class Watches implements LeaseListener {
     void write(String text);
 
     void end();
+
+    /** Answers that it can't be watched, where nothing was written yet. */
+    void refuse(String why);
   }
 
-  /** Asks the service, which may take a while, and tells on the loop; nothing if it fails. */
+  /**
+   * Asks the service, which may take a while, and tells on the loop what it is told, or why not.
+   */
   interface Look {
-    void page(String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told);
+    void page(
+        String prefix,
+        Optional<LeaseName> after,
+        Consumer<List<LeaseInfo>> told,
+        Consumer<String> failed);
 
-    void show(List<LeaseName> names, Consumer<List<LeaseInfo>> told);
+    void show(List<LeaseName> names, Consumer<List<LeaseInfo>> told, Consumer<String> failed);
 
     void now(Consumer<Long> told);
   }
@@ -51,11 +62,26 @@ final class Watches implements LeaseListener {
   /** Leases whose ends are waited for, and changes that the loop has not heard of, at most. */
   static final int MOST = 65_536;
 
-  /** One who watches. */
+  /** For so many sweeps what becomes of leases is remembered for one whose connection broke. */
+  static final int REMEMBERED_SWEEPS = 60;
+
+  /** Characters of events that are remembered. */
+  static final int HISTORY = 64 << 10;
+
+  /** One who watches, or has a moment ago. */
   static final class Watcher {
     private final Set<String> names;
     private final List<String> prefixes;
+    private final String since;
     private final Sink sink;
+
+    /** Since this event all that it wants is in the history. */
+    private long covered = Long.MAX_VALUE;
+
+    /** Whether something was written. */
+    private boolean begun;
+
+    private int sweepsLeft = REMEMBERED_SWEEPS;
 
     /**
      * What of the snapshot is next: the names, or a prefix by its number from 1; after the last:
@@ -66,14 +92,27 @@ final class Watches implements LeaseListener {
     private Optional<LeaseName> after = Optional.empty();
     private boolean looking;
     private boolean lagged;
+
+    /** Whether it is to be told before what is held that it lagged. */
+    private boolean tellsLag;
+
     private boolean gone;
     private int quiet;
     private int stalled;
 
-    Watcher(Set<String> names, List<String> prefixes, Sink sink) {
+    /**
+     * @param since the id of the last event that it had, perhaps several with commas between; empty
+     *     if it begins
+     */
+    Watcher(Set<String> names, List<String> prefixes, String since, Sink sink) {
       this.names = Set.copyOf(names);
       this.prefixes = List.copyOf(prefixes);
+      this.since = since;
       this.sink = sink;
+    }
+
+    private boolean wantsTheSame(Watcher other) {
+      return names.equals(other.names) && prefixes.equals(other.prefixes);
     }
 
     private boolean wants(String name) {
@@ -90,6 +129,11 @@ final class Watches implements LeaseListener {
   private final Look look;
   private final List<Watcher> watchers = new CopyOnWriteArrayList<>();
 
+  /** Those whose connections broke, the last one behind: they may come back. */
+  private final List<Watcher> away = new CopyOnWriteArrayList<>();
+
+  private final WatchHistory history;
+
   /** Changes that the loop has not heard of. */
   private final Queue<LeaseInfo> news = new ConcurrentLinkedQueue<>();
 
@@ -101,13 +145,16 @@ final class Watches implements LeaseListener {
   private final Map<LeaseName, LeaseInfo> held = new HashMap<>();
 
   private boolean sweeping;
+  private boolean expiring;
   private boolean ended;
 
   /**
    * @param most so many watch at once
+   * @param origin that no other server has, nor this one after a start: its ids begin so
    */
-  Watches(int most, WaitingRoom.Loop loop, Look look) {
+  Watches(int most, String origin, WaitingRoom.Loop loop, Look look) {
     this.most = most;
+    this.history = new WatchHistory(origin, HISTORY);
     this.loop = loop;
     this.look = look;
   }
@@ -117,12 +164,24 @@ final class Watches implements LeaseListener {
 
   @Override
   public boolean watches(String name) {
-    for (Watcher watcher : watchers) {
+    return wants(watchers, name) || wants(away, name);
+  }
+
+  private static boolean wants(List<Watcher> any, String name) {
+    for (Watcher watcher : any) {
       if (watcher.wants(name)) {
         return true;
       }
     }
     return false;
+  }
+
+  @Override
+  public void lost() {
+    missed.set(true);
+    if (told.compareAndSet(false, true)) {
+      loop.run(this::hear);
+    }
   }
 
   @Override
@@ -145,17 +204,21 @@ final class Watches implements LeaseListener {
       tell(next);
     }
     if (missed.getAndSet(false)) {
+      history.lose();
       watchers.forEach(this::lag);
     }
   }
 
-  /** Whether one more may watch; it is told what is held. */
+  /** Whether one more may watch; it is told what is held, or what it missed. */
   boolean add(Watcher watcher) {
     if (ended || watchers.size() >= most) {
       return false;
     }
     watchers.add(watcher); // before it is looked: nothing is missed from then on
-    snapshot(watcher);
+    if (!goesOn(watcher)) {
+      watcher.tellsLag = !watcher.since.isEmpty();
+      snapshot(watcher);
+    }
     if (!sweeping) {
       sweeping = true;
       var unused = loop.after(SWEEP_MS, this::sweep);
@@ -163,10 +226,45 @@ final class Watches implements LeaseListener {
     return true;
   }
 
-  /** It has gone. */
+  /** Whether it was told all that it missed since it went. */
+  private boolean goesOn(Watcher watcher) {
+    OptionalLong number = history.number(watcher.since);
+    if (number.isEmpty()) {
+      return false;
+    }
+    Optional<Watcher> before =
+        Stream.concat(away.stream(), watchers.stream())
+            .filter(w -> w.wantsTheSame(watcher) && w.covered <= number.getAsLong())
+            .findFirst();
+    Optional<List<String>> events =
+        before.flatMap(b -> history.since(number.getAsLong(), watcher::wants));
+    if (events.isEmpty()) {
+      return false;
+    }
+    watcher.covered = before.get().covered;
+    away.remove(before.get());
+    events.get().forEach(text -> write(watcher, text));
+    watcher.part = watcher.prefixes.size() + 1;
+    synced(watcher);
+    return true;
+  }
+
+  private void synced(Watcher watcher) {
+    watcher.covered = Math.min(watcher.covered, history.last());
+    String text = LeaseEvent.of(LeaseEvent.Kind.SYNCED).text();
+    write(watcher, LeaseEvent.withId(text, history.id(history.last())));
+  }
+
+  /** It has gone; what it wants is remembered for a while, unless it never heard all. */
   void leave(Watcher watcher) {
+    boolean was = watchers.remove(watcher);
     watcher.gone = true;
-    watchers.remove(watcher);
+    if (was && !ended && watcher.covered < Long.MAX_VALUE) {
+      away.add(watcher);
+      if (away.size() > most) {
+        away.remove(0);
+      }
+    }
     held.keySet().removeIf(name -> !watches(name.value()));
   }
 
@@ -177,6 +275,7 @@ final class Watches implements LeaseListener {
       leave(watcher);
       watcher.sink.end();
     }
+    away.clear();
   }
 
   /** It has taken what was written. */
@@ -188,8 +287,16 @@ final class Watches implements LeaseListener {
     if (!watcher.isSynced()) {
       next(watcher);
     } else if (watcher.lagged) {
-      write(watcher, LeaseEvent.of(LeaseEvent.Kind.LAGGED));
+      watcher.tellsLag = true;
+      tellLag(watcher);
       snapshot(watcher);
+    }
+  }
+
+  private static void tellLag(Watcher watcher) {
+    if (watcher.tellsLag) {
+      watcher.tellsLag = false;
+      write(watcher, LeaseEvent.of(LeaseEvent.Kind.LAGGED).text());
     }
   }
 
@@ -213,18 +320,40 @@ final class Watches implements LeaseListener {
       watcher.part++;
     }
     if (watcher.isSynced()) {
-      write(watcher, LeaseEvent.of(LeaseEvent.Kind.SYNCED));
+      tellLag(watcher);
+      synced(watcher);
       if (watcher.lagged) {
         lag(watcher);
       }
       return;
     }
     watcher.looking = true;
+    Consumer<List<LeaseInfo>> seen = page -> seen(watcher, page);
+    Consumer<String> unseen = why -> unseen(watcher, why);
     if (watcher.part == 0) {
-      look.show(
-          watcher.names.stream().sorted().map(LeaseName::new).toList(), p -> seen(watcher, p));
+      look.show(watcher.names.stream().sorted().map(LeaseName::new).toList(), seen, unseen);
     } else {
-      look.page(watcher.prefixes.get(watcher.part - 1), watcher.after, p -> seen(watcher, p));
+      look.page(watcher.prefixes.get(watcher.part - 1), watcher.after, seen, unseen);
+    }
+  }
+
+  /** One that has begun waits until it can be told; another one asks elsewhere. */
+  private void unseen(Watcher watcher, String why) {
+    if (watcher.gone) {
+      watcher.looking = false;
+    } else if (watcher.begun) {
+      var unused =
+          loop.after(
+              SWEEP_MS,
+              () -> {
+                watcher.looking = false;
+                if (!watcher.gone) {
+                  next(watcher);
+                }
+              });
+    } else {
+      leave(watcher);
+      watcher.sink.refuse(why);
     }
   }
 
@@ -233,10 +362,11 @@ final class Watches implements LeaseListener {
     if (watcher.gone) {
       return;
     }
+    tellLag(watcher);
     for (LeaseInfo info : page) {
       if (isHeld(info)) {
         keep(info);
-        write(watcher, new LeaseEvent(LeaseEvent.Kind.HELD, Optional.of(info)));
+        write(watcher, new LeaseEvent(LeaseEvent.Kind.HELD, Optional.of(info)).text());
       }
     }
     if (watcher.part == 0 || page.isEmpty()) {
@@ -275,25 +405,35 @@ final class Watches implements LeaseListener {
     } else if (info.state() == LeaseInfo.State.EXPIRED) {
       return; // likewise
     }
-    var event = new LeaseEvent(LeaseEvent.Kind.of(info.state()), Optional.of(info));
+    String name = info.witness().name().value();
+    String text = new LeaseEvent(LeaseEvent.Kind.of(info.state()), Optional.of(info)).text();
+    String id = history.id(history.add(name, text));
     for (Watcher watcher : watchers) {
-      if (watcher.wants(info.witness().name().value()) && !watcher.lagged) {
+      if (watcher.wants(name) && !watcher.lagged) {
         if (watcher.sink.isFull()) {
           watcher.lagged = true;
         } else {
-          write(watcher, event);
+          // Before it has heard all that is held, it could not go on from here.
+          write(watcher, watcher.isSynced() ? LeaseEvent.withId(text, id) : text);
         }
       }
     }
   }
 
-  private static void write(Watcher watcher, LeaseEvent event) {
+  private static void write(Watcher watcher, String text) {
     watcher.quiet = 0;
-    watcher.sink.write(event.text());
+    watcher.begun = true;
+    watcher.sink.write(text);
   }
 
   private void sweep() {
-    if (watchers.isEmpty()) {
+    for (Watcher gone : away) {
+      if (--gone.sweepsLeft <= 0) {
+        away.remove(gone);
+        held.keySet().removeIf(name -> !watches(name.value()));
+      }
+    }
+    if (watchers.isEmpty() && away.isEmpty()) {
       sweeping = false;
       return;
     }
@@ -304,12 +444,14 @@ final class Watches implements LeaseListener {
           leave(watcher);
           watcher.sink.end();
         }
-      } else if (++watcher.quiet >= HEARTBEAT_SWEEPS) {
+      } else if (watcher.begun && ++watcher.quiet >= HEARTBEAT_SWEEPS) {
         watcher.quiet = 0;
         watcher.sink.write(":\n\n");
       }
     }
-    look.now(this::expire);
+    if (!expiring) {
+      look.now(this::expire);
+    }
   }
 
   /** Looks at those whose time was over when they were last seen: they may have been prolonged. */
@@ -320,7 +462,14 @@ final class Watches implements LeaseListener {
             .map(info -> info.witness().name())
             .toList();
     if (!due.isEmpty()) {
-      look.show(due, infos -> infos.forEach(this::tell));
+      expiring = true; // the next sweep asks again where nobody answers, and not this one too
+      look.show(
+          due,
+          infos -> {
+            expiring = false;
+            infos.forEach(this::tell);
+          },
+          why -> expiring = false);
     }
   }
 

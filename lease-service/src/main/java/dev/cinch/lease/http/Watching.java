@@ -2,13 +2,16 @@ package dev.cinch.lease.http;
 
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.table.Refusals;
 import io.netty.channel.Channel;
 import io.vertx.core.Context;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.net.impl.ConnectionBase;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -28,6 +31,9 @@ final class Watching {
   /** Names and prefixes of one request. */
   private static final int MOST_WANTED = 100;
 
+  /** After what time one that is refused asks again, nanoseconds. */
+  private static final long RETRY_AFTER = 1_000_000_000L;
+
   /** Leases that are looked for at once. */
   private static final int PAGE = 100;
 
@@ -36,12 +42,15 @@ final class Watching {
 
   private static final Logger log = LoggerFactory.getLogger(Watching.class);
 
+  private final LeaseService service;
   private final WaitingRoom.Loop loop;
   private final Watches watches;
 
   Watching(int most, LeaseService service, WaitingRoom.Loop loop, Workers workers) {
     this.loop = loop;
-    watches = new Watches(most, loop, new WorkersLook(service, loop, workers));
+    this.service = service;
+    String origin = Long.toHexString(new SecureRandom().nextLong());
+    watches = new Watches(most, origin, loop, new WorkersLook(service, loop, workers));
   }
 
   /** What is to be told of changes. */
@@ -62,16 +71,27 @@ final class Watching {
   void serve(HttpServerRequest request, Context context, Consumer<Answer> refused) {
     var names = new HashSet<String>();
     var prefixes = new ArrayList<String>();
+    String since;
     try {
-      parse(request.query(), names, prefixes);
+      String header = request.getHeader("Last-Event-ID"); // which browsers send by themselves
+      since = parse(request.query(), names, prefixes, header == null ? "" : header);
     } catch (WireException e) {
       refused.accept(Routes.malformed(e));
       return;
     }
+    Optional<LeaseRefusedException> deaf = service.deafness();
+    if (deaf.isPresent()) {
+      refused.accept(Answer.refusal(deaf.get()));
+      return;
+    }
     HttpServerResponse response = request.response();
     Channel channel = ((ConnectionBase) request.connection()).channel();
-    var out = new Out(response, context);
-    var watcher = new Watches.Watcher(names, prefixes, out);
+    var out =
+        new Out(
+            response,
+            context,
+            why -> refused.accept(Answer.refusal(Refusals.notYet(why, RETRY_AFTER))));
+    var watcher = new Watches.Watcher(names, prefixes, since, out);
     out.drained = () -> loop.run(() -> watches.drained(watcher));
     response.closeHandler(closed -> loop.run(() -> watches.leave(watcher)));
     loop.run(
@@ -88,9 +108,12 @@ final class Watching {
         });
   }
 
-  private static void parse(@Nullable String query, HashSet<String> names, List<String> prefixes)
+  /** Returns the id of the last event that was had; empty if none was. */
+  private static String parse(
+      @Nullable String query, HashSet<String> names, List<String> prefixes, String lastId)
       throws WireException {
     int wanted = 0;
+    String since = lastId;
     for (String part : query == null || query.isEmpty() ? new String[0] : query.split("&", -1)) {
       int equals = part.indexOf('=');
       String what = equals < 0 ? part : part.substring(0, equals);
@@ -98,6 +121,10 @@ final class Watching {
       switch (what) {
         case "name" -> names.add(WireReader.name(value).value());
         case "prefix" -> prefixes.add(value);
+        case "since" -> {
+          since = value;
+          continue;
+        }
         default -> throw new WireException("unknown parameter \"" + what + "\"");
       }
       if (++wanted > MOST_WANTED) {
@@ -107,6 +134,7 @@ final class Watching {
     if (wanted == 0) {
       prefixes.add("");
     }
+    return since;
   }
 
   /** One who reads. */
@@ -115,11 +143,18 @@ final class Watching {
     private final Context context;
     private final AtomicInteger unread = new AtomicInteger();
     private final AtomicBoolean full = new AtomicBoolean();
+    private final Consumer<String> refused;
     private volatile Runnable drained = () -> {};
 
-    Out(HttpServerResponse response, Context context) {
+    Out(HttpServerResponse response, Context context, Consumer<String> refused) {
       this.response = response;
       this.context = context;
+      this.refused = refused;
+    }
+
+    @Override
+    public void refuse(String why) {
+      context.runOnContext(v -> refused.accept(why));
     }
 
     @Override
@@ -172,7 +207,7 @@ final class Watching {
       T get() throws LeaseUnavailableException;
     }
 
-    private <T> void ask(Call<T> call, Consumer<T> told) {
+    private <T> void ask(Call<T> call, Consumer<T> told, Consumer<String> failed) {
       // One of them at a time for each watcher, whose number is bounded: it is in nobody's way.
       Runnable task =
           () -> {
@@ -180,23 +215,29 @@ final class Watching {
               T answer = call.get();
               loop.run(() -> told.accept(answer));
             } catch (LeaseUnavailableException e) {
-              var unused = loop.after(Watches.SWEEP_MS, () -> ask(call, told));
+              loop.run(() -> failed.accept(String.valueOf(e.getMessage())));
             } catch (RuntimeException | VirtualMachineError e) {
               log.error("a watch could not look", e);
+              loop.run(() -> failed.accept("the lease service failed; see its log"));
             }
           };
       if (!workers.submit(Workers.Lane.OTHERS, task)) {
-        var unused = loop.after(Watches.SWEEP_MS, () -> ask(call, told));
+        loop.run(() -> failed.accept("too many requests at once"));
       }
     }
 
     @Override
-    public void page(String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told) {
-      ask(() -> service.list(prefix, after, PAGE), told);
+    public void page(
+        String prefix,
+        Optional<LeaseName> after,
+        Consumer<List<LeaseInfo>> told,
+        Consumer<String> failed) {
+      ask(() -> service.list(prefix, after, PAGE), told, failed);
     }
 
     @Override
-    public void show(List<LeaseName> names, Consumer<List<LeaseInfo>> told) {
+    public void show(
+        List<LeaseName> names, Consumer<List<LeaseInfo>> told, Consumer<String> failed) {
       ask(
           () -> {
             var found = new ArrayList<LeaseInfo>();
@@ -205,12 +246,13 @@ final class Watching {
             }
             return found;
           },
-          told);
+          told,
+          failed);
     }
 
     @Override
     public void now(Consumer<Long> told) {
-      ask(service::now, told);
+      ask(service::now, told, why -> {}); // the next sweep asks again
     }
   }
 }

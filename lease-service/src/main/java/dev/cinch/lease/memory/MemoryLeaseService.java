@@ -433,7 +433,13 @@ public final class MemoryLeaseService implements LeaseService {
     }
     return guard
         .failure()
-        .map(why -> Refusals.notYet("the store can't be used: " + why, 1_000 * NANOS_PER_MS));
+        .map(why -> Refusals.notYet("the store can't be used: " + why, 1_000 * NANOS_PER_MS))
+        .or(table::obstacle);
+  }
+
+  @Override
+  public Optional<LeaseRefusedException> deafness() {
+    return table.deafness();
   }
 
   private static long roundedUp(long nanos) {
@@ -448,6 +454,14 @@ public final class MemoryLeaseService implements LeaseService {
     Reading at = waiting.read();
     guard.maintain(at);
     table.sweep(at.now());
+  }
+
+  /**
+   * Finds out whether the machines can be reached that keep the leases, for {@link #obstacle} and
+   * {@link #deafness}. To be called about every second by whoever serves others; does not wait.
+   */
+  public void probe() {
+    table.probe();
   }
 
   int grantsRemembered() {

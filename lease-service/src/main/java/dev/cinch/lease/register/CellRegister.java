@@ -13,6 +13,8 @@ import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.cell.net.Outcome;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.table.UnansweredException;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -50,6 +52,9 @@ public final class CellRegister implements StateRegister {
   private static final long RETRY_NANOS = 1_000_000L;
 
   private static final long RETRY_AFTER = 200_000_000L;
+
+  /** So many names of a list are asked for at once: the answers fit the buffers of sockets. */
+  private static final int ASKED_AT_ONCE = 64;
 
   private final CellNode node;
   private final RandomGenerator random;
@@ -250,7 +255,8 @@ public final class CellRegister implements StateRegister {
   private static Found found(LeaseName name, Optional<Memory> memory) {
     if (memory.isEmpty()) {
       throw new CompletionException(
-          Refusals.notYet(name + " can't be looked at: no node of the cell answers", RETRY_AFTER));
+          Refusals.notYet(
+              name + " can't be looked at: too few nodes of the cell answer", RETRY_AFTER));
     }
     Memory known = memory.get();
     return new Found(
@@ -267,21 +273,75 @@ public final class CellRegister implements StateRegister {
         found.quietNanos());
   }
 
+  /** {@inheritDoc} A majority says which names there are, and then how each of them is. */
   @Override
   public CompletableFuture<NavigableMap<String, byte[]>> list(
       String prefix, String after, int limit) {
-    return node.list(Bytes.of(prefix), Bytes.of(after), limit)
-        .thenApply(
-            rows -> {
-              var named = new TreeMap<String, byte[]>();
-              rows.forEach((name, value) -> named.put(text(name), value.toArray()));
-              return named;
+    return node.names(Bytes.of(prefix), Bytes.of(after), limit, PATIENCE_NANOS)
+        .thenCompose(
+            names -> {
+              if (names.isEmpty()) {
+                throw new CompletionException(
+                    Refusals.notYet(
+                        "names can't be listed: too few nodes of the cell answer", RETRY_AFTER));
+              }
+              List<Bytes> known = names.get();
+              return values(known, 0, new TreeMap<>())
+                  // Only one node may know of all of these, which it accepted and others did not:
+                  // an empty page would say that there are no more.
+                  .thenCompose(
+                      page ->
+                          page.isEmpty() && !known.isEmpty()
+                              ? list(prefix, text(known.get(known.size() - 1)), limit)
+                              : CompletableFuture.completedFuture(page));
             });
+  }
+
+  /** Asks for the values of some names, and then for the next. */
+  private CompletableFuture<NavigableMap<String, byte[]>> values(
+      List<Bytes> names, int from, NavigableMap<String, byte[]> found) {
+    if (from >= names.size()) {
+      return CompletableFuture.completedFuture(found);
+    }
+    var asked = new LinkedHashMap<String, CompletableFuture<Found>>();
+    for (Bytes name : names.subList(from, Math.min(names.size(), from + ASKED_AT_ONCE))) {
+      asked.put(text(name), look(new LeaseName(text(name))));
+    }
+    return CompletableFuture.allOf(asked.values().toArray(CompletableFuture<?>[]::new))
+        .thenCompose(
+            all -> {
+              asked.forEach(
+                  (name, value) -> value.join().value().ifPresent(v -> found.put(name, v)));
+              return values(names, from + ASKED_AT_ONCE, found);
+            });
+  }
+
+  @Override
+  public CompletableFuture<?> reach() {
+    return node.query(Bytes.of("0"), TURN_NANOS)
+        .thenApply(
+            memory ->
+                memory.orElseThrow(
+                    () ->
+                        new CompletionException(
+                            Refusals.notYet(
+                                "too few nodes of the cell answer this one: it may be cut off",
+                                RETRY_AFTER))));
+  }
+
+  @Override
+  public boolean hears() {
+    return node.hears();
   }
 
   @Override
   public void listen(BiConsumer<String, byte[]> listener) {
     node.listen((name, value) -> listener.accept(text(name), value.toArray()));
+  }
+
+  @Override
+  public void onLoss(Runnable lost) {
+    node.onLoss(lost);
   }
 
   @Override

@@ -37,6 +37,14 @@ final class Changes {
     listeners.add(listener);
   }
 
+  /** Values may have been written that nobody told of here. */
+  void lost() {
+    synchronized (told) {
+      told.clear();
+    }
+    listeners.lost();
+  }
+
   /** A value was written, or may have been. */
   void written(String name, byte[] value) {
     LeaseState lease;

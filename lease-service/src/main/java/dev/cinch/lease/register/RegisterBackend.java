@@ -33,8 +33,10 @@ import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -73,6 +75,11 @@ public final class RegisterBackend implements LeaseBackend {
 
   private final Revoking revoking;
 
+  /** Why others could not be reached the last time; empty if they could, and at first. */
+  private volatile Optional<LeaseRefusedException> unreached = Optional.empty();
+
+  private final AtomicBoolean probing = new AtomicBoolean();
+
   /**
    * @param forgotten what may have been where the register has forgotten
    */
@@ -92,6 +99,7 @@ public final class RegisterBackend implements LeaseBackend {
     this.changes = new LeaseChanges(register, forgotten, setting.time(), told::written);
     this.revoking = new Revoking(rules, revocations, changes);
     register.listen(told::written);
+    register.onLoss(told::lost);
   }
 
   /**
@@ -448,6 +456,54 @@ public final class RegisterBackend implements LeaseBackend {
     return lease.isKnown()
         ? Optional.of(lease.info(setting.instance(), Math.max(now, lease.changedAt())))
         : Optional.empty();
+  }
+
+  @Override
+  public Optional<LeaseRefusedException> obstacle() {
+    return unreached;
+  }
+
+  /** One at a time: where nobody answers each takes a while. */
+  @Override
+  public void probe() {
+    if (probing.compareAndSet(false, true)) {
+      var unused =
+          register
+              .reach()
+              .handle(
+                  (answer, failure) -> {
+                    probing.set(false);
+                    return reached(failure == null ? Optional.empty() : Optional.of(failure));
+                  });
+    }
+  }
+
+  /** Who is cut off has missed from then on what others do. */
+  private boolean reached(Optional<Throwable> failure) {
+    boolean before = unreached.isEmpty();
+    unreached = failure.map(RegisterBackend::refusal);
+    if (before && failure.isPresent()) {
+      log.warn("{}", String.valueOf(unreached.map(Throwable::getMessage).orElse("")));
+      told.lost();
+    }
+    return failure.isEmpty();
+  }
+
+  private static LeaseRefusedException refusal(Throwable failure) {
+    Throwable why = failure instanceof CompletionException ? failure.getCause() : failure;
+    return why instanceof LeaseRefusedException refused
+        ? refused
+        : notYet("what keeps the leases can't be asked: " + why, RETRY_AFTER);
+  }
+
+  @Override
+  public Optional<LeaseRefusedException> deafness() {
+    return unreached.isPresent() || register.hears()
+        ? unreached
+        : Optional.of(
+            notYet(
+                "this server hears of no changes yet: a node that starts does when it votes",
+                1_000_000_000L));
   }
 
   @Override

@@ -52,11 +52,28 @@ public interface StateRegister {
    */
   CompletableFuture<Boolean> change(LeaseName name, Change change);
 
-  /** The value of a name as it was a moment ago; a hint. Completes exceptionally likewise. */
+  /**
+   * The value of a name as it was a moment ago; a hint. Completes exceptionally likewise, and never
+   * with what this machine knows alone.
+   */
   CompletableFuture<Found> look(LeaseName name);
 
   /**
-   * Values of names in ascending order, as this machine knows them; a hint.
+   * Asks as many machines as a look does for what costs them nothing; completes exceptionally, as a
+   * look does, if they can't be reached.
+   */
+  default CompletableFuture<?> reach() {
+    return look(new LeaseName("0"));
+  }
+
+  /** Whether listeners are told at present of what others write; quick. */
+  default boolean hears() {
+    return true;
+  }
+
+  /**
+   * Values of names in ascending order, as they were a moment ago; a hint, of which names that come
+   * and go meanwhile may be missing. Completes exceptionally likewise.
    *
    * @param prefix of the names; may be empty
    * @param after only names behind this one; may be empty
@@ -69,6 +86,12 @@ public interface StateRegister {
    * of which some may be missing. Called on threads that must not wait.
    */
   void listen(BiConsumer<String, byte[]> listener);
+
+  /**
+   * Has somebody told that listeners may have missed what was written. Called on threads that must
+   * not wait.
+   */
+  default void onLoss(Runnable lost) {}
 
   /** The longest value, bytes. */
   int longestValue();

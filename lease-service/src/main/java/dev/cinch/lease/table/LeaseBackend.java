@@ -145,6 +145,22 @@ public interface LeaseBackend {
   /** Has one more listener told of changes. */
   void listen(LeaseListener listener);
 
+  /**
+   * Why nothing that takes other machines can be done, as {@link #probe} found it; empty if it can,
+   * and before that was called. Never waits.
+   */
+  default Optional<LeaseRefusedException> obstacle() {
+    return Optional.empty();
+  }
+
+  /** Begins to find out whether as many machines as it takes can be reached; does not wait. */
+  default void probe() {}
+
+  /** Why listeners are told nothing at present of what others do; empty if they are. */
+  default Optional<LeaseRefusedException> deafness() {
+    return obstacle();
+  }
+
   /** Forgets what is long over; called about every second. */
   void sweep(long now);
 

@@ -107,7 +107,7 @@ final class MetricsApiTest {
   void aNodeOfACellTellsHowItIs() throws Exception {
     ObjectNode node = JsonNodeFactory.instance.objectNode().put("node", 2).put("boot", 7);
     node.put("quarantined", true).put("quarantinedUntilNanos", "1767225600500000000");
-    node.put("rows", 3).put("names", 2).put("attempts", 1).put("faults", 0);
+    node.put("rows", 3).put("names", 2).put("attempts", 1).put("answering", 2).put("faults", 0);
     node.putArray("peers")
         .addObject()
         .put("node", 1)
@@ -124,6 +124,7 @@ final class MetricsApiTest {
           "cinch_cell_rows 3",
           "cinch_cell_names 2",
           "cinch_cell_attempts 1",
+          "cinch_cell_answering 2",
           "cinch_cell_datagrams_sent_total 11",
           "cinch_cell_datagrams_received_total 12",
           "cinch_cell_datagrams_not_sent_total 1",

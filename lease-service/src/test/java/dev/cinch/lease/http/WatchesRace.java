@@ -43,16 +43,21 @@ public final class WatchesRace {
     final Watches watches =
         new Watches(
             2,
+            "o",
             loop,
             new Watches.Look() {
               @Override
               public void page(
-                  String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told) {
+                  String prefix,
+                  Optional<LeaseName> after,
+                  Consumer<List<LeaseInfo>> told,
+                  Consumer<String> failed) {
                 told.accept(List.of());
               }
 
               @Override
-              public void show(List<LeaseName> names, Consumer<List<LeaseInfo>> told) {
+              public void show(
+                  List<LeaseName> names, Consumer<List<LeaseInfo>> told, Consumer<String> failed) {
                 told.accept(granted ? HELD : List.of());
               }
 
@@ -64,7 +69,11 @@ public final class WatchesRace {
         new Watches.Watcher(
             Set.of("a", "b"),
             List.of(),
+            "",
             new Watches.Sink() {
+              @Override
+              public void refuse(String why) {}
+
               @Override
               public boolean isFull() {
                 return false;

@@ -28,9 +28,14 @@ final class WatchesTest {
   private final Rig rig = new Rig();
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final List<Runnable> timers = new ArrayList<>();
+  private boolean cutOff;
+  private boolean silent;
+  private final ArrayDeque<Runnable> unanswered = new ArrayDeque<>();
+  private int looks;
   private final Watches watches =
       new Watches(
           2,
+          "o",
           new WaitingRoom.Loop() {
             @Override
             public void run(Runnable task) {
@@ -46,13 +51,33 @@ final class WatchesTest {
           new Watches.Look() {
             @Override
             public void page(
-                String prefix, Optional<LeaseName> after, Consumer<List<LeaseInfo>> told) {
-              tasks.add(() -> told.accept(found(prefix, after)));
+                String prefix,
+                Optional<LeaseName> after,
+                Consumer<List<LeaseInfo>> told,
+                Consumer<String> failed) {
+              tasks.add(
+                  () -> {
+                    if (cutOff) {
+                      failed.accept("cut off");
+                    } else {
+                      told.accept(found(prefix, after));
+                    }
+                  });
             }
 
             @Override
-            public void show(List<LeaseName> names, Consumer<List<LeaseInfo>> told) {
-              tasks.add(() -> told.accept(names.stream().flatMap(n -> known(n).stream()).toList()));
+            public void show(
+                List<LeaseName> names, Consumer<List<LeaseInfo>> told, Consumer<String> failed) {
+              looks++;
+              (silent ? unanswered : tasks)
+                  .add(
+                      () -> {
+                        if (cutOff) {
+                          failed.accept("cut off");
+                        } else {
+                          told.accept(names.stream().flatMap(n -> known(n).stream()).toList());
+                        }
+                      });
             }
 
             @Override
@@ -66,6 +91,13 @@ final class WatchesTest {
     final List<String> said = new ArrayList<>();
     boolean full;
     boolean ended;
+    String refused = "";
+    String lastId = "";
+
+    @Override
+    public void refuse(String why) {
+      refused = why;
+    }
 
     @Override
     public boolean isFull() {
@@ -90,6 +122,10 @@ final class WatchesTest {
           words.add("-");
           continue;
         }
+        int id = text.indexOf("\nid: ");
+        if (id >= 0) {
+          lastId = text.substring(id + 5, text.length() - 2);
+        }
         JsonNode data = JSON.readTree(text.substring(text.indexOf("data: ") + 6));
         String event = data.get("event").asText();
         assertTrue(text.startsWith("event: " + event + "\n") && text.endsWith("\n\n"), text);
@@ -102,7 +138,12 @@ final class WatchesTest {
   }
 
   private Watches.Watcher watch(Reader reader, Set<String> names, String... prefixes) {
-    var watcher = new Watches.Watcher(names, List.of(prefixes), reader);
+    return watch(reader, "", names, prefixes);
+  }
+
+  private Watches.Watcher watch(
+      Reader reader, String since, Set<String> names, String... prefixes) {
+    var watcher = new Watches.Watcher(names, List.of(prefixes), since, reader);
     assertTrue(watches.add(watcher));
     run();
     return watcher;
@@ -202,7 +243,7 @@ final class WatchesTest {
     listen();
     Grant held = rig.acquire("a", "b", "c", "d", "e");
     var reader = new Reader();
-    var watcher = new Watches.Watcher(Set.of(), List.of(""), reader);
+    var watcher = new Watches.Watcher(Set.of(), List.of(""), "", reader);
     assertTrue(watches.add(watcher));
     tasks.remove().run(); // the first page
     assertEquals("held a, held b", reader.take());
@@ -222,7 +263,7 @@ final class WatchesTest {
     var first = new Reader();
     Watches.Watcher watcher = watch(first, Set.of("a"));
     var unused = watch(new Reader(), Set.of("a"));
-    var third = new Watches.Watcher(Set.of("a"), List.of(), new Reader());
+    var third = new Watches.Watcher(Set.of("a"), List.of(), "", new Reader());
     assertFalse(watches.add(third));
     watches.leave(watcher);
     assertTrue(watches.add(third));
@@ -246,6 +287,150 @@ final class WatchesTest {
     assertTrue(gone.ended);
     assertEquals("synced, -, -", quiet.take());
     assertEquals(1, watches.size());
+  }
+
+  @Test
+  void oneThatComesBackIsToldWhatItMissedAndThatThisWasAll() throws Exception {
+    listen();
+    Grant a = rig.acquire("a");
+    var reader = new Reader();
+    Watches.Watcher watcher = watch(reader, Set.of("a", "b"));
+    assertEquals("held a, synced", reader.take());
+    watches.leave(watcher);
+    rig.service.release(a.id(), LeaseReport.NOTHING);
+    Grant b = rig.acquire("b", "c");
+    run();
+    var again = new Reader();
+    watcher = watch(again, reader.lastId, Set.of("a", "b"));
+    assertEquals("released a, granted b, synced", again.take());
+    rig.service.release(b.id(), LeaseReport.NOTHING);
+    run();
+    assertEquals("released b", again.take());
+    watches.leave(watcher);
+    var third = new Reader();
+    watcher = watch(third, "elsewhere-7, " + again.lastId, Set.of("a", "b"));
+    assertEquals("synced", third.take());
+  }
+
+  @Test
+  void oneThatExpiredMeanwhileIsAmongWhatWasMissed() throws Exception {
+    listen();
+    Grant a = rig.acquire("a");
+    var reader = new Reader();
+    Watches.Watcher watcher = watch(reader, Set.of("a"));
+    assertEquals("held a, synced", reader.take());
+    watches.leave(watcher);
+    rig.time.advanceMs(Rig.LEASE_MS);
+    sweep();
+    var again = new Reader();
+    var unused = watch(again, reader.lastId, Set.of("a"));
+    assertEquals("expired a, synced", again.take());
+    assertEquals(1, a.witnesses().size());
+  }
+
+  @Test
+  void oneThatCanNotBeToldWhatItMissedIsToldSo() throws Exception {
+    listen();
+    Grant held = rig.acquire("a");
+    var reader = new Reader();
+    Watches.Watcher watcher = watch(reader, Set.of("a"));
+    assertEquals("held a, synced", reader.take());
+    watches.leave(watcher);
+    for (String id : List.of("elsewhere-1", "o-", "o-x", "o-99", "o", "-")) {
+      var other = new Reader();
+      watches.leave(watch(other, id, Set.of("a")));
+      assertEquals("lagged, held a, synced", other.take(), id);
+    }
+    var ofOthers = new Reader(); // what became of these nobody has remembered
+    watches.leave(watch(ofOthers, reader.lastId, Set.of("a", "b")));
+    assertEquals("lagged, held a, synced", ofOthers.take());
+    watches.lost();
+    run();
+    var lost = new Reader();
+    watches.leave(watch(lost, reader.lastId, Set.of("a")));
+    assertEquals("lagged, held a, synced", lost.take());
+    for (int i = 0; i < Watches.REMEMBERED_SWEEPS; i++) {
+      sweep();
+    }
+    var late = new Reader();
+    watches.leave(watch(late, lost.lastId, Set.of("a")));
+    assertTrue(late.take().startsWith("lagged, "));
+    assertEquals(1, held.witnesses().size());
+  }
+
+  /** What is kept for those who went is bounded, in leases and in characters. */
+  @Test
+  void noMoreIsRememberedThanTheBounds() throws Exception {
+    listen();
+    var reader = new Reader();
+    watches.leave(watch(reader, Set.of("a")));
+    assertEquals("synced", reader.take());
+    watches.leave(watch(new Reader(), Set.of("b")));
+    watches.leave(watch(new Reader(), Set.of("c"))); // two may watch, so two are remembered
+    assertFalse(watches.watches("a"));
+    assertTrue(watches.watches("b"));
+    var other = new Reader();
+    Watches.Watcher watcher = watch(other, Set.of("a"));
+    assertEquals("synced", other.take());
+    watches.leave(watcher);
+    int changes = Watches.HISTORY / 200;
+    for (int i = 0; i < changes; i++) {
+      Grant a = rig.acquire("a");
+      rig.service.release(a.id(), LeaseReport.NOTHING);
+      run();
+    }
+    var back = new Reader();
+    watcher = watch(back, other.lastId, Set.of("a"));
+    assertEquals("lagged, synced", back.take());
+  }
+
+  @Test
+  void whereChangesWereMissedAllAreToldAndWhatIsHeldIsReadAnew() throws Exception {
+    listen();
+    Grant a = rig.acquire("a");
+    var reader = new Reader();
+    var unused = watch(reader, Set.of(), "");
+    assertEquals("held a, synced", reader.take());
+    cutOff = true;
+    watches.lost();
+    run();
+    assertEquals("lagged", reader.take());
+    sweep();
+    sweep();
+    cutOff = false;
+    sweep();
+    assertEquals("held a, synced", reader.take());
+    assertEquals(1, a.witnesses().size());
+  }
+
+  @Test
+  void whereOneCanNotBeToldWhatIsHeldItIsRefusedAtOnce() throws Exception {
+    cutOff = true;
+    var reader = new Reader();
+    var unused = watch(reader, Set.of(), "");
+    assertEquals("cut off", reader.refused);
+    assertEquals(0, watches.size());
+    assertEquals("", reader.take());
+  }
+
+  /** Else each second would add one that asks each second. */
+  @Test
+  void whatHasExpiredIsAskedForOnceAtATime() throws Exception {
+    listen();
+    Grant a = rig.acquire("a");
+    var reader = new Reader();
+    var unused = watch(reader, Set.of(), "");
+    rig.time.advanceMs(Rig.LEASE_MS);
+    silent = true;
+    for (int i = 0; i < 5; i++) {
+      sweep();
+      assertEquals(1, looks);
+    }
+    silent = false;
+    unanswered.forEach(Runnable::run);
+    sweep();
+    assertEquals("held a, synced, expired a", reader.take());
+    assertEquals(1, a.witnesses().size());
   }
 
   private List<LeaseInfo> found(String prefix, Optional<LeaseName> after) {

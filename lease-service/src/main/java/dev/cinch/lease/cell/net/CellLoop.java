@@ -13,12 +13,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SortedMap;
-import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
@@ -45,6 +45,12 @@ final class CellLoop {
 
   private static final int SWEEP_PART = 128;
 
+  /** How often it is told that datagrams were lost: whoever hears it asks for much anew. */
+  private static final long LOSS_NANOS = 1_000_000_000;
+
+  /** For so long an acceptor counts as one that answers: it is asked every second. */
+  private static final long MOMENT_NANOS = 3_000_000_000L;
+
   /** Beyond so many doublings, an attempt that is outbid waits no longer. */
   private static final int DOUBLINGS = 6;
 
@@ -70,6 +76,11 @@ final class CellLoop {
   private final Map<Bytes, Holding> holdings = new HashMap<>();
   private final Map<Bytes, List<Inquiry>> inquiries = new HashMap<>();
 
+  private final List<Listing> listings = new ArrayList<>();
+
+  /** Of questions for names, so that each answer is known for one to the last of them. */
+  private long tokens;
+
   /** Of pursuits and inquiries; few, and changing all the time. */
   private final Timers attempts = new Timers();
 
@@ -85,6 +96,12 @@ final class CellLoop {
 
   /** Told of values that the acceptor accepts. */
   private final List<BiConsumer<Bytes, Bytes>> listeners = new CopyOnWriteArrayList<>();
+
+  /** Before it nobody is told of one more lost datagram. */
+  private long nextLossAt = Long.MIN_VALUE;
+
+  /** Told that datagrams of nodes were lost. */
+  private final List<Runnable> losses = new CopyOnWriteArrayList<>();
 
   private final Datagrams.Receiver receiver = this::receive;
   private long messagesWithin;
@@ -177,6 +194,11 @@ final class CellLoop {
           failed(e);
         }
       }
+      long now = clock.getAsLong();
+      if (now >= nextLossAt && datagrams.hasMissed()) {
+        nextLossAt = now + LOSS_NANOS;
+        losses.forEach(Runnable::run);
+      }
     } catch (IOException e) {
       LOG.debug("receiving: {}", String.valueOf(e.getMessage())); // as if it were lost
     }
@@ -228,6 +250,10 @@ final class CellLoop {
       }
     } else if (message instanceof Message.Told told) {
       told(from, told);
+    } else if (message instanceof Message.Names names) {
+      names(from, names, now);
+    } else if (message instanceof Message.Named named) {
+      named(from, named, now);
     } else if (message instanceof Message.Sign sign) {
       signing.asked(from, sign, now);
     } else if (message instanceof Message.Signed signed) {
@@ -307,6 +333,11 @@ final class CellLoop {
     listeners.add(listener);
   }
 
+  /** May be called on any thread. */
+  void onLoss(Runnable lost) {
+    losses.add(lost);
+  }
+
   private int due() {
     long now = clock.getAsLong();
     int count = 0;
@@ -333,7 +364,17 @@ final class CellLoop {
 
   private void wake(Timer timer, long now) {
     if (timer instanceof Inquiry inquiry) {
-      end(inquiry);
+      if (now >= inquiry.giveUpAt) {
+        end(inquiry, false);
+      } else {
+        ask(inquiry, now);
+      }
+    } else if (timer instanceof Listing listing) {
+      if (now >= listing.giveUpAt) {
+        end(listing, false);
+      } else {
+        ask(listing, now);
+      }
     } else if (timer instanceof Gathering gathering) {
       signing.wake(gathering, now);
     } else if (timer instanceof Pursuit pursuit) {
@@ -375,14 +416,14 @@ final class CellLoop {
       release.result().complete(release(release, now));
     } else if (request instanceof Inquiry inquiry) {
       inquiries.computeIfAbsent(inquiry.name, name -> new ArrayList<>(1)).add(inquiry);
-      attempts.set(inquiry, inquiry.giveUpAt);
-      nodes.forEach(node -> send(node, new Message.Query(inquiry.name)));
+      ask(inquiry, now);
+    } else if (request instanceof Listing listing) {
+      listings.add(listing);
+      ask(listing, now);
     } else if (request instanceof Gathering gathering) {
       signing.begin(gathering, holders(gathering.name), now);
     } else if (request instanceof Request.Again again) {
       signing.asked(again.from(), again.sign(), now);
-    } else if (request instanceof Request.Page page) {
-      page.result().complete(page(page));
     } else if (request instanceof Request.Status status) {
       status.result().complete(status(now));
     }
@@ -400,19 +441,86 @@ final class CellLoop {
     return nodes;
   }
 
+  private void ask(Inquiry inquiry, long now) {
+    attempts.set(inquiry, Math.min(inquiry.giveUpAt, now + settings.resendNanos()));
+    for (int node : nodes) {
+      if (!inquiry.hasAnswered(node)) {
+        send(node, new Message.Query(inquiry.name));
+      }
+    }
+  }
+
+  private void ask(Listing listing, long now) {
+    attempts.set(listing, Math.min(listing.giveUpAt, now + settings.resendNanos()));
+    nodes.forEach(node -> ask(listing, node));
+  }
+
+  private void ask(Listing listing, int node) {
+    listing.next(node, ++tokens).ifPresent(names -> send(node, names));
+  }
+
+  private void named(int from, Message.Named named, long now) {
+    for (Listing listing : List.copyOf(listings)) {
+      if (listing.take(from, named)) {
+        attempts.set(listing, Math.min(listing.giveUpAt, now + settings.resendNanos()));
+        ask(listing, from);
+      } else if (listing.enough() >= cell.majority()) {
+        end(listing, true);
+      }
+    }
+  }
+
+  private void end(Listing listing, boolean enough) {
+    attempts.cancel(listing);
+    listings.remove(listing);
+    listing.complete(enough);
+  }
+
   /** Looks at all that the acceptor has, since nobody needs it in an order but this. */
-  private SortedMap<Bytes, Bytes> page(Request.Page wanted) {
-    var found = new TreeMap<Bytes, Bytes>();
+  private void names(int from, Message.Names wanted, long now) {
+    if (now < acceptor.quarantinedUntil()) { // rule R5
+      return;
+    }
+    int most = Math.min(wanted.limit(), Listing.AT_ONCE);
+    var found = new TreeSet<Bytes>();
     acceptor.each(
         (name, value) -> {
-          if (name.startsWith(wanted.prefix()) && name.compareTo(wanted.after()) > 0) {
-            found.put(name, value);
-            if (found.size() > wanted.limit()) {
-              found.pollLastEntry();
+          if (name.startsWith(wanted.prefix()) && name.compareTo(wanted.name()) > 0) {
+            found.add(name);
+            if (found.size() > most + 1) {
+              found.pollLast();
             }
           }
         });
-    return found;
+    boolean all = found.size() <= most;
+    if (!all) {
+      found.pollLast();
+    }
+    int room =
+        settings.datagramBytes()
+            - Datagrams.HEADER
+            - Datagrams.MAC_BYTES
+            - MessageCodec.NAMED_WITHOUT_NAMES;
+    ByteBuffer part = ByteBuffer.allocate(room);
+    int told = 0;
+    int inPart = 0;
+    for (Bytes name : found) {
+      if (part.remaining() < 1 + name.size()) {
+        send(from, named(wanted, told, Message.Named.End.MORE, part));
+        told += inPart;
+        inPart = 0;
+        part.clear();
+      }
+      part.put((byte) name.size()).put(name.toArray());
+      inPart++;
+    }
+    send(from, named(wanted, told, all ? Message.Named.End.ALL : Message.Named.End.ENOUGH, part));
+  }
+
+  private static Message.Named named(
+      Message.Names to, int from, Message.Named.End end, ByteBuffer part) {
+    Bytes names = Bytes.of(Arrays.copyOf(part.array(), part.position()));
+    return new Message.Named(Listing.LOWEST, to.token(), from, end, names);
   }
 
   private void begin(Pursuit pursuit, long now) {
@@ -599,19 +707,19 @@ final class CellLoop {
     if (asked != null) {
       for (Inquiry inquiry : List.copyOf(asked)) {
         if (inquiry.add(from, told.memory()) >= cell.majority()) {
-          end(inquiry);
+          end(inquiry, true);
         }
       }
     }
   }
 
-  private void end(Inquiry inquiry) {
+  private void end(Inquiry inquiry, boolean enough) {
     attempts.cancel(inquiry);
     List<Inquiry> asked = inquiries.get(inquiry.name);
     if (asked != null && asked.remove(inquiry) && asked.isEmpty()) {
       inquiries.remove(inquiry.name);
     }
-    inquiry.complete();
+    inquiry.complete(enough);
   }
 
   Acceptor acceptor() {
@@ -620,7 +728,9 @@ final class CellLoop {
 
   CellStatus status(long now) {
     var peers = new ArrayList<CellStatus.Peer>();
+    int answering = now < acceptor.quarantinedUntil() ? 0 : 1;
     for (Peer peer : datagrams.peers()) {
+      answering += peer.answeredAt >= 0 && now - peer.answeredAt <= MOMENT_NANOS ? 1 : 0;
       peers.add(new CellStatus.Peer(peer.id, peer.heardAt, peer.boot, peer.ahead));
     }
     return new CellStatus(
@@ -631,6 +741,7 @@ final class CellLoop {
         acceptor.size(),
         holdings.size(),
         pursuits,
+        answering,
         ballots.counter(),
         faults,
         datagrams.traffic(messagesWithin),
@@ -654,6 +765,7 @@ final class CellLoop {
     }
     signing.close();
     inquiries.values().forEach(asked -> asked.forEach(Inquiry::close));
+    listings.forEach(Listing::close);
     releaseRest(now); // of callers too that have just heard of the end
     datagrams.flush();
   }

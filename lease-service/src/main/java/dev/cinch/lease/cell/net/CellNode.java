@@ -14,7 +14,6 @@ import java.security.SecureRandom;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
@@ -403,32 +402,39 @@ public final class CellNode implements AutoCloseable {
    * Asks acceptors for a name. The answer is a hint, on which nobody may act as owner, or take the
    * name for free (rule R6).
    *
-   * @return what says the most of a majority's answers, or of those that came in time; empty if
-   *     none did
+   * @return what says the most of a majority's answers; empty if fewer came in time
    */
   public CompletableFuture<Optional<Memory>> query(Bytes name, long patienceNanos) {
     check(name);
     var inquiry = new Inquiry(name, giveUpAt(patienceNanos));
     if (!submit(inquiry)) {
-      inquiry.complete();
+      inquiry.close();
     }
     return inquiry.result;
   }
 
   /**
-   * What this node's acceptor knows of names, in ascending order of their bytes; a hint. It looks
-   * at all names, which takes some 0.1 µs each and stops the node for so long.
+   * The names that a majority of acceptors knows something of, in ascending order of their bytes.
+   * What was agreed on is among them, with more. Each acceptor looks at all of its names, which
+   * takes some 0.1 µs each and stops its node for so long.
    *
    * @param prefix of the names
    * @param after only names above this one
    * @param limit how many, at least 1
+   * @return empty if fewer than a majority answered in time
    */
-  public CompletableFuture<SortedMap<Bytes, Bytes>> list(Bytes prefix, Bytes after, int limit) {
-    var page = new Request.Page(prefix, after, limit, new CompletableFuture<>());
-    if (!submit(page)) {
-      page.close();
+  public CompletableFuture<Optional<List<Bytes>>> names(
+      Bytes prefix, Bytes after, int limit, long patienceNanos) {
+    var listing = new Listing(prefix, after, limit, giveUpAt(patienceNanos));
+    if (!submit(listing)) {
+      listing.close();
     }
-    return page.result();
+    return listing.result;
+  }
+
+  /** Whether this node's acceptor hears of what is agreed on: not while it is quarantined. */
+  public boolean hears() {
+    return now() >= loop.acceptor().quarantinedUntil();
   }
 
   /**
@@ -439,6 +445,15 @@ public final class CellNode implements AutoCloseable {
    */
   public void listen(BiConsumer<Bytes, Bytes> listener) {
     loop.listen(listener);
+  }
+
+  /**
+   * Has somebody told that a datagram of another node was lost, so that values may have been agreed
+   * on of which {@link #listen listeners} heard nothing. Called on the node's thread: quick, and
+   * without waiting.
+   */
+  public void onLoss(Runnable lost) {
+    loop.onLoss(lost);
   }
 
   /** Has somebody sign for this node what its acceptor accepts. Without, it signs nothing. */

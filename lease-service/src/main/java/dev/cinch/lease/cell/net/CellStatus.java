@@ -11,6 +11,7 @@ import java.util.List;
  * @param rows names of which its acceptor knows something
  * @param names for which it holds a lease, or attempts to
  * @param attempts under way
+ * @param answering how many acceptors answered it a moment ago, its own too; somebody has to ask
  * @param counter of the highest ballot that it gave; 0 if it gave none since it started
  * @param faults of its own code: handlers that ended with an exception, which the log has
  */
@@ -22,6 +23,7 @@ public record CellStatus(
     int rows,
     int names,
     int attempts,
+    int answering,
     long counter,
     long faults,
     Traffic traffic,

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  *   5  its boot (4)
  *   9  node, or client, that is to receive (4)
  *  13  what the sender's clock showed: a node's own, a client's wall clock, which only rises (8)
- *  21  messages, one behind the other, as {@link MessageCodec} has them
+ *  21  how many datagrams it has sent to this receiver before, since it started (4)
+ *  25  messages, one behind the other, as {@link MessageCodec} has them
  * end  the first 16 bytes of HMAC-SHA-256 of all before, with the key of the cell (16)
  * </pre>
  *
@@ -38,13 +39,14 @@ final class Datagrams {
   /** Larger ones are split by networks, or don't fit UDP. */
   static final int LARGEST = 60 << 10;
 
-  static final int HEADER = 21;
+  static final int HEADER = 25;
   static final int MAC_BYTES = 16;
 
   private static final int SENDER = 1;
   private static final int BOOT = 5;
   private static final int RECEIVER = 9;
   private static final int CLOCK = 13;
+  private static final int NUMBER = 21;
 
   /** Takes the messages of a datagram, in their order. */
   @FunctionalInterface
@@ -66,6 +68,9 @@ final class Datagrams {
   private final Clients clients;
 
   private final List<Message> opened = new ArrayList<>();
+
+  /** Whether a node has sent something that did not come, or came late. */
+  private boolean missed;
 
   private long datagramsSent;
   private long messagesSent;
@@ -158,6 +163,7 @@ final class Datagrams {
   private void send(Peer peer, ByteBuffer out) {
     out.put(0, (byte) VERSION).putInt(SENDER, self).putInt(BOOT, boot);
     out.putInt(RECEIVER, peer.id).putLong(CLOCK, showing());
+    out.putInt(NUMBER, peer.sent++);
     sign(out.array(), out.position());
     out.put(tag, 0, MAC_BYTES).flip();
     try {
@@ -217,6 +223,7 @@ final class Datagrams {
     long sentAt = in.getLong(CLOCK);
     Peer node = node(sender);
     if (node != null) {
+      missed |= node.misses(sentByBoot, in.getInt(NUMBER));
       node.heard(sentByBoot, sentAt, now);
     } else {
       node = clients.heard(sender, sentByBoot, sentAt, now);
@@ -227,8 +234,18 @@ final class Datagrams {
     }
     messagesReceived += opened.size();
     for (int i = 0; i < opened.size(); i++) {
+      if (isAnswer(opened.get(i))) {
+        node.answeredAt = now;
+      }
       receiver.receive(node.id, opened.get(i), now);
     }
+  }
+
+  private static boolean isAnswer(Message message) {
+    return message instanceof Message.Promise
+        || message instanceof Message.Accepted
+        || message instanceof Message.Reject
+        || message instanceof Message.Told;
   }
 
   private boolean isAuthentic(ByteBuffer in) {
@@ -273,6 +290,13 @@ final class Datagrams {
       }
     }
     return null;
+  }
+
+  /** Whether datagrams of nodes were lost since this was asked the last time. */
+  boolean hasMissed() {
+    boolean before = missed;
+    missed = false;
+    return before;
   }
 
   Peer[] peers() {

@@ -29,16 +29,24 @@ final class Inquiry extends Timer implements Request {
     return answered.size();
   }
 
-  /** A live lease says more than one that ended, and that more than nothing. */
-  private static boolean isBetter(Memory one, Memory other) {
-    if (one.live() != other.live()) {
-      return one.live();
-    }
-    return other.ballot().below(one.ballot());
+  boolean hasAnswered(int node) {
+    return answered.contains(node);
   }
 
-  void complete() {
-    result.complete(Optional.ofNullable(best));
+  /** The last lease that is known says the most; of nothing, what is said of the least time. */
+  private static boolean isBetter(Memory one, Memory other) {
+    return one.known() || other.known()
+        ? other.ballot().below(one.ballot())
+        : one.nanos() < other.nanos();
+  }
+
+  /**
+   * Ends it.
+   *
+   * @param enough whether a majority has answered: what fewer know is not what the cell knows
+   */
+  void complete(boolean enough) {
+    result.complete(enough ? Optional.ofNullable(best) : Optional.empty());
   }
 
   @Override
@@ -48,6 +56,6 @@ final class Inquiry extends Timer implements Request {
 
   @Override
   public void close() {
-    complete();
+    complete(false);
   }
 }

@@ -7,6 +7,8 @@ import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
 import dev.cinch.lease.cell.Message.Learn;
+import dev.cinch.lease.cell.Message.Named;
+import dev.cinch.lease.cell.Message.Names;
 import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;
@@ -34,6 +36,8 @@ import org.jspecify.annotations.Nullable;
  *   9 TOLD      memory
  *  10 SIGN      ballot
  *  11 SIGNED    ballot, signature: a value
+ *  12 NAMES     prefix: a value, token (8), limit, 1 to 65,535 (2)
+ *  13 NAMED     token (8), from (4), end, 0 MORE, 1 ENOUGH, 2 ALL (1), names: a value
  * ballot:  counter, 0 to 2^62, 0 only with zeros (8), boot (4), node (4)
  * value:   length, 0 to 65,535 (2), bytes
  * memory:  state, 0 LIVE, 1 EXPIRED, 2 RELEASED, 3 FORGOTTEN (1), nanos (8), and unless it is
@@ -63,8 +67,14 @@ final class MessageCodec {
   private static final int TOLD = 9;
   private static final int SIGN = 10;
   private static final int SIGNED = 11;
+  private static final int NAMES = 12;
+  private static final int NAMED = 13;
+
+  /** What NAMED has besides its names. */
+  static final int NAMED_WITHOUT_NAMES = 2 + 1 + Long.BYTES + Integer.BYTES + 1 + Short.BYTES;
 
   private static final Memory.State[] STATES = Memory.State.values();
+  private static final Named.End[] ENDS = Named.End.values();
 
   static {
     int memory = 1 + Long.BYTES + BALLOT + Short.BYTES;
@@ -92,6 +102,10 @@ final class MessageCodec {
       return head + size(told.memory());
     } else if (message instanceof Signed signed) {
       return head + BALLOT + size(signed.signature());
+    } else if (message instanceof Names names) {
+      return head + size(names.prefix()) + Long.BYTES + Short.BYTES;
+    } else if (message instanceof Named named) {
+      return head + Long.BYTES + Integer.BYTES + 1 + size(named.names());
     }
     return head;
   }
@@ -139,6 +153,14 @@ final class MessageCodec {
     } else if (message instanceof Signed signed) {
       put(out, SIGNED, signed.name(), signed.ballot());
       put(out, signed.signature());
+    } else if (message instanceof Names names) {
+      put(out, NAMES, names.name());
+      put(out, names.prefix());
+      out.putLong(names.token()).putShort((short) names.limit());
+    } else if (message instanceof Named named) {
+      put(out, NAMED, named.name());
+      out.putLong(named.token()).putInt(named.from()).put((byte) named.end().ordinal());
+      put(out, named.names());
     }
   }
 
@@ -193,6 +215,8 @@ final class MessageCodec {
           case TOLD -> new Told(name, from.memory());
           case SIGN -> new Sign(name, from.ballot());
           case SIGNED -> new Signed(name, from.ballot(), from.value());
+          case NAMES -> new Names(name, from.value(), from.anyLong(), from.limit());
+          case NAMED -> new Named(name, from.anyLong(), from.count(), from.end(), from.value());
           default -> null;
         };
     return from.bad ? null : message;
@@ -237,6 +261,24 @@ final class MessageCodec {
 
     Bytes value() {
       return bytes(has(Short.BYTES) ? in.getShort() & 0xFFFF : 0);
+    }
+
+    int limit() {
+      int limit = has(Short.BYTES) ? in.getShort() & 0xFFFF : 0;
+      bad |= limit == 0;
+      return limit;
+    }
+
+    int count() {
+      int count = has(Integer.BYTES) ? in.getInt() : 0;
+      bad |= count < 0;
+      return count;
+    }
+
+    Named.End end() {
+      int end = oneByte();
+      bad |= end >= ENDS.length;
+      return bad ? Named.End.ALL : ENDS[end];
     }
 
     Ballot ballot() {

@@ -16,7 +16,16 @@ final class Peer {
   /** When it was heard last, by this node's clock; -1 if never. */
   long heardAt = -1;
 
+  /** When its acceptor last answered, by this node's clock; -1 if never. */
+  long answeredAt = -1;
+
   int boot;
+
+  /** How many datagrams were sent to it. */
+  int sent;
+
+  /** The number that its next datagram should have. */
+  private int expected;
 
   /** What its clock showed when it sent, less what ours did when that came. */
   long ahead;
@@ -30,6 +39,22 @@ final class Peer {
 
   boolean isClient() {
     return id < 0;
+  }
+
+  /**
+   * Whether a datagram shows that others were sent before it, and did not come. To be asked before
+   * {@link #heard}.
+   *
+   * @param number of datagrams that it sent before
+   */
+  boolean misses(int sentByBoot, int number) {
+    boolean first = heardAt < 0;
+    boolean other = boot != sentByBoot;
+    int ahead = number - expected;
+    if (first || other || ahead >= 0) {
+      expected = number + 1;
+    }
+    return !first && (other || ahead > 0);
   }
 
   /**

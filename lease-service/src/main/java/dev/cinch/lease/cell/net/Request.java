@@ -3,19 +3,11 @@ package dev.cinch.lease.cell.net;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Message;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 /** What another thread asks the loop for. */
 sealed interface Request
-    permits Pursuit,
-        Inquiry,
-        Gathering,
-        Request.Release,
-        Request.Page,
-        Request.Status,
-        Request.Again {
+    permits Pursuit, Inquiry, Gathering, Listing, Request.Release, Request.Status, Request.Again {
   /** The node closes before it is done. */
   void close();
 
@@ -32,16 +24,6 @@ sealed interface Request
     @Override
     public void close() {
       result.complete(false);
-    }
-  }
-
-  /** To tell what the acceptor knows of names, a page of them in ascending order. */
-  record Page(
-      Bytes prefix, Bytes after, int limit, CompletableFuture<SortedMap<Bytes, Bytes>> result)
-      implements Request {
-    @Override
-    public void close() {
-      result.complete(new TreeMap<>());
     }
   }
 

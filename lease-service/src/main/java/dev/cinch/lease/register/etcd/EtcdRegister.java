@@ -114,7 +114,14 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
         name + " can't be looked at");
   }
 
-  /** {@inheritDoc} Asks one member for what it knows, in pages. */
+  @Override
+  public CompletableFuture<?> reach() {
+    return refusing(
+        gateway.ask("/v3/kv/range", keys.range(new LeaseName("0")), true, giveUpAt()),
+        "etcd can't be asked");
+  }
+
+  /** {@inheritDoc} In pages. */
   @Override
   public CompletableFuture<NavigableMap<String, byte[]>> list(
       String prefix, String after, int limit) {
@@ -129,7 +136,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
         .ask(
             "/v3/kv/range",
             keys.page(prefix, after, Math.min(limit - found.size(), PAGE)),
-            false,
+            true,
             giveUpAt)
         .thenCompose(
             answer -> {
@@ -161,6 +168,16 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
   @Override
   public void listen(BiConsumer<String, byte[]> listener) {
     watch.listen(listener);
+  }
+
+  @Override
+  public void onLoss(Runnable lost) {
+    watch.onLoss(lost);
+  }
+
+  @Override
+  public boolean hears() {
+    return watch.hears();
   }
 
   @Override

@@ -57,15 +57,14 @@ final class Keys {
     return JSON.objectNode().put("key", key(name));
   }
 
-  /** Asks a member for what it knows. */
+  /** Asks for the next names, and their last values. */
   ObjectNode page(String prefixOfNames, String after, int limit) {
     String from = prefix + prefixOfNames;
     String behind = prefix + after + '\0';
     return JSON.objectNode()
         .put("key", bytes(from.compareTo(behind) > 0 ? from : behind))
         .put("range_end", end(from))
-        .put("limit", Integer.toString(limit))
-        .put("serializable", true);
+        .put("limit", Integer.toString(limit));
   }
 
   /** Puts a value if the last one is still there; asks for the last one otherwise. */

@@ -28,6 +28,7 @@ final class Watch {
   private final Gateway gateway;
   private final Keys keys;
   private final List<BiConsumer<String, byte[]>> listeners = new CopyOnWriteArrayList<>();
+  private final List<Runnable> losses = new CopyOnWriteArrayList<>();
   private boolean started; // guarded by this
 
   /** The first revision that was not told; 0 for what comes. Streams come one after the other. */
@@ -49,6 +50,16 @@ final class Watch {
       started = true;
     }
     connect();
+  }
+
+  /** Has somebody told where events may be left out. */
+  void onLoss(Runnable lost) {
+    losses.add(lost);
+  }
+
+  /** Whether a stream has begun, so that what is put from then on will be told. */
+  boolean hears() {
+    return next != 0;
   }
 
   private void connect() {
@@ -79,6 +90,7 @@ final class Watch {
     }
     if (result.path("canceled").asBoolean()) {
       next = result.path("compact_revision").asLong(); // 0 if that is not why
+      losses.forEach(Runnable::run);
       return false;
     }
     retry = Gateway.RETRY_NANOS;
@@ -117,6 +129,7 @@ final class Watch {
         goesOn = line.isEmpty() || message(line);
       } catch (IOException | RuntimeException e) {
         log.warn("an event of {} can't be told: {}", gateway, e.toString());
+        losses.forEach(Runnable::run);
       }
       if (goesOn && subscription != null) {
         subscription.request(1);

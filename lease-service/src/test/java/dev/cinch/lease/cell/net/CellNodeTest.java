@@ -89,7 +89,9 @@ final class CellNodeTest {
     CellNode other = cell.client();
     assertInstanceOf(Step.Held.class, step(other.acquire(NAME, TTL, PATIENCE, PROPOSE).join()));
     assertEquals(VALUE, other.query(NAME, PATIENCE).join().orElseThrow().value());
-    assertEquals(List.of(), List.copyOf(client.list(Bytes.EMPTY, Bytes.EMPTY, 9).join().keySet()));
+    assertEquals(
+        Optional.of(List.of(NAME)),
+        cell.node(2).names(Bytes.EMPTY, Bytes.EMPTY, 9, PATIENCE).join());
     assertTrue(client.release(NAME, granted(outcome).ballot()).join());
     soonGranted(other);
   }

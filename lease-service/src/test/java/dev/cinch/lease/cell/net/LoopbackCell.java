@@ -4,11 +4,14 @@ import dev.cinch.lease.cell.paxos.Durations;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
@@ -24,6 +27,7 @@ public final class LoopbackCell implements AutoCloseable {
   private final CellSettings settings;
   private final TestClock clock = new TestClock();
   private final long quarantine;
+  private final Set<Integer> cut = ConcurrentHashMap.newKeySet();
 
   /**
    * Starts the nodes; they are quarantined.
@@ -62,7 +66,7 @@ public final class LoopbackCell implements AutoCloseable {
               algorithm,
               settings,
               directory.resolve("node-" + id),
-              links.get(id - 1),
+              new CutLink(id, links.get(id - 1)),
               clock,
               clock,
               RandomGenerator.of("L64X128MixRandom")));
@@ -96,6 +100,68 @@ public final class LoopbackCell implements AutoCloseable {
 
   public CellNode node(int id) {
     return nodes.get(id - 1);
+  }
+
+  /** From now on a node hears from no other member, and none hears from it. */
+  public void cut(int id) {
+    cut.add(id);
+  }
+
+  /** No node is cut off any more. */
+  public void heal() {
+    cut.clear();
+  }
+
+  /** Drops what goes to or comes from a node that is cut off. */
+  private final class CutLink implements Link {
+    private final int id;
+    private final Link link;
+
+    CutLink(int id, Link link) {
+      this.id = id;
+      this.link = link;
+    }
+
+    @Override
+    public boolean receive(ByteBuffer into) throws IOException {
+      while (link.receive(into)) {
+        if (!cut.contains(id)) {
+          return true;
+        }
+        into.clear();
+      }
+      return false;
+    }
+
+    @Override
+    public boolean send(int node, ByteBuffer datagram) throws IOException {
+      return cut.contains(id) || cut.contains(node) || link.send(node, datagram);
+    }
+
+    @Override
+    public void remember(int client) {
+      link.remember(client);
+    }
+
+    @Override
+    public void forget(int client) {
+      link.forget(client);
+    }
+
+    @Override
+    public void await(long nanos) throws IOException {
+      link.await(nanos);
+    }
+
+    @Override
+    public void wakeUp() {
+      link.wakeUp();
+    }
+
+    @Override
+    public void close() throws IOException {
+      link.close();
+    }
   }
 
   /** Lets time pass on all clocks. */

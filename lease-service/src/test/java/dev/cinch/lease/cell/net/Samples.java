@@ -39,7 +39,11 @@ final class Samples {
           new Message.Sign(NAME, LOW),
           new Message.Sign(LONG_NAME, HIGH),
           new Message.Signed(NAME, LOW, Bytes.EMPTY),
-          new Message.Signed(NAME, HIGH, VALUE));
+          new Message.Signed(NAME, HIGH, VALUE),
+          new Message.Names(NAME, Bytes.EMPTY, -1, 1),
+          new Message.Names(LONG_NAME, NAME, 7, 65_535),
+          new Message.Named(NAME, 7, 0, Message.Named.End.ALL, Bytes.EMPTY),
+          new Message.Named(NAME, -1, 99, Message.Named.End.MORE, VALUE));
 
   private Samples() {}
 }
