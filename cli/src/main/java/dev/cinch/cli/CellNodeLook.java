@@ -98,7 +98,7 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
     if (document.path("quarantined").asBoolean(true)) {
       return new CellNodeLook(node, State.QUARANTINED, "", document);
     }
-    int answering = document.path("answering").asInt();
+    int answering = document.path("answering").asInt(cell.nodes().size()); // it may not know yet
     String why = "%d of %d nodes answer it".formatted(answering, cell.nodes().size());
     return answering < cell.majority()
         ? new CellNodeLook(node, State.CUT_OFF, why, document)

@@ -85,6 +85,20 @@ class CellStatusTest {
   }
 
   @Test
+  void aNodeThatTooFewAnswerIsCutOffAndDoesNotCount() throws Exception {
+    ServedCell cell = cell();
+    cell.tell(status(1, 0, 0, QUIET));
+    cell.tell(status(2, 0, 0, QUIET));
+    cell.tell(3, CellDocument.of(cell.cell, status(3, 0, 0, QUIET), NOW).put("answering", 1));
+    List<String> lines = cell.status().ended(0).out().lines().toList();
+    assertTrue(lines.get(4).contains(" cut off: 1 of 3 nodes answer it "), lines.get(4));
+    assertEquals("2 of 3 nodes vote: leases are granted", lines.get(5));
+    cell.tell(2, CellDocument.of(cell.cell, status(2, 0, 0, QUIET), NOW).put("answering", 1));
+    String out = cell.status("--json").ended(3).out();
+    assertTrue(out.contains("\"majority\":false") && out.contains("\"CUT_OFF\""), out);
+  }
+
+  @Test
   void withoutAMajorityItSaysSoByItsExitCode() throws Exception {
     ServedCell cell = cell();
     cell.tell(status(1, SECOND, 0, QUIET));

@@ -29,12 +29,14 @@ final class CellMetrics {
     count(out, "gauge", "cinch_cell_rows", "Names of which it knows a value.", node.path("rows"));
     count(out, "gauge", "cinch_cell_names", "Names that it changes now.", node.path("names"));
     count(out, "gauge", "cinch_cell_attempts", "Attempts under way.", node.path("attempts"));
-    count(
-        out,
-        "gauge",
-        "cinch_cell_answering",
-        "Nodes that answered this one a moment ago as voters, itself too.",
-        node.path("answering"));
+    if (node.has("answering")) {
+      count(
+          out,
+          "gauge",
+          "cinch_cell_answering",
+          "Nodes that answered this one a moment ago as voters, itself too.",
+          node.path("answering"));
+    }
     count(
         out,
         "counter",

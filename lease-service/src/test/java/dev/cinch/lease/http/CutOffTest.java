@@ -154,12 +154,14 @@ final class CutOffTest {
     }
     assertTrue(alone(3, "/v1/watch?name=jobs/1").startsWith("503 {\"error\":\"NOT_YET\""));
     probe(3, false);
+    assertEquals(1, cell.node(3).status().join().answering());
     assertTrue(get(3, "/readyz").startsWith("503 {\"error\":\"NOT_YET\""));
     assertTrue(get(3, "/v1/watch?name=jobs/1").startsWith("503 {\"error\":\"NOT_YET\""));
     assertTrue(get(1, "/v1/leases/jobs/1").startsWith("200 "));
     assertTrue(get(2, "/v1/leases").startsWith("200 {\"leases\":[{\"state\":\"HELD\""));
     cell.heal();
     probe(3, true);
+    assertTrue(cell.node(3).status().join().answering() >= 2);
     assertTrue(get(3, "/readyz").startsWith("200 "));
     assertEquals(1, held.witnesses().size());
   }

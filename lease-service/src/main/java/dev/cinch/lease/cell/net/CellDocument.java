@@ -58,7 +58,9 @@ public final class CellDocument {
     out.put("quarantined", status.isQuarantined());
     time(out, "quarantinedUntil", wall + (status.quarantinedUntil() - status.now()));
     out.put("rows", status.rows()).put("names", status.names()).put("attempts", status.attempts());
-    out.put("answering", status.answering());
+    if (status.answering() >= 0) {
+      out.put("answering", status.answering());
+    }
     // As text: those of Flease are times, of which a number loses digits.
     out.put("counter", Long.toString(status.counter()));
     out.put("faults", status.faults());

@@ -78,6 +78,9 @@ final class CellLoop {
 
   private final List<Listing> listings = new ArrayList<>();
 
+  /** When it was last known whether a majority answers; -1 if it never was. */
+  private long askedAt = -1;
+
   /** Of questions for names, so that each answer is known for one to the last of them. */
   private long tokens;
 
@@ -714,6 +717,7 @@ final class CellLoop {
   }
 
   private void end(Inquiry inquiry, boolean enough) {
+    askedAt = clock.getAsLong();
     attempts.cancel(inquiry);
     List<Inquiry> asked = inquiries.get(inquiry.name);
     if (asked != null && asked.remove(inquiry) && asked.isEmpty()) {
@@ -741,7 +745,7 @@ final class CellLoop {
         acceptor.size(),
         holdings.size(),
         pursuits,
-        answering,
+        askedAt >= 0 && now - askedAt <= MOMENT_NANOS ? answering : -1,
         ballots.counter(),
         faults,
         datagrams.traffic(messagesWithin),

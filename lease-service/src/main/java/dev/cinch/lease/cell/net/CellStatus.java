@@ -11,7 +11,8 @@ import java.util.List;
  * @param rows names of which its acceptor knows something
  * @param names for which it holds a lease, or attempts to
  * @param attempts under way
- * @param answering how many acceptors answered it a moment ago, its own too; somebody has to ask
+ * @param answering how many acceptors answered it a moment ago, its own too; -1 if nobody has asked
+ *     them
  * @param counter of the highest ballot that it gave; 0 if it gave none since it started
  * @param faults of its own code: handlers that ended with an exception, which the log has
  */
