@@ -88,6 +88,13 @@ final class LeaseServerLook {
           state, addresses, instance, why, ceiling, time, timeProblems, List.copyOf(wrong));
     }
 
+    /** Which one, for a sentence. */
+    String inWords() {
+      return address.isEmpty()
+          ? "the lease server" + (instance > 0 ? " of instance " + instance : "")
+          : "the lease server at " + address;
+    }
+
     /** Whether it is there, and serves this store. */
     boolean answers() {
       return state == State.GRANTING || state == State.NOT_GRANTING;
@@ -102,7 +109,7 @@ final class LeaseServerLook {
    * Asks it.
    *
    * @param named by the user; null: whatever the store says
-   * @return empty if there never was one, or none that left its address
+   * @return empty if there never was one
    */
   static Optional<Found> ask(Store store, @Nullable ServerAddresses named) {
     if (named != null) {
@@ -112,19 +119,21 @@ final class LeaseServerLook {
     try {
       latest = StoreInstances.latest(store.context());
     } catch (IOException e) {
-      return Optional.empty();
+      String why = "can't be found: " + Failure.of(e).line();
+      return Optional.of(new Found(State.SILENT, "", 0, why));
     }
-    if (latest.isEmpty() || latest.get().where().isEmpty()) {
-      return Optional.empty();
-    }
-    return Optional.of(ask(store, latest.get()));
+    return latest.map(instance -> ask(store, instance));
   }
 
   /** Asks an instance where it says that it is. */
   static Found ask(Store store, StoreInstances.Instance instance) {
     long number = instance.number();
     if (instance.where().isEmpty()) {
-      return new Found(State.ELSEWHERE, "", number, "left no address, and can't be asked");
+      return new Found(
+          State.SILENT,
+          "",
+          number,
+          "left no address and can't be asked: no server is known to grant");
     }
     InstanceFile where = instance.where().get();
     ServerAddresses addresses;
@@ -183,6 +192,10 @@ final class LeaseServerLook {
       Health health = client.health();
       long instance = health.instance().orElse(number);
       String served = health.store();
+      if (served.isEmpty() && number > 0) {
+        return new Found(
+            State.FOREIGN, address, instance, "serves no store, and is not instance " + number);
+      }
       if (!served.isEmpty() && !served.equals(store.context().identity().id().toString())) {
         return new Found(State.FOREIGN, address, instance, "serves another store, " + served);
       }
@@ -195,8 +208,10 @@ final class LeaseServerLook {
                   address,
                   instance,
                   OneLine.of("" + obstacle.get().getMessage(), 300));
-      // While it starts it tells nothing of itself.
-      return health.instance().isPresent() ? found.with(client.info()) : found;
+      // While it starts it tells nothing of itself, and does not grant.
+      return health.instance().isPresent() || obstacle.isEmpty()
+          ? found.with(client.info())
+          : found;
     } catch (LeaseUnavailableException | IllegalArgumentException e) {
       return new Found(State.SILENT, address, number, OneLine.of("" + e.getMessage(), 300));
     }

@@ -111,8 +111,7 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
                 "shard %s: %s, and nobody gets its leases: cinch serve --shard %s"
                     .formatted(shard, f.why(), shard)));
       } else if (f.needsAttention()) {
-        found.add(
-            server("shard %s: the lease server at %s: %s".formatted(shard, f.address(), f.why())));
+        found.add(server("shard %s: %s: %s".formatted(shard, f.inWords(), f.why())));
       }
       for (String other : f.others()) {
         found.add(server("shard %s: the lease server at %s".formatted(shard, other)));

@@ -117,12 +117,7 @@ record StoreReport(
       found
           .filter(LeaseServerLook.Found::needsAttention)
           .ifPresent(
-              f ->
-                  attention.add(
-                      new Attention(
-                          Kind.SERVER,
-                          null,
-                          "the lease server at " + f.address() + ": " + f.why())));
+              f -> attention.add(new Attention(Kind.SERVER, null, f.inWords() + ": " + f.why())));
       found.ifPresent(
           f ->
               f.others()

@@ -20,6 +20,11 @@ final class Forked implements AutoCloseable {
   private final BufferedReader err;
 
   Forked(String... args) throws IOException {
+    this(List.of(), args);
+  }
+
+  /** With options of the JVM. */
+  Forked(List<String> options, String... args) throws IOException {
     var command = new ArrayList<String>();
     if (Files.isExecutable(Path.of("/usr/bin/env"))) {
       // A test that a script runs in the background was told to ignore SIGINT, and so are its
@@ -27,6 +32,7 @@ final class Forked implements AutoCloseable {
       command.addAll(List.of("/usr/bin/env", "--default-signal=INT,TERM"));
     }
     command.addAll(ArchivedClasses.command());
+    command.addAll(options);
     command.add(Main.class.getName());
     command.addAll(List.of(args));
     process = new ProcessBuilder(command).start();

@@ -97,6 +97,49 @@ class SecondServerTest {
   }
 
   @Test
+  void findsTheFirstUnderANameForWhichJavaKnowsNoHost() throws Exception {
+    String name = "Lease_server-.4f";
+    Path hosts = Files.writeString(temp.resolve("hosts"), "127.0.0.1 " + name + "\n");
+    List<String> jvm = List.of("-Djdk.net.hosts.file=" + hosts);
+    Path store = Cinch.store(temp);
+    int port;
+    try (var free = new ServerSocket(0)) {
+      port = free.getLocalPort();
+    }
+    String address = "http://" + name + ":" + port;
+    String key = "--key=" + temp.resolve("served.key");
+    String of = "--store=" + store;
+    String advertise = "--advertise=" + address;
+    try (Forked first = new Forked("serve", of, key, "--port=" + port, advertise)) {
+      String unused = first.listening();
+      try (Forked second = new Forked(jvm, "serve", of, key, "--port=0")) {
+        second.ended(3);
+        assertTrue(second.err().contains(address), name);
+      }
+      String server = "--server=" + address;
+      try (Forked client = new Forked(jvm, "lease", "acquire", server, "--for=30s", "a")) {
+        client.ended(0);
+      }
+      try (Forked watch = new Forked(jvm, "lease", "watch", server, "a")) {
+        assertTrue(watch.line().contains("a"));
+      }
+      try (Forked status = new Forked(jvm, "status", of)) {
+        assertTrue(String.join("\n", status.rest()).contains(address + " (instance 1): grants"));
+      }
+    }
+  }
+
+  @Test
+  void aNameThatNobodyCanReadIsRefused() throws Exception {
+    Path store = Cinch.store(temp);
+    for (String address : List.of("http://a b:1", "http://:1", "http://a:99999", "http://a@b:1")) {
+      Cinch.on(store)
+          .run("serve", "--port=0", "--key=" + temp.resolve("served.key"), "--advertise=" + address)
+          .failed(2, "not an address for others");
+    }
+  }
+
+  @Test
   void startsWithoutAWordWhereTheFirstIsGone() throws Exception {
     Path store = Cinch.store(temp);
     try (Forked first = Forked.serve(temp, store)) {

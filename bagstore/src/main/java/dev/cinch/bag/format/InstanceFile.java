@@ -2,6 +2,9 @@ package dev.cinch.bag.format;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.cinch.lease.HostPort;
+import java.net.URI;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
@@ -22,19 +25,30 @@ public record InstanceFile(String address, String machine) {
   /** Of all addresses and the commas between them. */
   private static final int MAX_LENGTH = 900;
 
-  private static final String ONE = "https?://[!-~&&[^,]]{1,500}";
+  private static final String ONE = "https?://[!-~&&[^,?#]]{1,500}";
   private static final Pattern ADDRESS = Pattern.compile(ONE + "(," + ONE + "){0,15}");
 
   /**
    * @throws IllegalArgumentException if that is no address that a line of text can have
    */
   public InstanceFile {
-    if (address.length() > MAX_LENGTH || !ADDRESS.matcher(address).matches()) {
+    if (address.length() > MAX_LENGTH
+        || !ADDRESS.matcher(address).matches()
+        || !Arrays.stream(address.split(",")).allMatch(InstanceFile::isRead)) {
       throw new IllegalArgumentException(
           "not an address for others: " + address + " (like http://web-1:8470)");
     }
     if (!machine.matches("[!-~]{1,100}")) {
       throw new IllegalArgumentException("not a machine's name: " + machine);
+    }
+  }
+
+  /** Whether clients and the next instance find a host in it. */
+  private static boolean isRead(String address) {
+    try {
+      return HostPort.of(URI.create(address)).isPresent();
+    } catch (IllegalArgumentException e) {
+      return false;
     }
   }
 

@@ -35,7 +35,7 @@ public final class CellLook {
     try {
       return read(transport.exchange("GET", URI.create(base + Routes.CELL), Wire.JSON, null));
     } catch (WireException e) {
-      throw new LeaseUnavailableException("not an answer of the API: " + e.getMessage(), e);
+      return Optional.empty();
     } catch (ConnectException e) {
       throw new LeaseUnavailableException("can't connect", e);
     } catch (HttpTimeoutException e) {
@@ -48,13 +48,23 @@ public final class CellLook {
     }
   }
 
+  private static void require(Fields in, String... names) throws WireException {
+    for (String name : names) {
+      long unused = in.integer(name);
+    }
+  }
+
   private static Optional<ObjectNode> read(Reply reply)
-      throws IOException, WireException, LeaseUnavailableException {
+      throws WireException, LeaseUnavailableException {
     if (reply.status() == 200) {
-      if (Fields.JSON.read(reply.body()) instanceof ObjectNode document) {
-        return Optional.of(document);
+      Fields node = Fields.parse(reply.body());
+      require(node, "node", "instance", "boot", "rows", "names", "attempts", "faults");
+      require(node.object("traffic"), "datagramsSent", "datagramsReceived", "dropped", "wrongKey");
+      boolean unused = node.flag("quarantined") && node.time("quarantinedUntil") > node.time("now");
+      for (Fields peer : node.objects("peers")) {
+        require(peer, "node");
       }
-      throw new WireException("not a JSON object");
+      return Optional.of(node.document());
     }
     WireReader.Failure failure = WireReader.failure(Fields.parse(reply.body()));
     if (failure.error().equals(Answer.NO_SUCH_PATH)) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.BinaryNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.JsonEscapes;
@@ -56,7 +57,8 @@ final class Fields {
     JsonNode node;
     try {
       node = JSON.read(text);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) {
+      // Unchecked is what the parser says of names that were chosen to share a place in its table.
       String message =
           e instanceof JsonProcessingException json
               ? json.getOriginalMessage()
@@ -89,6 +91,11 @@ final class Fields {
       throw new WireException(where + " is not a JSON object");
     }
     return new Fields(node, where, numbers);
+  }
+
+  /** All of it, also what nobody asked for. */
+  ObjectNode document() {
+    return (ObjectNode) object;
   }
 
   boolean has(String name) {

@@ -399,7 +399,13 @@ public final class HttpLeaseClient implements LeaseService {
   public Optional<LeaseRefusedException> obstacle() throws LeaseUnavailableException {
     return get(
         "/readyz",
-        sent -> sent.answer().status() == 200 ? Optional.empty() : Optional.of(refusal(sent)));
+        sent -> {
+          if (sent.answer().status() != 200) {
+            return Optional.of(refusal(sent));
+          }
+          boolean unused = answer(sent, WireReader::ready);
+          return Optional.empty();
+        });
   }
 
   private <T> T get(String path, Endpoints.Reading<T> reading) throws LeaseUnavailableException {

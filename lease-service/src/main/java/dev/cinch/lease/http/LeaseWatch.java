@@ -54,6 +54,12 @@ public final class LeaseWatch implements AutoCloseable {
         throw new LeaseUnavailableException(
             "the lease service at " + uri + " answered with status " + answer.statusCode(), null);
       }
+      String type = answer.headers().firstValue("Content-Type").orElse("");
+      if (!type.startsWith(Watching.CONTENT_TYPE)) {
+        watch.close();
+        throw new LeaseUnavailableException(
+            "another service answers at " + uri + ": not with " + Watching.CONTENT_TYPE, null);
+      }
       return watch;
     } catch (IOException e) {
       throw new LeaseUnavailableException(

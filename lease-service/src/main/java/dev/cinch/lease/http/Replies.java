@@ -35,7 +35,7 @@ final class Replies {
     try {
       return reader.read(wire.read(sent.answer().body()));
     } catch (WireException e) {
-      throw bad(sent, "not an answer of the API: " + e.getMessage());
+      throw another(sent, String.valueOf(e.getMessage()));
     }
   }
 
@@ -43,7 +43,7 @@ final class Replies {
     try {
       return WireReader.failure(Fields.parse(sent.answer().body()));
     } catch (WireException e) {
-      throw bad(sent, "status " + sent.answer().status() + " without an error that the API has");
+      throw another(sent, "status " + sent.answer().status() + " without an error of the API");
     }
   }
 
@@ -58,6 +58,12 @@ final class Replies {
       return new LeaseRefusedException(Reason.INVALID, failure.message(), failure.retryAfterMs());
     }
     throw bad(sent, failure.message());
+  }
+
+  /** An answer that no lease service gives. */
+  private static LeaseUnavailableException another(Sent sent, String why) {
+    return new LeaseUnavailableException(
+        "another service answers at " + sent.by() + ": " + why, null);
   }
 
   static LeaseUnavailableException bad(Sent sent, String message) {

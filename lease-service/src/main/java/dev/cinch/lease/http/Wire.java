@@ -25,6 +25,12 @@ enum Wire {
   private static final JsonTree TREES = JsonTree.of(CBORFactory.builder(), false);
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
+  /** Types of items, as the first three bits of each have them. */
+  private static final int BYTES = 2;
+
+  private static final int TEXT = 3;
+  private static final int TAG = 6;
+
   /** As HTTP names it. */
   final String contentType;
 
@@ -54,12 +60,41 @@ enum Wire {
     if (this == JSON) {
       return Fields.parse(body);
     }
+    if (hasTags(body)) {
+      throw new WireException("a body of CBOR has no tags here");
+    }
     try {
       return Fields.of(TREES.read(body), "the body", true);
     } catch (IOException | RuntimeException e) {
       // The parser throws a few unchecked exceptions of its own for bytes that are no CBOR.
       throw new WireException("not CBOR");
     }
+  }
+
+  /**
+   * Whether some item of CBOR has a tag, as far as it is CBOR. No field wants one, and the parser
+   * copies the tags that it has with each that follows.
+   */
+  private static boolean hasTags(byte[] body) {
+    for (long at = 0; at < body.length; ) {
+      int head = body[(int) at] & 0xff;
+      int type = head >> 5;
+      int info = head & 31;
+      if (type == TAG) {
+        return true;
+      }
+      int more = info >= 24 && info <= 27 ? 1 << (info - 24) : 0;
+      long count = info < 24 ? info : 0;
+      for (int i = 1; i <= more && at + i < body.length; i++) {
+        count = count << 8 | body[(int) at + i] & 0xff;
+      }
+      if (count < 0) {
+        return false; // longer than any body
+      }
+      // Strings have so many bytes; what arrays and maps have are items like others.
+      at += 1 + more + (type == BYTES || type == TEXT ? Math.min(count, body.length) : 0);
+    }
+    return false;
   }
 
   byte[] write(JsonNode document) {

@@ -252,10 +252,21 @@ final class WireReader {
 
   /** Of a version that may say more. */
   static Health health(Fields in) throws WireException {
+    if (!in.flag("live")) {
+      throw in.wrong("live", "true");
+    }
     return new Health(
         in.has("instance") ? OptionalLong.of(in.integer("instance")) : OptionalLong.empty(),
         in.has("store") ? in.text("store") : "",
         Optional.empty());
+  }
+
+  /** That leases are granted; of a version that may say more. */
+  static boolean ready(Fields in) throws WireException {
+    if (!in.flag("ready")) {
+      throw in.wrong("ready", "true");
+    }
+    return true;
   }
 
   /** Of a version that may say more. */

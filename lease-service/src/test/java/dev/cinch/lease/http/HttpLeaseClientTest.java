@@ -373,10 +373,10 @@ final class HttpLeaseClientTest {
       })
   void answersThatTheApiDoesNotHaveAreRefused(String body) throws Exception {
     try (var fake = new Fake(200, body, new AtomicInteger(), 0)) {
-      unavailable(fake.client(), "not an answer of the API");
+      unavailable(fake.client(), "another service answers at ");
     }
     try (var fake = new Fake(502, body, new AtomicInteger(), 0)) {
-      unavailable(fake.client(), "status 502 without an error that the API has");
+      unavailable(fake.client(), "status 502 without an error of the API");
     }
   }
 
