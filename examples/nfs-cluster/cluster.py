@@ -132,7 +132,7 @@ class Cluster(fleets.Fleet):
 
     def serve(self):
         """Starts the lease service, which makes its key and has the store trust it."""
-        arguments = ["serve", "--key", KEY, "--host", "0.0.0.0", "--insecure", "--port", str(PORT)]
+        arguments = ["serve", "--key", KEY, "--host", "0.0.0.0", "--insecure", "--port", str(PORT), "--advertise", self.server]
         with open(os.path.join(self.work, "serve.out"), "wb") as out:
             self.background("serve", *arguments, turn=len(self.lab.clients) - 1, stdout=out)
 

@@ -45,7 +45,8 @@ class ReadmeTest {
       if (mine.startsWith("cinch serve")) {
         // In the background: the shell goes on once it listens.
         mine =
-            mine.replaceFirst("\\s&.*", " --port 0 > served &")
+            mine.replace(" --advertise $SERVER", "") // which is known once it listens
+                    .replaceFirst("\\s&.*", " --port 0 > served &")
                 + "\ntrap \"kill $!\" EXIT\n"
                 + "until grep -q listening served; do :; done\n"
                 + "SERVER=http://127.0.0.1:$(sed -n 's/^listening.*://p' served)";
