@@ -15,6 +15,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.hold.LostAnswers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -70,6 +71,8 @@ final class AppendCommand implements Callable<Integer> {
   static final String COMMAND = "append";
   private static final String NAME = "cinch " + COMMAND;
 
+  private static final Duration USUAL = Duration.ofSeconds(10);
+
   private final Io io;
 
   /** Null where {@link UsualAppend} has set the options. */
@@ -90,9 +93,11 @@ final class AppendCommand implements Callable<Integer> {
   @Option(
       names = "--lease-for",
       paramLabel = "DURATION",
-      defaultValue = "10s",
-      description = "How long leases last unless renewed, which happens by itself.")
-  Duration leaseFor;
+      description = {
+        "How long leases last unless renewed, which happens by itself; 10s unless set, or as the",
+        "store asks or the service allows."
+      })
+  @Nullable Duration leaseFor;
 
   @Mixin WaitOption waiting;
 
@@ -221,7 +226,7 @@ final class AppendCommand implements Callable<Integer> {
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
     try (Session session = Session.open(opened, client.service(), holder, durability)) {
-      LeaseWait.Attempt<Grant> attempt = asking -> session.acquire(leases, leaseFor, asking);
+      LeaseWait.Attempt<Grant> attempt = asking -> taken(session, client, opened, asking);
       if (!taken(attempt, opened, wait, time)) {
         return io.stop().exitCode();
       }
@@ -237,6 +242,24 @@ final class AppendCommand implements Callable<Integer> {
       }
       run(job, in);
       return tell(job, unreleased(session));
+    }
+  }
+
+  private Grant taken(Session session, LeaseClient client, Store opened, LostAnswers.Asking asking)
+      throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
+    Duration lasting = leaseFor != null ? leaseFor : LeaseClient.usual(USUAL, opened);
+    try {
+      return session.acquire(leases, lasting, asking);
+    } catch (LeaseRefusedException e) {
+      // To ask a service how long they may last takes as long as to ask for them.
+      Duration allowed =
+          leaseFor == null && e.reason() == LeaseRefusedException.Reason.INVALID
+              ? client.usual(lasting)
+              : lasting;
+      if (allowed.equals(lasting)) {
+        throw e;
+      }
+      return session.acquire(leases, allowed, asking);
     }
   }
 
@@ -286,7 +309,9 @@ final class AppendCommand implements Callable<Integer> {
    */
   private Duration joinedFor(GrantDirectory grant, Store opened) {
     boolean tooShort = grant.lasting().toMillis() <= opened.settings().leaseAboveMs();
-    return isGiven("--lease-for") || tooShort ? leaseFor : grant.lasting();
+    return leaseFor != null
+        ? leaseFor
+        : tooShort ? LeaseClient.usual(USUAL, opened) : grant.lasting();
   }
 
   private Grant joined(Session session, LeaseClient client, GrantDirectory grant, Duration lasting)

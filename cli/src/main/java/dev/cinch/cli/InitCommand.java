@@ -23,7 +23,10 @@ import picocli.CommandLine.Spec;
     name = "init",
     mixinStandardHelpOptions = true,
     sortOptions = false,
-    description = "Make a store in a new or empty directory. Its settings never change.",
+    description = {
+      "Make a store in a new or empty directory. Its settings never change, but for the longest",
+      "lease: see cinch serve --longest-lease."
+    },
     footer = {
       "",
       "With --key the store pins the key: no other can ever pass for its first one. Each later key",
@@ -95,7 +98,7 @@ final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--longest-lease",
       paramLabel = "DURATION",
-      description = "The longest lease time.",
+      description = "The longest lease time, unless serve is told another.",
       defaultValue = "60s")
   Duration longestLease;
 

@@ -9,6 +9,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.LostAnswers;
@@ -124,7 +125,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
             .take(
                 asks,
                 asking -> {
-                  Grant taken = asks.acquire(request(Id.random(random), permitted), asking);
+                  Grant taken = asks.acquire(request(client, Id.random(random), permitted), asking);
                   if (io.stop().requested()) {
                     asks.lost(taken.id()); // whoever sent the signal does not wait for its id
                     throw new InterruptedException("stopped by " + io.stop().name());
@@ -135,7 +136,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
       requireStore(opened, client.service(), grant);
     }
     if (export) {
-      GrantDirectory made = directory(client.service(), grant);
+      GrantDirectory made = directory(client, grant);
       ServerAddresses servers = place().servers();
       printer.line(
           "export CINCH_GRANT="
@@ -162,11 +163,11 @@ final class LeaseAcquireCommand extends LeaseRequest {
     back.giveBack();
   }
 
-  private GrantDirectory directory(LeaseService client, Grant grant) throws Exception {
+  private GrantDirectory directory(LeaseClient client, Grant grant) throws Exception {
     try {
-      return GrantDirectory.make(grant.id(), place(), length.duration, names, io.env());
+      return GrantDirectory.make(grant.id(), place(), length.of(client), names, io.env());
     } catch (IOException e) {
-      giveBack(client, grant);
+      giveBack(client.service(), grant);
       throw e;
     }
   }
@@ -179,12 +180,13 @@ final class LeaseAcquireCommand extends LeaseRequest {
     Commands.say(io, spec.qualifiedName(), line);
   }
 
-  private AcquireRequest request(Id id, LogSet permitted) {
+  private AcquireRequest request(LeaseClient client, Id id, LogSet permitted)
+      throws LeaseUnavailableException {
     return new AcquireRequest(
         id,
         names,
         holder == null ? MachineNames.ofHost().value() : holder,
-        length.millis(),
+        length.of(client).toMillis(),
         permitted,
         tentative);
   }

@@ -12,6 +12,7 @@ import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -22,14 +23,18 @@ final class LeaseClient implements AutoCloseable {
   private final @Nullable ShardRouter servers;
   private final @Nullable DirectLeases cell;
 
-  private LeaseClient(@Nullable ShardRouter servers, @Nullable DirectLeases cell) {
+  /** Of the cell, milliseconds. */
+  private final long longestMs;
+
+  private LeaseClient(@Nullable ShardRouter servers, @Nullable DirectLeases cell, long longestMs) {
     this.servers = servers;
     this.cell = cell;
+    this.longestMs = longestMs;
   }
 
   /** A client of servers; connects to nothing yet. */
   static LeaseClient of(ServerAddresses servers) {
-    return new LeaseClient(ShardRouter.of(servers), null);
+    return new LeaseClient(ShardRouter.of(servers), null, 0);
   }
 
   /**
@@ -53,11 +58,33 @@ final class LeaseClient implements AutoCloseable {
             TimeUnit.NANOSECONDS.toMillis(file.algorithm().longest()));
     long apartMs = ServeBackend.apartMs(store);
     StoreInstances registry = StoreInstances.ofCellClient(store.context(), file.instance());
-    return new LeaseClient(null, DirectLeases.open(file, registry, longestMs, apartMs, time));
+    return new LeaseClient(
+        null, DirectLeases.open(file, registry, longestMs, apartMs, time), longestMs);
   }
 
   LeaseService service() {
     return servers == null ? Objects.requireNonNull(cell) : servers;
+  }
+
+  /**
+   * How long leases last if nobody says: so long, unless they may not last as long.
+   *
+   * @throws LeaseUnavailableException if nobody says how long they may last
+   */
+  Duration usual(Duration most) throws LeaseUnavailableException {
+    long longest = servers == null ? longestMs : servers.info().longestLeaseMs();
+    return Duration.ofMillis(Math.min(most.toMillis(), longest));
+  }
+
+  /** The same as far as a store says. */
+  static Duration usual(Duration most, Store store) {
+    long longest = store.settings().longestLeaseMs();
+    return Duration.ofMillis(Math.min(enough(most, store).toMillis(), longest));
+  }
+
+  /** So long, or longer where the store fences nothing in so short a time. */
+  static Duration enough(Duration usual, Store store) {
+    return Duration.ofMillis(Math.max(usual.toMillis(), 2 * store.settings().leaseAboveMs()));
   }
 
   /** What time it is, to say how long ago something was; of a cell by this machine's clock. */

@@ -149,7 +149,7 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
         LeaseReport report =
             instances.isEmpty() ? held.report() : held.report().to(instances.get(i));
         try {
-          return client.service().renew(id, length.millis(), LogSet.NONE, report);
+          return client.service().renew(id, length.of(client).toMillis(), LogSet.NONE, report);
         } catch (LeaseRefusedException e) {
           if (e.reason() != Reason.OTHER_INSTANCE || i >= instances.size() - 1) {
             throw e;

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.Store;
 import dev.cinch.lease.JsonEscapes;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -99,22 +100,28 @@ abstract class LeaseRequest implements Callable<Integer> {
   /** How long leases last. */
   @SuppressWarnings("NullAway.Init")
   static final class ForOption {
+    private static final Duration USUAL = Duration.ofSeconds(30);
+
     @Option(
         names = "--for",
         paramLabel = "DURATION",
-        defaultValue = "30s",
-        description = "How long, from now.")
-    Duration duration;
+        description = "How long, from now; 30s unless set, or as long as is allowed.")
+    @Nullable Duration duration;
 
     @Spec(Spec.Target.MIXEE)
     CommandSpec command;
 
-    /** The duration in milliseconds, at least one; what the service allows at most it says. */
-    long millis() {
-      if (duration.toMillis() < 1) {
+    /** The duration, at least 1 ms; what the service allows at most it says. */
+    Duration of(LeaseClient client) throws LeaseUnavailableException {
+      Duration given = duration;
+      if (given == null) {
+        given = client.usual(USUAL);
+        duration = given; // it is asked once
+      }
+      if (given.toMillis() < 1) {
         throw new ParameterException(command.commandLine(), "--for is at least 1ms");
       }
-      return duration.toMillis();
+      return given;
     }
   }
 }

@@ -103,7 +103,8 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "URL",
       description = {
         "Where others find it, left in the store for the next server; the address that it listens",
-        "at, or http://HOSTNAME:PORT if that is every one. Names in it are answered to. Of a server",
+        "at, or http://HOSTNAME:PORT if that is every one. Names in it are answered to. Of a"
+            + " server",
         "with several names all, with commas between them."
       })
   @Nullable String advertise;
@@ -138,13 +139,17 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--longest-lease",
       paramLabel = "DURATION",
-      description = "The longest lease that it grants; the store's, or 60s.")
+      description = {
+        "The longest lease that it grants; that of cinch init, or 60s. With --store it may be",
+        "another one at each start."
+      })
   @Nullable Duration longestLease;
 
   @Option(
       names = "--first",
       description = {
-        "You vouch that no lease of an earlier service is valid: grant at once. Without --store; or",
+        "You vouch that no lease of an earlier service is valid: grant at once. Without --store;"
+            + " or",
         "with a new cell, at the first start of each node."
       })
   boolean first;
@@ -516,6 +521,12 @@ final class ServeCommand implements Callable<Integer> {
     if (longestLease != null && most < wanted) {
       throw new ParameterException(
           spec.commandLine(), "the longest lease of the cell is " + most + " ms, not " + wanted);
+    }
+    if (longestLease != null && opened != null && wanted <= opened.settings().leaseAboveMs()) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "the longest lease is %d ms; it must be above bucket width + grace + margins, %d ms, or no fence ends in time"
+              .formatted(wanted, opened.settings().leaseAboveMs()));
     }
     return most;
   }

@@ -101,7 +101,6 @@ final class UsualAppend {
     }
     command.waiting = new WaitOption();
     command.waiting.wait = Duration.ZERO;
-    command.leaseFor = Duration.ofSeconds(10);
     command.json = given.containsKey("--json");
     command.durability = Durability.SYNC;
     command.create = new CreateOption();

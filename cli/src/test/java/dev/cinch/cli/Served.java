@@ -38,13 +38,18 @@ final class Served implements AutoCloseable {
   final Cinch cinch;
 
   Served(Path parent) throws Exception {
-    store = Cinch.quickStore(parent);
+    this(Cinch.quickStore(parent), MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS);
+  }
+
+  Served(Path store, long longestLeaseMs) throws Exception {
+    this.store = store;
     Store opened =
         Store.open(store, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
     long unused = TrustedKeyFiles.add(opened.context(), key);
     MemoryLeaseService service =
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(new StoreInstances(opened.context()))
+            .longestLeaseMs(longestLeaseMs)
             .start();
     server = LeaseServer.builder(counting(service), service::info).port(0).start();
     cinch = Cinch.on(store).with("CINCH_SERVER", uri());
