@@ -125,15 +125,14 @@ final class Commands implements Callable<Integer> {
     var root = new Commands();
     CommandLine line = build(root, args, io);
     List<String> all = List.of(args);
-    int end = LeaseRunCommand.isMeant(all) ? all.indexOf("--") : -1;
+    int end = LeaseRunCommand.end(all);
     if (end < 0) {
       return line.execute(args);
     }
-    // What stands behind is another command, with options of its own.
     CommandLine lease = line.getSubcommands().get("lease");
     CommandLine run = lease == null ? null : lease.getSubcommands().get("run");
     if (run != null && run.getCommand() instanceof LeaseRunCommand command) {
-      command.command = all.subList(end + 1, all.size());
+      command.hasCommand = end + 1 < all.size();
     }
     return line.execute(all.subList(0, end).toArray(String[]::new));
   }

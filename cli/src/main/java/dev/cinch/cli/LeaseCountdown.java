@@ -16,12 +16,23 @@ final class LeaseCountdown {
     /** Waits for its end, no longer than so many nanoseconds; whether it has ended. */
     boolean await(long nanos) throws InterruptedException;
 
+    /** How long it may go on from now on, whatever happens to this process. */
+    void mayRun(Limits limits);
+
     /** Tells it to end. */
     void end();
 
     /** Ends it. */
     void kill();
   }
+
+  /**
+   * When a command is ended if nobody here does so; moments of the monotonic clock, nanoseconds.
+   *
+   * @param end when it is told to end: a little later than here
+   * @param kill when it is killed
+   */
+  record Limits(long end, long kill) {}
 
   /** How often it is looked whether the leases were lost, nanoseconds. */
   private static final long LOOK_NANOS = 100_000_000;
@@ -47,8 +58,13 @@ final class LeaseCountdown {
     boolean ended = false;
     boolean killed = false;
     long left = left(held);
+    long told = held.deadline();
     while (!command.await(untilNext(left, ended, killed))) {
       left = left(held);
+      if (!ended && held.deadline() != told) {
+        told = held.deadline();
+        command.mayRun(limits(told));
+      }
       if (!ended && (left <= endLeft || held.state() == HeldLease.State.LOST)) {
         ended = true;
         String why = held.lostWhy();
@@ -56,6 +72,8 @@ final class LeaseCountdown {
             "the leases can't be renewed"
                 + (why == null ? ", the lease service does not answer" : ": " + why)
                 + "; ending the command");
+        long kill = limits(told).kill();
+        command.mayRun(new Limits(kill, kill)); // it is told here
         command.end();
         left = left(held); // looking for all that it started takes a while
       }
@@ -66,6 +84,11 @@ final class LeaseCountdown {
       }
     }
     return !ended;
+  }
+
+  /** Of a command whose leases are held until then. */
+  Limits limits(long deadline) {
+    return new Limits(deadline - endLeft + killLeft, deadline - killLeft / 2);
   }
 
   private long left(HeldLease held) {

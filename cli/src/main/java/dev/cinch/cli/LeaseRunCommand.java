@@ -8,7 +8,6 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.hold.HeldLease;
@@ -17,13 +16,11 @@ import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.HashMap;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -50,7 +47,8 @@ import picocli.CommandLine.Spec;
       "If the leases can't be renewed, the command and what it started are ended before they can"
           + " be",
       "another's: by SIGTERM when a fifth of the time is left, by SIGKILL shortly before the end.",
-      "SIGINT, SIGTERM and SIGHUP are passed on to the command; Ctrl-C reaches it by itself.",
+      "Signals are passed on to the command; Ctrl-C reaches it by itself. It gets arguments,",
+      "environment, limits and descriptors as if it was run without Cinch.",
       "If an append within the command was killed, or goes on behind it, the leases are not given",
       "back, and run out: the next holder waits for that, so that nothing is lost or out of order."
     },
@@ -70,9 +68,8 @@ import picocli.CommandLine.Spec;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseRunCommand implements Callable<Integer> {
+  private static final Duration USUAL = Duration.ofSeconds(60);
   private static final String NAME = "cinch lease run";
-  private static final int NOT_EXECUTABLE = 126;
-  private static final int NOT_FOUND = 127;
 
   private final Io io;
 
@@ -83,9 +80,11 @@ final class LeaseRunCommand implements Callable<Integer> {
   @Option(
       names = "--for",
       paramLabel = "DURATION",
-      defaultValue = "30s",
-      description = "How long leases last unless renewed, which happens by itself.")
-  Duration length;
+      description = {
+        "How long leases last unless renewed, which happens by itself; 60s unless set, or as long",
+        "as is allowed. A service that is away for less than half of that ends no command."
+      })
+  @Nullable Duration length;
 
   @Option(names = "--holder", paramLabel = "TEXT", description = "Who; machine and process.")
   @Nullable String holder;
@@ -99,28 +98,49 @@ final class LeaseRunCommand implements Callable<Integer> {
   @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
   List<LeaseName> names;
 
-  /** What stands behind {@code --}, which the parser of the rest does not see. */
-  List<String> command = List.of();
+  /** Whether something stands behind {@code --}, where there is no launcher that runs it. */
+  boolean hasCommand;
 
   LeaseRunCommand(Io io) {
     this.io = io;
   }
 
-  /** Whether arguments are of this command, so that what stands behind {@code --} is another's. */
-  static boolean isMeant(List<String> args) {
-    int lease = args.indexOf("lease");
-    return lease >= 0 && lease + 1 < args.size() && args.get(lease + 1).equals("run");
+  /**
+   * Where the arguments of this command end, so that what stands behind is another command with
+   * options of its own; -1 if they don't, or are of another command. The launcher goes by the same.
+   */
+  static int end(List<String> args) {
+    List<String> words = List.of("lease", "run");
+    int met = 0;
+    for (int i = 0; i < args.size(); i++) {
+      String arg = args.get(i);
+      if (met == 2) {
+        if (arg.equals("--")) {
+          return i;
+        }
+      } else if (arg.equals(words.get(met))) {
+        met++;
+      } else if (!arg.startsWith("-")) {
+        return -1;
+      }
+    }
+    return -1;
   }
 
   @Override
   public Integer call() throws Exception {
     Duration wait = waiting.checked();
-    if (command.isEmpty()) {
+    RunningCommand running = RunningCommand.ofLauncher(io);
+    if (running == null && !hasCommand) {
       throw new ParameterException(
           spec.commandLine(), "name a command to run: cinch lease run LEASE... -- COMMAND");
     }
-    if (length.toMillis() < 1) {
+    if (length != null && length.toMillis() < 1) {
       throw new ParameterException(spec.commandLine(), "--for is at least 1ms");
+    }
+    if (running == null) {
+      throw new IOException(
+          "Java alone can't run a command under leases; start Cinch with its launcher, bin/cinch");
     }
     LeasePlace place = server.required();
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
@@ -129,7 +149,6 @@ final class LeaseRunCommand implements Callable<Integer> {
             ? null
             : Store.open(
                 store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
-    io.stop().listen(); // until the command runs; from then on they are passed on
     try (LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE);
         var keeper = new LeaseKeeper(time)) {
       HeldLease held;
@@ -139,8 +158,8 @@ final class LeaseRunCommand implements Callable<Integer> {
                 wait, time, time::queued, new SecureRandom(), line -> Commands.say(io, NAME, line));
         held =
             opened == null
-                ? bare(client.service(), keeper, taking)
-                : fenced(opened, client.service(), taking).leases().get(0);
+                ? bare(client, keeper, taking)
+                : fenced(opened, client, taking).leases().get(0);
       } catch (IllegalArgumentException e) {
         throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
       } catch (InterruptedException e) {
@@ -151,7 +170,7 @@ final class LeaseRunCommand implements Callable<Integer> {
         return io.stop().exitCode();
       }
       time.settle();
-      return run(held, place);
+      return run(held, length(client, opened), place, running);
     }
   }
 
@@ -159,27 +178,38 @@ final class LeaseRunCommand implements Callable<Integer> {
     return holder != null ? holder : MachineNames.ofHost() + "/" + ProcessHandle.current().pid();
   }
 
+  /** How long leases last; asked for once. */
+  private Duration length(LeaseClient client, @Nullable Store opened)
+      throws LeaseUnavailableException {
+    Duration given = length;
+    if (given == null) {
+      given = client.usual(opened == null ? USUAL : LeaseClient.enough(USUAL, opened));
+      length = given;
+    }
+    return given;
+  }
+
   /** Without a store nothing is fenced here. */
-  private HeldLease bare(LeaseService client, LeaseKeeper keeper, LeaseWait taking)
+  private HeldLease bare(LeaseClient client, LeaseKeeper keeper, LeaseWait taking)
       throws Exception {
-    var asks = new LostAnswers(client);
+    var asks = new LostAnswers(client.service());
     HeldLease held = taking.take(asks, asking -> asked(client, asks, asking));
     keeper.keep(held);
     return held;
   }
 
-  private HeldLease asked(LeaseService client, LostAnswers asks, LostAnswers.Asking asking)
+  private HeldLease asked(LeaseClient client, LostAnswers asks, LostAnswers.Asking asking)
       throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
     var random = new SecureRandom();
+    long lengthMs = length(client, null).toMillis();
     var request =
-        new AcquireRequest(
-            Id.random(random), names, holder(), length.toMillis(), LogSet.ALL, false);
+        new AcquireRequest(Id.random(random), names, holder(), lengthMs, LogSet.ALL, false);
     long askedAt = SystemTime.INSTANCE.monotonicNanos();
     var held =
         new HeldLease(
-            client,
+            client.service(),
             SystemTime.INSTANCE,
-            HoldSettings.of(length.toMillis()),
+            HoldSettings.of(lengthMs),
             asks.acquire(request, asking),
             askedAt,
             () -> LeaseReport.NOTHING,
@@ -195,12 +225,12 @@ final class LeaseRunCommand implements Callable<Integer> {
   }
 
   /** A session that is never closed: whether the leases are given back is decided here. */
-  private Session fenced(Store opened, LeaseService client, LeaseWait taking)
+  private Session fenced(Store opened, LeaseClient client, LeaseWait taking)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
-    Session session = Session.open(opened, client, holder());
+    Session session = Session.open(opened, client.service(), holder());
     boolean taken = false;
     try {
-      Grant unused = taking.take(asking -> session.acquire(names, length, asking));
+      Grant unused = taking.take(asking -> session.acquire(names, length(client, opened), asking));
       taken = true;
       return session;
     } finally {
@@ -210,54 +240,39 @@ final class LeaseRunCommand implements Callable<Integer> {
     }
   }
 
-  private int run(HeldLease held, LeasePlace place) throws IOException, InterruptedException {
-    GrantDirectory grant = shared(held, place);
-    try {
-      Map<String, String> variables = new HashMap<>();
-      variables.put(GrantOption.VARIABLE, grant.path().toString());
-      if (place.servers() != null) {
-        variables.put("CINCH_SERVER", place.servers().toString());
-      }
-      if (store != null) {
-        variables.put("CINCH_STORE", store.toAbsolutePath().toString());
-      }
-      return attend(RunningCommand.start(command, variables), held);
-    } catch (IOException e) {
-      boolean missing = !(e instanceof AccessDeniedException) && text(e).contains("error=2,");
-      boolean started = !text(e).startsWith("Cannot run program");
-      if (started) {
-        throw e;
-      }
-      Commands.say(
-          io, NAME, command.get(0) + (missing ? ": there is no such command" : ": can't be run"));
-      return missing ? NOT_FOUND : NOT_EXECUTABLE;
-    } finally {
-      giveBack(held, grant);
+  private int run(HeldLease held, Duration length, LeasePlace place, RunningCommand running)
+      throws IOException, InterruptedException {
+    GrantDirectory grant = shared(held, length, place);
+    List<String> variables = new ArrayList<>();
+    variables.add(GrantOption.VARIABLE + "=" + grant.path());
+    if (place.servers() != null) {
+      variables.add("CINCH_SERVER=" + place.servers());
     }
+    if (store != null) {
+      variables.add("CINCH_STORE=" + store.toAbsolutePath());
+    }
+    var countdown =
+        new LeaseCountdown(
+            SystemTime.INSTANCE, length.toNanos(), line -> Commands.say(io, NAME, line));
+    // Whatever this throws, the guard ends the command, and the leases run out.
+    running.begin(variables, countdown.limits(held.deadline()));
+    boolean byItself = countdown.attend(running, held);
+    if (running.wasForsaken()) {
+      Commands.say(io, NAME, "its launcher or guard was killed, and so the command");
+    }
+    running.done();
+    giveBack(held, grant);
+    return byItself ? ExitCode.GOOD : ExitCode.REFUSED;
   }
 
-  private GrantDirectory shared(HeldLease held, LeasePlace place) throws IOException {
+  private GrantDirectory shared(HeldLease held, Duration length, LeasePlace place)
+      throws IOException {
     try {
       return GrantDirectory.make(held.id(), place, length, names, io.env());
     } catch (IOException e) {
       String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
       throw e;
     }
-  }
-
-  private static String text(IOException e) {
-    return String.valueOf(e.getMessage());
-  }
-
-  /** Ends the command before its leases can be another's. */
-  private int attend(RunningCommand running, HeldLease held) throws InterruptedException {
-    if (io.stop().requested()) {
-      running.send(io.stop().name().replace("SIG", ""));
-    }
-    var countdown =
-        new LeaseCountdown(
-            SystemTime.INSTANCE, length.toNanos(), line -> Commands.say(io, NAME, line));
-    return countdown.attend(running, held) ? running.exitCode() : ExitCode.REFUSED;
   }
 
   /** Rule L2: only with the highest timestamp of all that was written under them. */

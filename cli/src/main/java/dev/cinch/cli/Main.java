@@ -1,17 +1,60 @@
 package dev.cinch.cli;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 /** Where {@code cinch} starts. */
 public final class Main {
   private Main() {}
 
+  /** What Java makes of bytes of an argument that it can't read. */
+  private static final char NO_TEXT = '\uFFFD';
+
+  /** What Java can still say when it can't make a text any more. */
+  private static final byte[] NO_WORDS =
+      "cinch: Java failed, and can't say how; give it more memory with CINCH_JAVA_OPTS=-Xmx...\n"
+          .getBytes(US_ASCII);
+
   public static void main(String[] args) {
-    QuietLogging.install();
-    System.exit(run(args, Io.ofProcess()));
+    // An error of Java's own would end the process with 1, which means damage, or only a thread.
+    boolean debug = List.of(args).contains("--debug");
+    Thread.setDefaultUncaughtExceptionHandler((t, e) -> uncaught(e, e instanceof Error, debug));
+    try {
+      QuietLogging.install();
+      Io io = Io.ofProcess();
+      for (String arg : args) {
+        if (arg.indexOf(NO_TEXT) >= 0) { // two such names would be taken for one
+          Commands.say(io, "cinch", "\"" + arg + "\" has bytes that are no text in this locale");
+          System.exit(ExitCode.USAGE);
+        }
+      }
+      System.exit(run(args, io));
+    } catch (Throwable e) {
+      uncaught(e, true, debug);
+    }
+  }
+
+  private static void uncaught(Throwable e, boolean ends, boolean debug) {
+    var err = new PrintStream(new FileOutputStream(FileDescriptor.err), true, UTF_8);
+    try {
+      err.println("cinch: " + Failure.of(e).line());
+      if (debug) {
+        e.printStackTrace(err);
+      }
+    } catch (Throwable another) { // most likely of the same kind
+      err.write(NO_WORDS, 0, NO_WORDS.length);
+    }
+    if (ends) {
+      Runtime.getRuntime().halt(ExitCode.UNAVAILABLE); // without hooks, which may fail or hang too
+    }
   }
 
   /** Runs one command and returns its exit code; never throws for what the user did. */
@@ -50,7 +93,7 @@ public final class Main {
       if (in == null) {
         throw new IllegalStateException("the version is missing from the build");
       }
-      return "cinch " + new String(in.readAllBytes(), StandardCharsets.UTF_8).strip();
+      return "cinch " + new String(in.readAllBytes(), UTF_8).strip();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

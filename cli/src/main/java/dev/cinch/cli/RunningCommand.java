@@ -1,121 +1,131 @@
 package dev.cinch.cli;
 
 import dev.cinch.lease.time.SystemTime;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import sun.misc.Signal;
-import sun.misc.SignalHandler;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A command that runs with this process's input and output, gets the signals that this process
- * gets, each once, and can be ended with all that it started.
+ * The command that the launcher runs as its own child when it is told to. Java only watches it, and
+ * ends it with all that it started: a child of Java's would get other arguments, limits and
+ * signals. Standard input says {@code signal N}, {@code runs PID} and {@code ended}, a line each;
+ * its end without the last one means that the launcher is gone, and ends the command too. A pipe
+ * tells the launcher when to begin, and its guard how long the command may go on.
  */
 final class RunningCommand implements LeaseCountdown.Attended {
-  private static final List<String> PASSED = List.of("INT", "TERM", "HUP");
+  /** The system property by which the launcher names the pipe. */
+  static final String PIPE = "cinch.run";
 
-  private final CompletableFuture<Process> begun = new CompletableFuture<>();
+  private static final long NANOS_PER_MILLI = 1_000_000;
+
+  private final OutputStream pipe;
+  private final Stop stop;
+  private final CountDownLatch over = new CountDownLatch(1);
+  private final AtomicReference<@Nullable ProcessHandle> command = new AtomicReference<>();
+  private volatile boolean begun;
+  private volatile boolean forsaken;
 
   /** What it had started when it was told to end: its children outlive it, and lose it. */
   private final Set<ProcessHandle> started = new HashSet<>();
 
-  private RunningCommand() {}
-
-  private Process process() {
-    return begun.join();
+  private RunningCommand(OutputStream pipe, Stop stop) {
+    this.pipe = pipe;
+    this.stop = stop;
   }
 
-  /**
-   * Starts it.
-   *
-   * @param with variables beside those of this process
-   */
-  static RunningCommand start(List<String> command, Map<String, String> with) throws IOException {
-    var builder = new ProcessBuilder(command).inheritIO();
-    builder.environment().putAll(with);
-    var running = new RunningCommand();
-    for (String name : PASSED) { // before it runs: one that came meanwhile would orphan it
-      running.pass(name);
+  /** From now on hears the launcher; null if there is none, and so nobody who runs a command. */
+  static @Nullable RunningCommand ofLauncher(Io io) throws IOException {
+    String pipe = System.getProperty(PIPE);
+    if (pipe == null) {
+      return null;
     }
-    try {
-      running.begun.complete(builder.start());
-    } finally {
-      running.begun.cancel(false); // nothing is passed on to what could not be started
-    }
+    var running = new RunningCommand(new FileOutputStream(pipe), io.stop());
+    var lines = new BufferedReader(new InputStreamReader(io.in(), StandardCharsets.US_ASCII));
+    var thread = new Thread(() -> running.hear(lines), "launcher");
+    thread.setDaemon(true);
+    thread.start();
     return running;
   }
 
-  private void pass(String name) {
+  private void hear(BufferedReader lines) {
     try {
-      var signal = new Signal(name);
-      SignalHandler before = Signal.handle(signal, s -> arrived(name));
-      if (before == SignalHandler.SIG_IGN) {
-        Signal.handle(signal, before); // as nohup wants it
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        String[] words = line.split(" ", 2);
+        switch (words[0]) {
+          case "signal" -> stop.arrived(Integer.parseInt(words[1]));
+          case "runs" -> command.set(ProcessHandle.of(Long.parseLong(words[1])).orElse(null));
+          case "ended" -> over.countDown();
+          default -> throw new IOException("the launcher says " + line);
+        }
       }
-    } catch (IllegalArgumentException e) {
-      // No such signal here, or Java was told to leave it alone (-Xrs): it ends this process then.
-    }
-  }
-
-  /** Ctrl-C reaches all that a terminal has in front; twice it would mean something else. */
-  private void arrived(String name) {
-    if (!name.equals("INT") || !isInFront()) {
-      send(name);
-    }
-  }
-
-  /** Whether this process and its children get what is typed in a terminal. */
-  static boolean isInFront() {
-    try {
-      return isInFront(Files.readString(Path.of("/proc/self/stat")));
     } catch (IOException e) {
-      return false; // no Linux: rather twice than not at all
+      // The launcher is as good as gone.
+    }
+    forsake();
+  }
+
+  private void forsake() {
+    if (over.getCount() > 0) {
+      forsaken = true;
+      over.countDown();
+      if (!begun) {
+        stop.arrived(Stop.SIGTERM); // nobody waits for the leases
+      }
     }
   }
 
   /**
-   * The same by what Linux says of a process.
+   * Has it begin.
    *
-   * @param stat number, name in parentheses, state, parent, group, session, terminal, group in
-   *     front of that, …
+   * @param variables name and value of each that it gets beside those of the launcher
    */
-  static boolean isInFront(String stat) {
-    String[] fields = stat.substring(stat.lastIndexOf(')') + 1).strip().split(" ", 7);
-    return fields.length == 7 && fields[2].equals(fields[5]);
+  void begin(List<String> variables, LeaseCountdown.Limits limits) {
+    begun = true;
+    // As arguments and names of files are encoded, of which these are made.
+    var encoding = Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"));
+    tell((String.join("\0", variables) + "\0\0").getBytes(encoding), limits);
   }
 
-  /** Sends it a signal by name, unless it has ended. */
-  void send(String name) {
-    Process process;
+  @Override
+  public void mayRun(LeaseCountdown.Limits limits) {
+    tell(new byte[0], limits);
+  }
+
+  private void tell(byte[] first, LeaseCountdown.Limits limits) {
+    var all = new ByteArrayOutputStream();
+    all.writeBytes(first);
     try {
-      process = process();
-    } catch (CancellationException e) {
-      return;
-    }
-    if (!process.isAlive()) {
-      return;
-    }
-    try {
-      // Java itself knows TERM and KILL alone; a shell has a kill of its own.
-      Process sent =
-          new ProcessBuilder("sh", "-c", "kill -s " + name + " " + process.pid())
-              .redirectErrorStream(true)
-              .start();
-      int unused = sent.waitFor();
+      // The clock that shells can read; before the other one, so that it is rather less than more.
+      String uptime = Files.readString(Path.of("/proc/uptime")).split(" ", 2)[0];
+      long zero =
+          Long.parseLong(uptime.replace(".", "")) * 10
+              - millis(SystemTime.INSTANCE.monotonicNanos());
+      String line = (zero + millis(limits.end())) + " " + (zero + millis(limits.kill())) + "\n";
+      all.writeBytes(line.getBytes(StandardCharsets.US_ASCII));
+      pipe.write(all.toByteArray()); // at once: whoever reads the first part relies on the other
     } catch (IOException e) {
-      process.destroy();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      forsake();
     }
+  }
+
+  private static long millis(long nanos) {
+    return nanos / NANOS_PER_MILLI;
   }
 
   /**
@@ -125,8 +135,12 @@ final class RunningCommand implements LeaseCountdown.Attended {
   @Override
   public boolean await(long nanos) throws InterruptedException {
     long until = SystemTime.INSTANCE.monotonicNanos() + nanos;
-    if (!process().waitFor(nanos, TimeUnit.NANOSECONDS)) {
+    if (!over.await(nanos, TimeUnit.NANOSECONDS)) {
       return false;
+    }
+    if (forsaken) {
+      look();
+      started.forEach(ProcessHandle::destroyForcibly);
     }
     for (ProcessHandle child : started) {
       try {
@@ -144,9 +158,9 @@ final class RunningCommand implements LeaseCountdown.Attended {
     return Math.max(0, until - SystemTime.INSTANCE.monotonicNanos());
   }
 
-  /** Its exit code; 128 and the signal's number if one ended it. */
-  int exitCode() {
-    return process().exitValue();
+  /** Whether it was killed since its launcher or its guard was. */
+  boolean wasForsaken() {
+    return forsaken;
   }
 
   /** Tells it and what it started to end (SIGTERM). */
@@ -165,9 +179,22 @@ final class RunningCommand implements LeaseCountdown.Attended {
   }
 
   private void look() {
-    started.add(process().toHandle());
+    ProcessHandle root = command.get();
+    if (root != null) {
+      started.add(root);
+    }
     for (ProcessHandle known : Set.copyOf(started)) {
       known.descendants().forEach(started::add);
+    }
+  }
+
+  /** Tells the guard that all has ended. */
+  void done() {
+    try {
+      pipe.write("done\n".getBytes(StandardCharsets.US_ASCII));
+      pipe.close();
+    } catch (IOException e) {
+      // It is gone.
     }
   }
 }

@@ -22,8 +22,9 @@ import sun.misc.SignalHandler;
  * ended anywhere. A shutdown hook would not do, since while it runs a second signal is not heard.
  */
 final class Stop {
+  private static final int SIGHUP = 1;
   private static final int SIGINT = 2;
-  private static final int SIGTERM = 15;
+  static final int SIGTERM = 15;
 
   /** What a shell adds to a signal's number to make an exit code. */
   private static final int SIGNALLED = 128;
@@ -127,6 +128,7 @@ final class Stop {
   /** The signal's name. */
   String name() {
     return switch (signal.get()) {
+      case SIGHUP -> "SIGHUP";
       case SIGINT -> "SIGINT";
       case SIGTERM -> "SIGTERM";
       default -> "signal " + signal.get();

@@ -7,6 +7,7 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -39,36 +40,87 @@ final class ArchivedClasses {
    */
   private static final String WITHOUT_ADD_ON = "-Dcinch.ed25519=bc";
 
+  /** Of the launcher. */
+  private static final List<Path> PARTS =
+      List.of(
+          Path.of("bin/cinch").toAbsolutePath(), Path.of("bin/lease-run.bash").toAbsolutePath());
+
   private static final Path BUILT = built();
-  private static final Path ARCHIVE = BUILT.resolve("classes.jsa");
 
   private ArchivedClasses() {}
 
   /** The path of Java and its options, to which the name of a main class is added. */
   static List<String> command() {
+    return command(BUILT);
+  }
+
+  private static List<String> command(Path built) {
+    Path archive = built.resolve("classes.jsa");
     var command = new ArrayList<>(List.of(java(), "-Xmx128m"));
     command.addAll(List.of("-Xlog:disable", "-Xlog:all=error:stderr"));
-    if (Files.exists(ARCHIVE)) {
-      command.add("-XX:SharedArchiveFile=" + ARCHIVE);
+    if (Files.exists(archive)) {
+      command.add("-XX:SharedArchiveFile=" + archive);
     }
-    command.addAll(common(BUILT));
+    command.addAll(common(built));
     return command;
   }
 
   /** A script that runs the command line, for shells. */
   static Path script(Path directory) throws IOException {
-    Path script =
-        Files.writeString(
-            directory.resolve("cinch"),
-            "#!/bin/sh\nexec '"
-                + String.join("' '", command())
-                + "' "
-                + Main.class.getName()
-                + " \"$@\"\n");
+    return script(
+        directory.resolve("cinch"),
+        "exec '" + String.join("' '", command()) + "' " + Main.class.getName() + " \"$@\"\n");
+  }
+
+  private static Path script(Path file, String text) throws IOException {
+    Path script = Files.writeString(file, "#!/bin/sh\n" + text);
     if (!script.toFile().setExecutable(true)) {
       throw new IOException("not executable: " + script);
     }
     return script;
+  }
+
+  /**
+   * The real launcher, for what it does itself. What it takes for Java is a script that puts these
+   * classes in place of the jar.
+   */
+  static Path launcher() {
+    return BUILT.resolve("launcher/bin/cinch");
+  }
+
+  private static void launcher(Path built) throws IOException {
+    Path home = built.resolve("launcher");
+    Files.createDirectories(home.resolve("lib"));
+    Files.writeString(home.resolve("lib/cinch.jar"), "none is needed");
+    Path bin = Files.createDirectories(home.resolve("bin"));
+    for (Path part : PARTS) {
+      Files.copy(part, bin.resolve(part.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
+    }
+    String text = Files.readString(bin.resolve("cinch"));
+    Files.writeString(
+        bin.resolve("cinch"), text.replace("set -eu\n", "set -eu\nJAVA_HOME=" + home + "\n"));
+    script(
+        bin.resolve("java"),
+        """
+        for option; do
+          case $option in
+            -XX:ArchiveClassesAtExit=*) echo >"${option#*=}" && exit ;;
+          esac
+        done
+        kept=
+        [ ! -f %1$s ] || kept=-XX:SharedArchiveFile=%1$s
+        while [ "$1" != %2$s ]; do
+          case $1 in
+            -Xrs | -Dcinch.* | -Xm*) kept="$kept $1" ;;
+          esac
+          shift
+        done
+        exec '%3$s' $kept "$@"
+        """
+            .formatted(
+                built.resolve("classes.jsa"),
+                Main.class.getName(),
+                String.join("' '", command(built))));
   }
 
   private static List<String> common(Path built) {
@@ -109,6 +161,7 @@ final class ArchivedClasses {
             }
           }
           Files.move(making, built);
+          launcher(built);
           archive(built);
         }
       }
@@ -159,10 +212,10 @@ final class ArchivedClasses {
   /** Of names, sizes and times of all files. */
   private static String digest() throws IOException {
     var all = new StringBuilder(java());
-    for (String entry : ENTRIES) {
-      if (Files.exists(Path.of(entry))) {
-        try (Stream<Path> files =
-            Files.walk(Path.of(entry)).filter(Files::isRegularFile).sorted()) {
+    for (Path entry :
+        Stream.concat(Arrays.stream(ENTRIES).map(Path::of), PARTS.stream()).toList()) {
+      if (Files.exists(entry)) {
+        try (Stream<Path> files = Files.walk(entry).filter(Files::isRegularFile).sorted()) {
           for (Path file : files.toList()) {
             all.append('\n').append(file).append(' ').append(Files.size(file));
             all.append(' ').append(Files.getLastModifiedTime(file));

@@ -14,10 +14,12 @@ import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.lease.time.SystemTime;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -130,6 +132,9 @@ final class Cinch {
   }
 
   Ran feed(byte[] input, String... args) {
+    if (LeaseRunCommand.end(List.of(args)) >= 0) {
+      return launched(args);
+    }
     var out = new ByteArrayOutputStream();
     var err =
         new ByteArrayOutputStream() {
@@ -149,6 +154,33 @@ final class Cinch {
             stop == null ? Stop.byHand() : stop);
     int code = Main.run(args, io);
     return new Ran(code, out.toByteArray(), err.toString(StandardCharsets.UTF_8));
+  }
+
+  /** Runs a command under leases, which takes the launcher. */
+  private Ran launched(String... args) {
+    var command = new ArrayList<>(List.of(ArchivedClasses.launcher().toString()));
+    command.addAll(List.of(args));
+    try {
+      Path out = Files.createTempFile("cinch-test", ".out");
+      Path err = Files.createTempFile("cinch-test", ".err");
+      var builder = new ProcessBuilder(command);
+      builder.environment().putAll(env);
+      Process process =
+          builder
+              .redirectInput(new File("/dev/null"))
+              .redirectOutput(out.toFile())
+              .redirectError(err.toFile())
+              .start();
+      if (stop != null) {
+        stop.onRequest(process::destroy); // SIGTERM
+      }
+      var ran = new Ran(process.waitFor(), Files.readAllBytes(out), Files.readString(err));
+      Files.delete(out);
+      Files.delete(err);
+      return ran;
+    } catch (IOException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Makes a store with these options of init. */

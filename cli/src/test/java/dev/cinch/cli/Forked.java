@@ -31,9 +31,13 @@ final class Forked implements AutoCloseable {
       // children.
       command.addAll(List.of("/usr/bin/env", "--default-signal=INT,TERM"));
     }
-    command.addAll(ArchivedClasses.command());
-    command.addAll(options);
-    command.add(Main.class.getName());
+    if (LeaseRunCommand.end(List.of(args)) >= 0) {
+      command.add(ArchivedClasses.launcher().toString());
+    } else {
+      command.addAll(ArchivedClasses.command());
+      command.addAll(options);
+      command.add(Main.class.getName());
+    }
     command.addAll(List.of(args));
     process = new ProcessBuilder(command).start();
     out = process.inputReader(StandardCharsets.UTF_8);
@@ -110,6 +114,28 @@ final class Forked implements AutoCloseable {
       // It may end in between: then nobody hears it.
       int unused = new ProcessBuilder("kill", "-" + name, "" + process.pid()).start().waitFor();
     }
+  }
+
+  /** What Java it started, as the launcher does for a command under leases. */
+  ProcessHandle java() {
+    return process
+        .children()
+        .filter(child -> child.info().command().orElse("").endsWith("java"))
+        .findAny()
+        .orElseThrow();
+  }
+
+  /** Sends signals to several at once. */
+  static void signal(String name, long... pids) throws IOException, InterruptedException {
+    var command = new ArrayList<>(List.of("kill", "-" + name));
+    for (long pid : pids) {
+      command.add("" + pid);
+    }
+    assertEquals(0, new ProcessBuilder(command).start().waitFor(), "kill");
+  }
+
+  long pid() {
+    return process.pid();
   }
 
   /** Waits for its end; its exit code, 128 and the signal's number if one ended it. */

@@ -71,9 +71,9 @@ class LauncherTest {
   void messagesAreNotTranslatedAndNamesKeepTheirEncoding() throws Exception {
     assertEquals(0, cinch("--version").code()); // makes what it makes once
     Path java = Files.createDirectories(temp.resolve("fake/bin")).resolve("java");
-    Files.writeString(java, "#!/bin/sh\nenv\n");
+    Files.writeString(java, "#!/bin/sh\ncase $* in *--version) echo cinch 1 ;; *) env ;; esac\n");
     Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
-    Ran ran = bash("LC_ALL=C.UTF-8 JAVA_HOME='%s/fake' '%s' --version".formatted(temp, LAUNCHER));
+    Ran ran = bash("LC_ALL=C.UTF-8 JAVA_HOME='%s/fake' '%s' version".formatted(temp, LAUNCHER));
     List<String> env = new String(ran.out(), StandardCharsets.UTF_8).lines().toList();
     assertTrue(env.containsAll(List.of("LC_MESSAGES=C", "LC_CTYPE=C.UTF-8")), env.toString());
     assertTrue(env.stream().noneMatch(line -> line.startsWith("LC_ALL=")), env.toString());
@@ -109,8 +109,78 @@ class LauncherTest {
   }
 
   private Path script(String name, String text) throws IOException {
+    Files.createDirectories(temp.resolve(name).resolveSibling(""));
     Path file = Files.writeString(temp.resolve(name), "#!/bin/sh\n" + text);
     return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+
+  /** Java ends with 1 then, which means damage, and says why on standard output. */
+  @Test
+  void whatKeepsJavaFromStartingIsNoDamage() throws Exception {
+    Path store = Cinch.store(temp);
+    String verify = "'%s' verify --store='%s'".formatted(LAUNCHER, store);
+    for (String how :
+        List.of(
+            "CINCH_JAVA_OPTS=-XX:+Nonsense",
+            "CINCH_JAVA_OPTS=-version",
+            "CINCH_JAVA_OPTS='-XX:+UseG1GC -XX:+UseParallelGC'",
+            "JAVA_TOOL_OPTIONS=-agentlib:nonsense",
+            "JDK_JAVA_OPTIONS=@nonsense",
+            "_JAVA_OPTIONS=-Xmx1k",
+            "JAVA_HOME='" + temp + "'",
+            "JAVA_HOME="
+                + script("home/bin/java", "echo no class; exit 1\n").getParent().getParent(),
+            "ulimit -v 1500000;",
+            "mkdir '%1$s/gone'; cd '%1$s/gone'; rmdir '%1$s/gone';".formatted(temp))) {
+      Ran ran = bash(how + " " + verify);
+      List<String> said = // what bash itself says of a directory that is gone
+          ran.err().lines().filter(line -> !line.startsWith("shell-init: ")).toList();
+      assertEquals(4, ran.code(), how + ": " + ran.err());
+      assertEquals(1, said.size(), how + ": " + ran.err());
+      assertTrue(said.get(0).startsWith("cinch: "), how + ": " + ran.err());
+      assertEquals(0, ran.out().length, how);
+    }
+  }
+
+  @Test
+  void noCollectorIsChosenWhereTheUserChoseOne() throws Exception {
+    Path store = Cinch.store(temp);
+    for (String variable : List.of("CINCH_JAVA_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")) {
+      Ran ran =
+          bash("%s=-XX:+UseG1GC '%s' verify --store='%s'".formatted(variable, LAUNCHER, store));
+      assertEquals(0, ran.code(), ran.err());
+      assertTrue(new String(ran.out(), StandardCharsets.UTF_8).startsWith("intact: "));
+    }
+  }
+
+  /** Of any kind, on any thread: here classes that are not there. */
+  @Test
+  void errorsOfJavaAreNoDamage() throws Exception {
+    Path half = Files.createDirectories(temp.resolve("half"));
+    Ran ran =
+        bash(
+            "cd '%s' && jar xf '%s' dev && java -cp . dev.cinch.cli.Main verify --store=/nowhere"
+                .formatted(half, Path.of("target/cinch.jar").toAbsolutePath()));
+    assertEquals(4, ran.code(), ran.err());
+    assertEquals(1, ran.err().lines().count(), ran.err());
+    assertTrue(ran.err().contains("NoClassDefFoundError"), ran.err());
+    assertEquals(0, ran.out().length);
+  }
+
+  /** One name would be taken for another. */
+  @Test
+  void argumentsThatAreNoTextAreRefusedAndLocalesThatAreNotInstalledAreUtf8() throws Exception {
+    Ran ran = bash("'%s' cat --log=$'caf\\xe9' --store=/nowhere".formatted(LAUNCHER));
+    assertEquals(2, ran.code(), ran.err());
+    assertTrue(ran.err().contains("no text in this locale"), ran.err());
+    for (String locale : List.of("LC_ALL=no_NO.UTF-8", "LANG=no_NO", "LC_TIME=no_NO")) {
+      ran =
+          bash(
+              "env -u LC_ALL %s '%s' cat --log=Zo\u00eb --store=/nowhere 2>&1 | grep -v setlocale"
+                  .formatted(locale, LAUNCHER));
+      String said = new String(ran.out(), StandardCharsets.UTF_8);
+      assertTrue(said.contains("not a log name: \"Zo\u00eb\""), locale + ": " + said);
+    }
   }
 
   /** Others may share the checkout, and could not read what only the group may. */
@@ -120,10 +190,10 @@ class LauncherTest {
     Path launcher = Files.copy(LAUNCHER, bin.resolve("cinch"));
     Files.createDirectories(temp.resolve("bin"));
     Path unused = script("bin/mvn", ": >cli/target/cinch.jar\n");
-    unused = script("bin/java", "case $* in *ArchiveClassesAtExit*) exit 1 ;; esac\numask\n");
+    unused = script("bin/java", "case $* in *--version) echo cinch 1 ;; *) umask ;; esac\n");
     Ran ran =
         bash(
-            "umask 022; JAVA_HOME='%s' PATH='%s/bin':\"$PATH\" '%s' --version"
+            "umask 022; JAVA_HOME='%s' PATH='%s/bin':\"$PATH\" '%s' version"
                 .formatted(temp, temp, launcher));
     assertEquals(0, ran.code(), ran.err());
     assertEquals("0007\n", new String(ran.out(), StandardCharsets.UTF_8));

@@ -22,6 +22,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -61,6 +62,7 @@ class LeaseCountdownTest {
     private final long endsAt;
     private long toldAt = -1;
     private long killedAt = -1;
+    private LeaseCountdown.@Nullable Limits told;
 
     Stubborn(HeldLease held, long endsAt) {
       this.held = held;
@@ -82,6 +84,11 @@ class LeaseCountdownTest {
     @Override
     public void kill() {
       killedAt = clock;
+    }
+
+    @Override
+    public void mayRun(LeaseCountdown.Limits limits) {
+      told = limits;
     }
   }
 
@@ -146,6 +153,10 @@ class LeaseCountdownTest {
     assertTrue(command.killedAt <= length * 92 / 100 + 1_000, "at " + command.killedAt);
     assertTrue(command.toldAt >= length * 3 / 4, "told at " + command.toldAt);
     assertTrue(command.killedAt - command.toldAt >= length * 14 / 100, "time to end");
+    LeaseCountdown.Limits unattended = Objects.requireNonNull(command.told);
+    assertEquals(unattended.kill(), unattended.end(), "it was told here");
+    assertTrue(unattended.kill() > command.killedAt, "" + unattended);
+    assertTrue(unattended.kill() < command.held.deadline(), "" + unattended);
     assertEquals(
         List.of(
             "the leases can't be renewed, the lease service does not answer; ending the command",
@@ -174,9 +185,17 @@ class LeaseCountdownTest {
           public void kill() {
             command.kill();
           }
+
+          @Override
+          public void mayRun(LeaseCountdown.Limits limits) {
+            command.mayRun(limits);
+          }
         };
     assertTrue(new LeaseCountdown(time, 30_000 * MS, said::add).attend(late, command.held));
     assertEquals(List.of(), said);
+    LeaseCountdown.Limits unattended = Objects.requireNonNull(command.told);
+    assertTrue(unattended.end() > 30_000 * MS, "the guard heard of no renewal: " + unattended);
+    assertTrue(unattended.kill() < command.held.deadline(), "" + unattended);
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -86,7 +87,6 @@ class LeaseRunTest {
     String[] run = {"lease", "run", "jobs/1", "--", "no-such-command"};
     cinch.run(run).failed(127, "no-such-command: there is no such command");
     cinch.run("lease", "run", "jobs/1", "--", temp.toString()).failed(126, "can't be run");
-    assertEquals("RELEASED", shown("jobs/1").get("state").textValue());
     cinch.run("lease", "run", "jobs/1").failed(2, "name a command to run");
     cinch.run("lease", "run", "jobs/1", "--").failed(2, "name a command to run");
     cinch.run("lease", "run", "--", "true").failed(2, "LEASE");
@@ -160,6 +160,36 @@ class LeaseRunTest {
     cinch.run("audit").ended(0);
   }
 
+  /** The usual times are those that the store and its service allow. */
+  @Test
+  void leasesLastAsLongAsIsAllowedUnlessSomebodySays() throws Exception {
+    Path of = Files.createDirectory(temp.resolve("short"));
+    Path quick = Cinch.store(of, "--longest-lease=5s");
+    try (var brief = new Served(quick, 4_500)) { // as serve --longest-lease has it
+      Cinch by = brief.cinch;
+      by.feed("a\n", "append", "--log=jobs", "--create", "--lease=x").ended(0);
+      String env = by.run("lease", "acquire", "--export", "x").ended(0).out();
+      by.with("CINCH_GRANT", env.split("'", -1)[1]);
+      by.run("lease", "renew").ended(0);
+      by.feed("b\n", "append", "--log=jobs").ended(0);
+      by.run("lease", "release").ended(0);
+      by.with("CINCH_GRANT", "");
+      by.run("lease", "run", "x", "--", "true").ended(0);
+      by.run("lease", "run", "--store=" + quick, "x", "--", "true").ended(0);
+      by.run("lease", "run", "--for=5s", "x", "--", "true").failed(3, "4500 ms");
+      by.feed("c\n", "append", "--log=jobs", "--lease=x", "--lease-for=5s").failed(3, "4500 ms");
+    }
+    of = Files.createDirectory(temp.resolve("wide"));
+    Path wide = Cinch.store(of, "--bucket-width=20s");
+    try (var slow = new Served(wide, 60_000)) { // ten seconds would fence nothing
+      slow.cinch.feed("a\n", "append", "--log=jobs", "--create", "--lease=x").ended(0);
+    }
+    cinch.run("lease", "run", "jobs/1", "--", "true").ended(0);
+    JsonNode held = shown("jobs/1").get("witness");
+    assertEquals(
+        60_000_000_000L, held.get("expiryNanos").asLong() - held.get("issuedAtNanos").asLong());
+  }
+
   /** Nobody knows what it wrote. */
   @Test
   void l2_theLeasesOfAnAppendThatWasKilledAreNotGivenBack() throws Exception {
@@ -196,25 +226,40 @@ class LeaseRunTest {
     cinch.run("audit").ended(0);
   }
 
+  /**
+   * Those of batch systems, timers and terminals; real-time ones by their numbers. Not SIGQUIT,
+   * which what Java starts, as here, has blocked.
+   */
   @Test
   void signalsArePassedOn() throws Exception {
-    // Where a terminal runs the tests, it alone interrupts.
-    var names = new ArrayList<>(List.of("TERM", "INT", "HUP"));
-    if (RunningCommand.isInFront()) {
-      names.remove("INT");
+    var names = new ArrayList<>(List.of("INT", "HUP", "USR1", "USR2", "ALRM", "PIPE"));
+    names.addAll(List.of("VTALRM", "PROF", "XCPU", "XFSZ", "PWR", "IO", "WINCH", "URG", "CONT"));
+    names.addAll(List.of("34", "50", "64", "TERM"));
+    if (isInFront()) { // where a terminal runs the tests, it alone tells of these
+      names.removeAll(List.of("INT", "WINCH"));
     }
     if (ignoresHangups()) {
       names.remove("HUP"); // Under nohup all of them do, as they should.
     }
-    for (String name : names) {
-      try (Forked running =
-          run("trap 'echo got; exit 5' " + name + "; echo ready; while :; do sleep 0.05; done")) {
-        assertEquals("ready", running.line());
+    try (Forked running =
+        run(
+            "for s in "
+                + String.join(" ", names)
+                + "; do trap \"echo $s\" $s; done; trap 'echo got; exit 5' TERM; echo ready;"
+                + " while :; do sleep 0.05; done")) {
+      assertEquals("ready", running.line());
+      for (String name : names) {
         running.signal(name);
-        assertEquals("got", running.line());
-        ends(5, running);
+        assertEquals(name.equals("TERM") ? "got" : name, running.line());
       }
+      ends(5, running);
     }
+  }
+
+  private static boolean isInFront() throws IOException {
+    String stat = Files.readString(Path.of("/proc/self/stat"));
+    String[] fields = stat.substring(stat.lastIndexOf(')') + 1).strip().split(" ", 7);
+    return fields[2].equals(fields[5]);
   }
 
   private static boolean ignoresHangups() throws IOException {
@@ -223,11 +268,89 @@ class LeaseRunTest {
         .anyMatch(line -> (Long.parseUnsignedLong(line.split("\\s+", -1)[1], 16) & 1) != 0);
   }
 
+  /** Neither the command nor what it started runs beside the next holder's, whoever was killed. */
+  private void noneOutlives(String who, String signal, boolean launcher, boolean java)
+      throws Exception {
+    String text =
+        "trap '' TERM; (echo $(exec sh -c 'echo $PPID') $$; i=0;"
+            + " while [ $((i=i+1)) -lt 1200 ]; do sleep 0.05; done) & wait; wait";
+    try (Forked running = run(text, "--for=2s", "--wait=1h")) {
+      String pids = running.line();
+      long[] killed =
+          launcher && java
+              ? new long[] {running.java().pid(), running.pid()}
+              : new long[] {launcher ? running.pid() : running.java().pid()};
+      Forked.signal(signal, killed);
+      try (Forked next =
+          run(
+              "cat " // what init has not reaped yet runs no more
+                  + pids.replaceAll("([0-9]+)", "/proc/$1/status")
+                  + " 2>/dev/null | grep '^State:' | grep -v Z; echo so",
+              "--wait=1h")) {
+        assertEquals("so", next.line(), who);
+        ends(0, next);
+      }
+      int code = running.await();
+      assertEquals(launcher ? 137 : 3, code, who);
+    }
+  }
+
   @Test
-  void ctrlCIsNotPassedOnASecondTime() {
-    assertTrue(RunningCommand.isInFront("71 (a b) c) S 70 71 60 34816 71 4194304 0"));
-    assertFalse(RunningCommand.isInFront("71 (java) S 70 71 60 34816 99 4194304 0"));
-    assertFalse(RunningCommand.isInFront("71 (java) S 70 71 71 0 -1 4194304 0"));
+  void whenJavaIsKilledTheCommandEndsBeforeTheLeaseIsAnothers() throws Exception {
+    noneOutlives("Java", "KILL", false, true);
+  }
+
+  @Test
+  void whenJavaHangsTheCommandEndsBeforeTheLeaseIsAnothers() throws Exception {
+    noneOutlives("Java, stopped", "STOP", false, true);
+  }
+
+  @Test
+  void whenTheLauncherIsKilledTheCommandEndsBeforeTheLeaseIsAnothers() throws Exception {
+    noneOutlives("launcher", "KILL", true, false);
+    noneOutlives("launcher and Java", "KILL", true, true);
+  }
+
+  /** What a process has of the one that starts it, but for what cinch append needs to know. */
+  @Test
+  void theCommandGetsWhatItWouldGetWithoutCinch() throws Exception {
+    Path probe =
+        Files.writeString(
+            temp.resolve("probe"),
+            "exec 2>&1; umask; ulimit -Sa; ulimit -Ha; pwd; env -0 | tr '\\0' '\\n"
+                + "' | grep -av ^CINCH_; ls /proc/self/fd; ls -l /proc/$$/fd | grep -o '[0-9]* ->"
+                + " .*null'; grep ^Sig[BIC] /proc/self/status; printf '%s|' \"$@\"\n");
+    String script =
+        "umask 027; cd '%s'; ulimit -Sn 200; unset PWD SHLVL OLDPWD; exec 5</dev/null 8</dev/null"
+            + " 9</dev/null <&-; export LC_ALL=de_DE.UTF-8 LC_TIME=none LC_MESSAGES=fr_FR FOO='a\n"
+            + "b'; trap '' USR1; for with in '' '%s lease run --server=%s jobs/1 --'; do env -u _"
+            + " a.b=c $with sh '%s' $'caf\\xe9.txt' '' '*' -- -v $'\\n"
+            + "' 2>/dev/null; echo; echo ==; done";
+    Path out = temp.resolve("out");
+    Process shell =
+        new ProcessBuilder(
+                "bash",
+                "-c",
+                script.formatted(temp, ArchivedClasses.launcher(), served.uri(), probe))
+            .redirectOutput(out.toFile())
+            .start();
+    String err = new String(shell.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, shell.waitFor(), err);
+    String[] both = Files.readString(out, StandardCharsets.ISO_8859_1).split("\n==\n", -1);
+    assertTrue(both[0].contains("caf\u00e9.txt|"), both[0]);
+    assertEquals(both[0], both[1], err);
+  }
+
+  /** Java's own children would get other arguments and limits. */
+  @Test
+  void javaAloneRunsNothing() throws Exception {
+    Process java =
+        new ProcessBuilder(
+                script.toString(), "lease", "run", "--server=" + served.uri(), "x", "--", "true")
+            .start();
+    String err = new String(java.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(4, java.waitFor());
+    assertTrue(err.contains("start Cinch with its launcher"), err);
   }
 
   @Test

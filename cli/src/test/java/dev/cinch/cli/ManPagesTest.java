@@ -30,7 +30,7 @@ class ManPagesTest {
             "cinch\\-append \\- append each line of the input",
             "\n.SH SYNOPSIS\n.nf\ncinch append ",
             "\n.SH COMMON OPTIONS\n.TP\n\\fB\\-\\-store=DIR\\fR\n",
-            "(default: 10s)",
+            "(default: sync)",
             "\n.SH EXIT STATUS\n.TP\n\\fB0\\fR\n",
             "\\fBCINCH_STORE\\fR\nStands for \\-\\-store.\n",
             "\ncinch append \\-\\-log jobs < jobs.txt\n",

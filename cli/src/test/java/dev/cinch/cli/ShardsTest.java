@@ -155,7 +155,7 @@ class ShardsTest {
       cinch.run("lease", "acquire", a, b).failed(3, why);
       cinch.run("lease", "run", a, b, "--", "true").failed(3, why);
       cinch.feed("x\n", "append", "--log=jobs", "--lease=" + a, "--lease=" + b).failed(3, why);
-      String cinchItself = ArchivedClasses.script(temp).toString();
+      String cinchItself = ArchivedClasses.launcher().toString();
       String server = "--server=" + uri;
       String[] nested = {
         "lease",

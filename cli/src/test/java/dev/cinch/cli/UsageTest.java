@@ -86,7 +86,7 @@ class UsageTest {
       }
     }
     String help = new Cinch().run("append", "--help").ended(0).out();
-    assertTrue(flat(help).contains("renewed, which happens by itself. (default: 10s)"), help);
+    assertTrue(flat(help).contains("forces nothing on a local filesystem. (default: sync)"), help);
   }
 
   @Test
