@@ -33,11 +33,15 @@ SEAL = re.compile(r"([0-9]{10})\.([0-9a-f]{64})")
 LONGEST_BODY = 1 << 26
 ONE_STEP = 1 << 14
 MOST_BUCKETS = 10_000
+LONGEST_TIME = (1 << 63) - 1
+# How long a file of a type may be, first line included, where that is not the first.
+LONGEST = {"": 1 << 28, "settings": 1 << 16, "log": 1 << 16, "record": 1 << 22, "key": 1 << 12}
 # The fields of documents that a reader needs.
 FIELDS = {
-    "log": {"log": str, "name": str},
+    "log": {"log": str, "name": str, "created": int},
     "record": {
         "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "buckets": list,
+        "closer": str, "settledAt": int,
     },
     "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
@@ -91,6 +95,15 @@ def opened(path):
         return open(path, "rb")
 
 
+@contextlib.contextmanager
+def there(path):
+    """For a file that something names: that it is missing is damage."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise Damaged(f"{path}: damaged: expected the file, found none") from None
+
+
 def listed(directory):
     """Lists a directory; what is below one that is thought missing is missing too, so first the one above."""
     try:
@@ -100,16 +113,22 @@ def listed(directory):
         os.listdir(directory)
 
 
-def read(path):
+def read(path, kind):
+    """All of a small file of that kind."""
+    longest = LONGEST.get(kind, LONGEST[""])
     with opened(path) as f:
-        return f.read()
+        data = f.read(longest + 1)
+    check(len(data) <= longest, path, longest, "the end of the file")
+    return data
 
 
 def typed(fields, path, types):
-    """That an object has these fields, of these types."""
+    """That an object has these fields, of these types; integers have 64 bits."""
     check(isinstance(fields, dict), path, 0, "an object")
     for name, kind in types.items():
-        check(type(fields.get(name)) is kind, path, 0, f'"{name}", a {"text" if kind is str else kind.__name__}')
+        value = fields.get(name)
+        check(type(value) is kind, path, 0, f'"{name}", a {"text" if kind is str else kind.__name__}')
+        check(kind is not int or NONE <= value <= LONGEST_TIME, path, 0, f'an integer of 64 bits in "{name}"')
 
 
 def sha256(data):
@@ -117,36 +136,43 @@ def sha256(data):
 
 
 def document(data, path, offset):
-    """A JSON object in which no field stands twice."""
+    """A JSON object in UTF-8, without a mark before it, in which no field stands twice."""
 
     def fields(pairs):
         check(len(dict(pairs)) == len(pairs), path, offset, "every field once")
         return dict(pairs)
 
+    def no_number(text):
+        raise ValueError(text)  # NaN and the like
+
     try:
-        return json.loads(data, object_pairs_hook=fields)
+        return json.loads(data.decode(), object_pairs_hook=fields, parse_constant=no_number)
     except (ValueError, RecursionError):
         raise Damaged(f"{path}: damaged at byte {offset}: expected JSON in UTF-8") from None
 
 
 def settings(store):
     path = os.path.join(store, "store.json")
-    fields = document(read(path), path, 0)
+    fields = document(read(path, "settings"), path, 0)
     known = isinstance(fields, dict) and fields.get("format") in (1, 2)
     check(known, path, 0, "store format 1 or 2")
+    plain = all(type(v) is str or type(v) is int and NONE <= v <= LONGEST_TIME for v in fields.values())
+    check(plain, path, 0, "texts and 64-bit integers")
     text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
     with sense(path):
         check(sha256(text.encode()) == fields.get("sha256"), path, 0, "sha256 of the other fields")
     typed(fields, path, SETTINGS | LATER_SETTINGS[fields["format"]])
     pin = fields.get("firstKey", "")
     check(not pin or re.fullmatch("[0-9a-f]{64}", pin), path, 0, 'a SHA-256 or nothing in "firstKey"')
-    check(fields["bucketWidthMs"] > 0, path, 0, "a width of buckets")
+    check(100 <= fields["bucketWidthMs"] <= 3_600_000, path, 0, "a width of buckets")
+    check(fields["leases"] in ("optional", "required"), path, 0, 'a known word in "leases"')
+    check(re.fullmatch("[0-9a-f]{32}", fields["store"]), path, 0, 'an id in "store"')
     return fields
 
 
 def envelope(path, kind):
     """The document in an envelope, and the digest of the whole file."""
-    return opened_envelope(path, kind, read(path))
+    return opened_envelope(path, kind, read(path, kind))
 
 
 def opened_envelope(path, kind, data):
@@ -183,7 +209,7 @@ def time_name(nanos):
 def numbers(directory):
     """The numbered names in a directory; none if Git or a copy has left the empty directory out."""
     names = os.listdir(directory) if os.path.isdir(directory) else []
-    return [int(name) for name in names if NUMBERED.fullmatch(name)]
+    return [int(name) for name in names if NUMBERED.fullmatch(name) and int(name)]
 
 
 def numbered(directory, number):
@@ -248,11 +274,13 @@ def records(log_dir, log_id, checkpoint, width=1):
     First the checkpoint's own record, if there is a checkpoint."""
     chain = []
     root = os.path.join(log_dir, "horizon", "records")
-    groups = [os.path.join(root, group) for group in os.listdir(root) if re.fullmatch(r"[0-9]{7}", group)]
+    check(os.path.isdir(root), root, 0, "the directory of the log's records")
     seals = {}
     last = 0
-    for group in groups:
-        names = os.listdir(group)
+    for group in [group for group in os.listdir(root) if re.fullmatch(r"[0-9]{7}", group)]:
+        # What stands in another group than its number's is nobody's.
+        names = [n for n in os.listdir(os.path.join(root, group)) if re.match("[0-9]{10}", n)]
+        names = [n for n in names if (int(n[:10]) - 1) // 1000 == int(group)]
         for number, digest in (m.groups() for m in map(SEAL.fullmatch, names) if m):
             seals.setdefault(int(number), set()).add(digest)
         last = max([last] + [int(name) for name in names if NUMBERED.fullmatch(name)])
@@ -294,12 +322,16 @@ def in_range(record, path, width):
     """That a record settles whole buckets, and lists such of its range, each once, in order."""
     check(record["from"] < record["to"] and record["to"] % width == 0, path, 0, "a range that ends at a bucket, above its beginning")
     check(len(record["buckets"]) <= MOST_BUCKETS, path, 0, f"at most {MOST_BUCKETS} buckets")
+    check(0 <= record["trustedKeys"] < 1 << 31, path, 0, "a number of keys")
+    check(record["version"] == 1 or SHA256.fullmatch(record["keys"]), path, 0, "the SHA-256 of the keys")
     least = record["from"]
     for bucket in record["buckets"]:
         typed(bucket, path, FIELDS["listed bucket"])
         start = bucket["start"]
         check(SHA256.fullmatch(bucket["lock"]), path, 0, "the SHA-256 of a lock")
         check(least <= start < record["to"] and start % width == 0, path, 0, "buckets of its range in order")
+        era = start // (width * 65536) * (width * 65536)
+        check(era >= NONE, path, 0, "buckets of eras that begin in time")
         least = start + 1
 
 
@@ -307,6 +339,8 @@ def possible(locked):
     """Whether what a lock says of a file does not contradict itself."""
     with contextlib.suppress(ValueError):
         valid, copy = locked["validLength"], base64.b64decode(locked["copy"], validate=True)
+        if len(copy) > ONE_STEP or base64.b64encode(copy).decode() != locked["copy"]:
+            return False
         if valid == 0:
             return not copy and not any(locked[name] for name in ("messages", "first", "last", "digest"))
         fits = len(copy) <= valid and 1 <= locked["messages"] <= valid // 16
@@ -318,7 +352,8 @@ class Bytes:
     """A data file up to its valid length, with the lock's copy laid over its end."""
 
     def __init__(self, path, valid, copy):
-        self.file = opened(path)
+        with there(path):
+            self.file = opened(path)
         self.valid = valid
         self.copy = copy
 
@@ -354,7 +389,7 @@ def frames(path, locked, expected):
         length, messages, before, crc = struct.unpack("<IIII", head[4:])
         check(crc == zlib.crc32(seed + struct.pack("<q", offset) + head[:16]), path, offset, "a head of that checksum")
         check(before == digest, path, offset, f"digest {digest:08x} before")
-        fits = 0 < length <= LONGEST_BODY and offset + 20 + length + 48 <= limit
+        fits = 0 < length <= LONGEST_BODY and messages > 0 and offset + 20 + length + 48 <= limit
         check(fits, path, offset, "a batch within the valid length")
         body = source.at(offset + 20, length)
         at = offset + 20 + length
@@ -403,6 +438,8 @@ def header(path, source, expected, name):
     check(crc == zlib.crc32(data[:12] + data[16:length]), path, 12, "a header of that checksum")
     store, log, start, width = expected
     machine = data[81 : 81 + data[80]].decode("ascii")
+    padded = length == (81 + data[80] + 7) // 8 * 8 and not any(data[81 + data[80] : length])
+    check(padded, path, 81, "zeros behind the name, up to a multiple of 8")
     same = (
         data[16:48].hex() == store + log
         and struct.unpack("<qq", data[64:80]) == (start, width)
@@ -480,6 +517,19 @@ class Segment:
         check(len(index) % 24 == 0, path, offset, "index entries")
         self.blocks = list(struct.iter_unpack("<4sIqq", index))
         self.end = offset
+        ranges = 1 <= self.first <= self.last and self.start < self.to
+        check(ranges, path, 48, "ranges that are not empty")
+        self.check_order()
+
+    def check_order(self):
+        """That leases stand right before messages, and are of their time; and buckets ascend."""
+        bucket = None
+        for (kind, *_, time_), (after, *_, time_after) in zip(self.blocks, self.blocks[1:] + [(b"", 0, 0, 0)]):
+            if kind == b"SEGB":
+                check(bucket is None or time_ > bucket, self.path, self.end, "buckets in ascending order")
+                bucket = time_
+            elif kind == b"SEGL":
+                check(after == b"SEGM" and time_after == time_, self.path, self.end, "leases right before messages")
 
     def at(self, offset, length):
         self.file.seek(offset)
@@ -525,6 +575,8 @@ class Segment:
                         sets.append([witnesses[n - 1] for n in value])
             else:
                 check(kind == b"SEGM", self.path, offset, "a block of a known kind")
+                first = len(body) >= 28 and struct.unpack_from("<q", body, 12)[0] == time_
+                check(first, self.path, offset, f"a first message of the time {time_}")
                 for file, number, timestamp, position, payload in self.texts(body, offset):
                     known = file < len(names) and number <= len(sets)
                     check(known and position == positions[file], self.path, offset, "the next message of a file")
@@ -741,7 +793,7 @@ class Keys:
         """One that a record counts: the first, or one that an earlier one signed."""
         path = self.path(number)
         try:
-            data = read(path)
+            data = read(path, "key")
         except FileNotFoundError:
             raise Damaged(f"{path}: there is no key {number}, and a record names it") from None
         if data[:6] != b"cinch ":
@@ -942,14 +994,16 @@ class Log:
         levels = [time_name(start // (width * n) * (width * n)) for n in (65536, 256, 1)]
         directory = os.path.join(self.directory, "buckets", *levels)
         path = os.path.join(directory, "lock")
-        lock, digest = envelope(path, "lock")
+        with there(path):
+            lock, digest = envelope(path, "lock")
         check(digest == listed["lock"], path, 0, "SHA-256 " + listed["lock"])
         place = (self.settings["store"], self.id, start, width)
         check((lock["store"], lock["log"], lock["start"], lock["width"]) == place, path, 0, "the lock of this bucket")
         name = ""
         for f in lock["files"]:
             typed(f, path, FIELDS["locked file"])
-            check(DATA_FILE.fullmatch(f["name"]) and f["name"] > name, path, 0, "names of data files, ascending")
+            named = DATA_FILE.fullmatch(f["name"]) and not f["name"].startswith("tmp-")
+            check(named and f["name"] > name, path, 0, "names of data files, ascending")
             check(possible(f), path, 0, f"what fits together of {f['name']}")
             name = f["name"]
         files = [

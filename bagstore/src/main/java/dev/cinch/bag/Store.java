@@ -240,13 +240,14 @@ public final class Store {
   public Log log(LogName name) throws IOException {
     LogLayout layout = context.layout().log(name);
     Fields in;
+    var removals = new RemovedLogs(context);
     try {
       in = identity(layout);
-    } catch (NoSuchFileException e) {
-      Optional<String> removed = new RemovedLogs(context).told(name);
-      if (removed.isPresent()) {
-        throw new LogRemovedException(removed.get());
+      if (removals.isSeen(layout)) { // who removed it stopped before the identity went
+        removed(removals, name);
       }
+    } catch (NoSuchFileException e) {
+      removed(removals, name);
       throw new NotAStoreException(
           "there is no log \"" + name + "\" in " + context.layout().root());
     }
@@ -259,6 +260,13 @@ public final class Store {
     Id id = in.id("log");
     new LogList(context).check(new ListedLog(name, id));
     return new Log(new LogContext(context, layout, id, in.number("created")), timestamps, share);
+  }
+
+  private static void removed(RemovedLogs removals, LogName name) throws IOException {
+    Optional<String> removed = removals.told(name);
+    if (removed.isPresent()) {
+      throw new LogRemovedException(removed.get());
+    }
   }
 
   private Fields identity(LogLayout layout) throws IOException {

@@ -74,6 +74,8 @@ final class LogRmCommand implements Callable<Integer> {
     try {
       log = CreateOption.existing(opened, name);
     } catch (LogRemovedException e) {
+      // Whoever did may have stopped before the identity went.
+      new RemovedLogs(opened.context()).finish(opened.context().layout().log(name));
       Commands.say(io, COMMAND, String.valueOf(e.getMessage()));
       return ExitCode.GOOD; // a script may run it again
     }

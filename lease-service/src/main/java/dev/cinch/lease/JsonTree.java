@@ -1,5 +1,7 @@
 package dev.cinch.lease;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParseException;
@@ -15,7 +17,9 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.util.Iterator;
 import java.util.Map;
@@ -54,6 +58,18 @@ public final class JsonTree {
    */
   public JsonNode read(byte[] bytes) throws IOException {
     try (JsonParser in = factory.createParser(bytes)) {
+      return read(in);
+    }
+  }
+
+  /**
+   * As {@link #read(byte[])}, of text in UTF-8 alone: of bytes a parser also takes UTF-16 and
+   * UTF-32, a mark before the text, and characters that are coded in no way that others know.
+   */
+  public JsonNode readUtf8(byte[] bytes) throws IOException {
+    // Such a decoder tells of what is not UTF-8, and leaves a mark in place, which is no JSON.
+    var text = new InputStreamReader(new ByteArrayInputStream(bytes), UTF_8.newDecoder());
+    try (JsonParser in = factory.createParser(text)) {
       return read(in);
     }
   }

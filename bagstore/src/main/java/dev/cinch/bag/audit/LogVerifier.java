@@ -157,11 +157,15 @@ final class LogVerifier {
 
   private List<Long> groups() throws IOException {
     var groups = new ArrayList<Long>();
-    for (String name : list(log.layout().records())) {
+    Path records = log.layout().records();
+    if (!list(log.layout().horizon()).contains(String.valueOf(records.getFileName()))) {
+      bad(records, "the directory of the log's records", "none"); // readers need it
+    }
+    for (String name : list(records)) {
       if (name.matches("\\d{7}")) {
         groups.add(Long.valueOf(name));
       } else {
-        buckets.foreign(log.layout().records().resolve(name));
+        buckets.foreign(records.resolve(name));
       }
     }
     return groups;

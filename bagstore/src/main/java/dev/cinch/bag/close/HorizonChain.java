@@ -91,7 +91,13 @@ public final class HorizonChain {
    * <p>A seal without its record is as good as a name: the record was there, and its name durable.
    */
   private Optional<Link> tip(RecordListing.Lister lister) throws IOException {
-    RecordListing listing = RecordListing.of(log.layout(), lister);
+    RecordListing listing;
+    try {
+      listing = RecordListing.of(log.layout(), lister);
+    } catch (NoSuchFileException e) { // it was made before the identity, and is never removed
+      Path records = log.layout().records();
+      throw new DamagedException(records, 0, "the directory of the log's records", "none");
+    }
     long number = listing.last() > 0 ? listing.last() : freshCheckpoint().orElse(0);
     while (number > 0) {
       Optional<Link> link = readUnlessRetired(number);
@@ -115,7 +121,7 @@ public final class HorizonChain {
       return link;
     }
     Path path = path(number);
-    byte[] again = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES); // rule N5
+    byte[] again = log.store().fresh().readAllUncached(path, HorizonRecord.MAX_BYTES); // rule N5
     Link stored = decode(again, path, number);
     if (seals.equals(Set.of(stored.digest()))) {
       return stored;

@@ -40,7 +40,7 @@ final class RecordListing {
     // The last group may still be empty: its directory is made before its first record is linked.
     for (int i = groups.size() - 1; i >= 0 && listing.last == 0; i--) {
       try {
-        listing.add(lister.list(log.recordGroup(groups.get(i))));
+        listing.add(groups.get(i), lister.list(log.recordGroup(groups.get(i))));
       } catch (NoSuchFileException e) {
         // Retired since, with all that stood in it.
       }
@@ -50,13 +50,14 @@ final class RecordListing {
 
   /**
    * Names are in the order of their numbers, so those of seals that count come after that of the
-   * last record. Others are not looked at: a directory has a thousand of them.
+   * last record. Others are not looked at: a directory has a thousand of them. What stands in
+   * another group than its number's is nobody's.
    */
-  private void add(List<String> names) {
+  private void add(long group, List<String> names) {
     String before = "";
     for (String name : names) {
       OptionalLong number = Numbered.parse(name);
-      if (number.orElse(0) > last) {
+      if (number.orElse(0) > last && LogLayout.groupOfRecord(number.getAsLong()) == group) {
         last = number.getAsLong();
         before = name;
       }
@@ -64,7 +65,7 @@ final class RecordListing {
     for (String name : names) {
       Optional<SealName> seal =
           name.compareTo(before) > 0 ? SealName.parse(name) : Optional.empty();
-      if (seal.isPresent()) {
+      if (seal.isPresent() && LogLayout.groupOfRecord(seal.get().number()) == group) {
         seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
       }
     }

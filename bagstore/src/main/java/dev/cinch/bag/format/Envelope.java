@@ -26,7 +26,7 @@ public final class Envelope {
   public static final int MAX_BYTES = 1 << 28;
 
   private static final Pattern FIRST_LINE =
-      Pattern.compile("cinch ([a-z-]{1,32}) (\\d{1,9}) (\\d{1,9}) ([0-9a-f]{64})");
+      Pattern.compile("cinch ([a-z-]{1,32}) (0|[1-9]\\d{0,8}) ([1-9]\\d{0,8}) ([0-9a-f]{64})");
   private static final int MAX_FIRST_LINE = 128;
 
   private static final JsonTree JSON =
@@ -111,9 +111,9 @@ public final class Envelope {
       throw new DamagedException(path, newline + 1, "SHA-256 " + line.group(4), digest);
     }
     try {
-      return new Document(version, new Fields(JSON.read(body), path));
+      return new Document(version, new Fields(JSON.readUtf8(body), path));
     } catch (java.io.IOException e) {
-      throw new DamagedException(path, newline + 1, "JSON", "something else");
+      throw new DamagedException(path, newline + 1, "a JSON object in UTF-8", "something else");
     }
   }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
@@ -77,11 +78,7 @@ public final class Fields {
   }
 
   public Id id(String name) throws DamagedException {
-    try {
-      return Id.parse(text(name));
-    } catch (IllegalArgumentException e) {
-      throw wrong(name, "32 hexadecimal digits");
-    }
+    return Id.parse(hex(name, 2 * Id.BYTES));
   }
 
   /** A digest, as 64 lower-case hexadecimal digits. */
@@ -98,12 +95,18 @@ public final class Fields {
     return value;
   }
 
+  /** Bytes, in the one base64 text that they have: padded, and without bits that say nothing. */
   public byte[] bytes(String name) throws DamagedException {
+    String text = text(name);
     try {
-      return java.util.Base64.getDecoder().decode(text(name));
+      byte[] bytes = Base64.getDecoder().decode(text);
+      if (Base64.getEncoder().encodeToString(bytes).equals(text)) {
+        return bytes;
+      }
     } catch (IllegalArgumentException e) {
-      throw wrong(name, "base64");
+      // Told below.
     }
+    throw wrong(name, "base64");
   }
 
   public List<Fields> objects(String name) throws DamagedException {

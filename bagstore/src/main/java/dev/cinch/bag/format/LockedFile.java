@@ -33,6 +33,9 @@ public record LockedFile(
 
   /** Whether it does not contradict itself; what a closer writes never does. */
   boolean isPossible() {
+    if (copy.length > Frame.ONE_STEP_LIMIT) {
+      return false; // no more is written in the last step
+    }
     return validLength == 0
         ? messages == 0 && first == 0 && last == 0 && digest == 0
         : FrameCodec.isPossible(messages, validLength) && first <= last;

@@ -94,6 +94,27 @@ public final class SegmentIndex {
   }
 
   /**
+   * Whether a block may stand where it does: a bucket's first, later than the one before; leases
+   * right before messages, and of their time.
+   */
+  private boolean fits(int i) {
+    if (length(i) < SegmentBlock.HEAD || i > 0 && time(i) < time(i - 1)) {
+      return false;
+    }
+    return switch (kind(i)) {
+      case SegmentBlock.BUCKET -> i == 0 || time(i) > time(bucketOf(i - 1));
+      case SegmentBlock.LEASES ->
+          i > 0
+              && kind(i - 1) != SegmentBlock.LEASES
+              && i + 1 < size
+              && kind(i + 1) == SegmentBlock.MESSAGES
+              && time(i + 1) == time(i);
+      case SegmentBlock.MESSAGES -> i > 0;
+      default -> false;
+    };
+  }
+
+  /**
    * @param body of the index block
    * @param end where the index block begins, and so all blocks end
    * @param path for error messages
@@ -106,20 +127,11 @@ public final class SegmentIndex {
     }
     var index = new SegmentIndex(ByteBuffer.wrap(body).order(ByteOrder.LITTLE_ENDIAN));
     long next = SegmentHeader.BYTES;
-    long time = Long.MIN_VALUE;
     for (int i = 0; i < index.size; i++) {
-      int kind = index.kind(i);
-      boolean known =
-          kind == SegmentBlock.BUCKET
-              || i > 0 && (kind == SegmentBlock.LEASES || kind == SegmentBlock.MESSAGES);
-      if (!known
-          || index.offset(i) != next
-          || index.length(i) < SegmentBlock.HEAD
-          || index.time(i) < time) {
+      if (!index.fits(i) || index.offset(i) != next) {
         throw new DamagedException(path, end, "an index of blocks in order", "entry " + i);
       }
       next += index.length(i);
-      time = index.time(i);
     }
     if (next != end) {
       throw new DamagedException(path, end, "blocks up to the index", "up to " + next);

@@ -17,8 +17,9 @@ public record ListedLog(LogName name, Id id) {
       return Optional.empty();
     }
     try {
-      return Optional.of(
-          new ListedLog(new LogName(entry.substring(0, at)), Id.parse(entry.substring(at + 1))));
+      var log =
+          new ListedLog(new LogName(entry.substring(0, at)), Id.parse(entry.substring(at + 1)));
+      return Optional.of(log).filter(l -> l.toString().equals(entry)); // digits in lower case
     } catch (IllegalArgumentException e) {
       return Optional.empty();
     }

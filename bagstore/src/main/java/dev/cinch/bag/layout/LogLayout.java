@@ -75,11 +75,13 @@ public record LogLayout(Path root, LogName name) {
   }
 
   /**
-   * Whether a bucket starts there, and in an era that does: a time from anywhere may lie before.
+   * Whether a bucket starts there, in an era that does, and ends in time: what comes from anywhere
+   * may lie before the first one, or be the last before 2^63, which ends behind that.
    */
   public static boolean hasPlace(long start, long width) {
     long era = eraWidth(width);
     return Math.floorMod(start, width) == 0
+        && start <= Long.MAX_VALUE - width
         && Math.floorDiv(start, era) > Math.floorDiv(Long.MIN_VALUE, era);
   }
 

@@ -38,6 +38,10 @@ public final class SegmentCursor extends Cursor {
   private ByteBuffer block = ByteBuffer.allocate(0);
   private int at;
   private long blockOffset;
+
+  /** What the index says of the first message of the block. */
+  private long begins;
+
   private int file;
 
   /**
@@ -101,6 +105,10 @@ public final class SegmentCursor extends Cursor {
         block = ByteBuffer.wrap(segment.block(i)).order(ByteOrder.LITTLE_ENDIAN);
         blockOffset = index.offset(i);
         at = SegmentBlock.HEAD;
+        if (at == block.limit()) {
+          throw damaged(blockOffset, "a message");
+        }
+        begins = index.time(i);
         return true;
       }
     }
@@ -167,6 +175,9 @@ public final class SegmentCursor extends Cursor {
     at = payload + n;
     if (file < 0 || file >= b.files().size() || leaseSet < 0 || !known(leaseSet)) {
       throw damaged(blockOffset, "a message of a known data file and lease set");
+    }
+    if (payload == SegmentBlock.HEAD + SegmentBlock.MESSAGE_OVERHEAD && timestamp != begins) {
+      throw damaged(blockOffset, "a first message of the time " + begins);
     }
   }
 

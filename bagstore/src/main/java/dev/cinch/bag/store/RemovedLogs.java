@@ -46,6 +46,16 @@ public final class RemovedLogs {
     return removal;
   }
 
+  /** Whether this machine sees that a log was removed; a "no" may come from a cache. */
+  public boolean isSeen(LogLayout log) throws IOException {
+    try {
+      store.fs().read(log.removed()).close();
+      return true;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
   /**
    * That a log was removed, in one line; empty if it was not.
    *

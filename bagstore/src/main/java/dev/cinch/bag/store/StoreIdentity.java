@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -33,6 +34,7 @@ public record StoreIdentity(
   /** In which later keys need no signature, and none is pinned. */
   private static final int WITHOUT_PIN = 1;
 
+  private static final Pattern MODE = Pattern.compile("[0-7]{1,5}");
   private static final Pattern PIN = Pattern.compile("|[0-9a-f]{64}");
 
   private static final JsonTree JSON = JsonTree.of(JsonFactory.builder(), true);
@@ -56,8 +58,8 @@ public record StoreIdentity(
     node.put("directoryMode", Integer.toOctalString(s.directoryMode()));
     node.put("group", s.group().orElse(""));
     node.put("messageLimit", s.messageLimit());
-    node.put("confirm", s.confirm().name().toLowerCase(java.util.Locale.ROOT));
-    node.put("leases", s.leases().name().toLowerCase(java.util.Locale.ROOT));
+    node.put("confirm", word(s.confirm()));
+    node.put("leases", word(s.leases()));
     if (format > WITHOUT_PIN) {
       node.put("firstKey", firstKey);
     }
@@ -66,6 +68,10 @@ public record StoreIdentity(
     byte[] line = Arrays.copyOf(json, json.length + 1);
     line[json.length] = '\n';
     return line;
+  }
+
+  private static String word(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT);
   }
 
   /** SHA-256 of the other fields, each as {@code name=value} and a newline, in the file's order. */
@@ -89,9 +95,9 @@ public record StoreIdentity(
       throws DamagedException, NewerFormatException {
     JsonNode node;
     try {
-      node = JSON.read(bytes);
+      node = JSON.readUtf8(bytes);
     } catch (IOException e) {
-      throw new DamagedException(path, 0, "a JSON object", bytes.length + " other bytes");
+      throw new DamagedException(path, 0, "a JSON object in UTF-8", bytes.length + " other bytes");
     }
     if (!(node instanceof ObjectNode object)) {
       throw new DamagedException(path, 0, "a JSON object", bytes.length + " other bytes");
@@ -103,6 +109,11 @@ public record StoreIdentity(
     }
     if (format < WITHOUT_PIN) {
       throw new DamagedException(path, 0, "store format 1 or " + FORMAT, "" + format);
+    }
+    for (String name : (Iterable<String>) object::fieldNames) {
+      if (!object.get(name).isTextual()) {
+        long unused = in.longNumber(name); // so that the text that the digest is of is one for all
+      }
     }
     String digest = digest(object);
     if (!digest.equals(in.text(DIGEST))) {
@@ -119,12 +130,12 @@ public record StoreIdentity(
               in.number("slowAppendMs"),
               in.number("longestLeaseMs"),
               in.number("leaseMarginMs"),
-              Integer.parseInt(in.text("fileMode"), 8),
-              Integer.parseInt(in.text("directoryMode"), 8),
+              in.mode("fileMode"),
+              in.mode("directoryMode"),
               Optional.of(in.text("group")).filter(g -> !g.isEmpty()),
               in.number("messageLimit"),
-              StoreSettings.Confirm.valueOf(in.text("confirm").toUpperCase(java.util.Locale.ROOT)),
-              StoreSettings.Leases.valueOf(in.text("leases").toUpperCase(java.util.Locale.ROOT)));
+              in.constant("confirm", StoreSettings.Confirm.values()),
+              in.constant("leases", StoreSettings.Leases.values()));
       if (!settings.problems().isEmpty()) {
         throw new DamagedException(path, 0, "settings that work", settings.problems().get(0));
       }
@@ -133,7 +144,7 @@ public record StoreIdentity(
         throw new DamagedException(path, 0, "a SHA-256 or nothing in \"firstKey\"", firstKey);
       }
       return new StoreIdentity(
-          format, Id.parse(in.text("store")), in.longNumber("created"), settings, firstKey);
+          format, in.id("store"), in.longNumber("created"), settings, firstKey);
     } catch (IllegalArgumentException e) {
       throw new DamagedException(path, 0, "a known setting", String.valueOf(e.getMessage()));
     }
@@ -154,6 +165,35 @@ public record StoreIdentity(
         throw new DamagedException(path, 0, "a number in \"" + name + "\"", String.valueOf(v));
       }
       return v.longValue();
+    }
+
+    Id id(String name) throws DamagedException {
+      String text = text(name);
+      Id id = Id.parse(text);
+      if (!id.toString().equals(text)) {
+        throw new DamagedException(path, 0, "lower-case digits in \"" + name + "\"", text);
+      }
+      return id;
+    }
+
+    /** Octal digits. */
+    int mode(String name) throws DamagedException {
+      String text = text(name);
+      if (!MODE.matcher(text).matches()) {
+        throw new DamagedException(path, 0, "octal digits in \"" + name + "\"", text);
+      }
+      return Integer.parseInt(text, 8);
+    }
+
+    /** One of some words, in lower case. */
+    <E extends Enum<E>> E constant(String name, E[] all) throws DamagedException {
+      String text = text(name);
+      for (E one : all) {
+        if (word(one).equals(text)) {
+          return one;
+        }
+      }
+      throw new DamagedException(path, 0, "a known word in \"" + name + "\"", text);
     }
 
     int number(String name) throws DamagedException {

@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -160,6 +163,20 @@ final class WitnessVectorsTest {
     lines.add(line("version 3, no kind of bound", resigned(changed(payload, 11, 2)), false));
     lines.add(line("version 3, an unknown kind of bound", resigned(changed(payload, 11)), false));
     lines.add(line("version 3, a bound that ends first", resigned(changed(payload, 115)), false));
+    byte[] none = withoutFence(payload);
+    lines.add(line("version 3, no fence, yet all logs", resigned(none), false));
+    buffer(none).putShort(134 + Id.BYTES, (short) 0); // behind the one log that may be written to
+    lines.add(line("version 3, no fence and no logs", resigned(none), true));
+  }
+
+  private static byte[] withoutFence(byte[] payload) {
+    byte[] none = payload.clone();
+    buffer(none).putLong(100, Long.MIN_VALUE);
+    return none;
+  }
+
+  private static ByteBuffer buffer(byte[] bytes) {
+    return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   private static byte[] version(int version) {
