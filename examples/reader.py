@@ -12,13 +12,15 @@ there are messages and none of them has a valid witness.
 Written from docs/format.md and docs/format-segments.md.
 """
 import base64
+import collections
 import contextlib
+import functools
 import hashlib
 import heapq
 import json
 import os
 import re
-import resource
+import stat
 import struct
 import sys
 import time
@@ -35,7 +37,9 @@ ONE_STEP = 1 << 14
 MOST_BUCKETS = 10_000
 LONGEST_TIME = (1 << 63) - 1
 # How long a file of a type may be, first line included, where that is not the first.
-LONGEST = {"": 1 << 28, "settings": 1 << 16, "log": 1 << 16, "record": 1 << 22, "key": 1 << 12}
+LONGEST = {"": 1 << 16, "record": 1 << 22, "key": 1 << 12, "lock": 1 << 26, "lock-part": 1 << 26, "checkpoint": 1 << 28}
+MOST_OPEN = 128
+MOST_HELD = 1 << 26
 # The fields of documents that a reader needs.
 FIELDS = {
     "log": {"log": str, "name": str, "created": int},
@@ -43,7 +47,9 @@ FIELDS = {
         "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "buckets": list,
         "closer": str, "settledAt": int,
     },
-    "lock": {"store": str, "log": str, "start": int, "width": int, "files": list},
+    "lock": {"store": str, "log": str, "start": int, "width": int},
+    "lock-part": {"files": list},
+    "part": {"sha256": str, "files": int},
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
     "node": {"publicKey": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
@@ -59,7 +65,7 @@ VERSIONS = {
     "record": {1: {}, 2: {"keys": str}},
     "checkpoint": {1: {}, 2: {"segments": list}},
     "key": {1: {}, 2: {"instance": int, "nodes": list}},
-    "lock": {1: {}, 2: {}},
+    "lock": {1: {"files": list}, 2: {"files": list}, 3: {"parts": list}},
 }
 SETTINGS = {
     "store": str, "bucketWidthMs": int, "leases": str,
@@ -89,10 +95,19 @@ def sense(path):
 def opened(path):
     """A file that should be there; where a cache says that it is not, listing its directory ends that (rule N3)."""
     try:
-        return open(path, "rb")
+        return regular(path)
     except FileNotFoundError:
         listed(os.path.dirname(os.path.abspath(path)))
-        return open(path, "rb")
+        return regular(path)
+
+
+def regular(path):
+    """Opens a file, and neither waits for a pipe nor reads a device."""
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise Damaged(f"{path}: expected a regular file, found another kind")
+    return file
 
 
 @contextlib.contextmanager
@@ -179,7 +194,7 @@ def opened_envelope(path, kind, data):
     end = data.find(b"\n", 0, 128)
     words = data[:end].decode("ascii", "replace").split(" ")
     check(end > 0 and len(words) == 5 and words[:2] == ["cinch", kind], path, 0, f"a {kind}")
-    version = int(words[2]) if words[2] in ("1", "2") else 0
+    version = int(words[2]) if words[2] in ("1", "2", "3") else 0
     more = VERSIONS.get(kind, {1: {}}).get(version)
     check(more is not None, path, 0, f"a {kind} of a version that this reader knows")
     body = data[end + 1 :]
@@ -348,18 +363,78 @@ def possible(locked):
     return False
 
 
+class Room:
+    """What is open and in memory of the files of a bucket, of which there may be very many.
+
+    The others are opened and read again when their turn comes."""
+
+    def __init__(self):
+        self.files = collections.OrderedDict()
+        self.bodies = collections.OrderedDict()
+        self.held = 0
+
+    def file(self, path):
+        if path not in self.files:
+            with there(path):
+                self.files[path] = opened(path)
+            if len(self.files) > MOST_OPEN:
+                self.files.popitem(last=False)[1].close()
+        self.files.move_to_end(path)
+        return self.files[path]
+
+    def hold(self, body, data):
+        self.bodies[body] = data
+        self.held += len(data)
+        while self.held > MOST_HELD and len(self.bodies) > 1:
+            self.drop(next(iter(self.bodies)))
+
+    def drop(self, body):
+        self.held -= len(self.bodies.pop(body, b""))
+
+    def end(self, path):
+        if path in self.files:
+            self.files.pop(path).close()
+
+    def close(self):
+        for path in list(self.files):
+            self.end(path)
+
+
+class Body:
+    """The entries of a batch; once they were found right they may be forgotten, and are compared when read again."""
+
+    def __init__(self, source, offset, length):
+        self.source, self.offset, self.length, self.crc = source, offset, length, None
+        self.get()
+
+    def get(self):
+        room = self.source.room
+        if self not in room.bodies:
+            data = self.source.at(self.offset, self.length)
+            crc = zlib.crc32(data)
+            check(self.crc in (None, crc), self.source.path, self.offset, "the batch that stood here a moment ago")
+            self.crc = crc
+            room.hold(self, data)
+        room.bodies.move_to_end(self)
+        return room.bodies[self]
+
+    def part(self, begin, length):
+        return self.get()[begin : begin + length]
+
+
 class Bytes:
     """A data file up to its valid length, with the lock's copy laid over its end."""
 
-    def __init__(self, path, valid, copy):
-        with there(path):
-            self.file = opened(path)
+    def __init__(self, path, valid, copy, room):
+        self.path = path
+        self.room = room
         self.valid = valid
         self.copy = copy
 
     def at(self, offset, length):
-        self.file.seek(offset)
-        data = bytearray(self.file.read(length))
+        file = self.room.file(self.path)
+        file.seek(offset)
+        data = bytearray(file.read(length))
         start = self.valid - len(self.copy)
         if offset + length > start:
             low = max(offset, start)
@@ -368,18 +443,19 @@ class Bytes:
         return bytes(data)
 
 
-def data_file(path, locked, expected):
-    """Yields (timestamp, position, payload, witnesses) of every message of a file."""
+def data_file(path, locked, expected, room):
+    """Yields (timestamp, position, what gives the payload, witnesses) of every message of a file."""
     with sense(path):
-        yield from frames(path, locked, expected)
+        yield from frames(path, locked, expected, room)
+    room.end(path)
 
 
-def frames(path, locked, expected):
+def frames(path, locked, expected, room):
     _, incarnation = DATA_FILE.fullmatch(locked["name"]).groups()
     *_, start, width = expected
     seed = bytes.fromhex(incarnation)
     limit = locked["validLength"]
-    source = Bytes(path, limit, base64.b64decode(locked["copy"], validate=True))
+    source = Bytes(path, limit, base64.b64decode(locked["copy"], validate=True), room)
     digest, first_frame = header(path, source, expected, locked["name"])
     offset = first_frame
     witnesses, count, first, last = [], 0, None, None
@@ -391,7 +467,8 @@ def frames(path, locked, expected):
         check(before == digest, path, offset, f"digest {digest:08x} before")
         fits = 0 < length <= LONGEST_BODY and messages > 0 and offset + 20 + length + 48 <= limit
         check(fits, path, offset, "a batch within the valid length")
-        body = source.at(offset + 20, length)
+        held = Body(source, offset + 20, length)
+        body = held.get()
         at = offset + 20 + length
         trailer = source.at(at, 48)
         check(len(trailer) == 48 and trailer[:4] == b"ENDB", path, at, "the trailer of a batch")
@@ -402,23 +479,26 @@ def frames(path, locked, expected):
         begin = 0 if offset == first_frame else offset  # the header is written with the first batch
         fits = steps == 1 or steps == 0 and at + 48 - begin <= ONE_STEP
         check(fits, path, at + 20, f"two steps, or one of at most {ONE_STEP} bytes")
+        del body
         sets = []
-        for kind, value in entries(path, offset + 20, body):
+        for kind, value in entries(path, offset + 20, length, held.get):
             if kind == 2:
                 witnesses.append(value)
             elif kind == 3:
                 check(all(0 < n <= len(witnesses) for n in value), path, offset, "witnesses that stand before")
                 sets.append([witnesses[n - 1] for n in value])
             else:
-                number, timestamp, payload = value
+                number, timestamp, *place = value
                 check(number <= len(sets), path, offset, "a lease set that stands before")
                 check(last is None or timestamp >= last, path, offset, "timestamps that do not decrease")
                 check(start <= timestamp < start + width, path, offset, "a timestamp in the bucket")
+                check(last is not None or timestamp == locked["first"], path, offset, "the first timestamp that the lock says")
                 first = timestamp if first is None else first
                 last = timestamp
-                yield timestamp, count, payload, sets[number - 1] if number else None
+                yield timestamp, count, functools.partial(held.part, *place), sets[number - 1] if number else None
                 count += 1
                 messages -= 1
+        room.drop(held)
         check(messages == 0, path, offset, "as many messages as the head says")
         check((total, first_ts, last_ts) == (count, first, last), path, at, "the file's count, first and last timestamp")
         offset = at + 48
@@ -449,22 +529,25 @@ def header(path, source, expected, name):
     return crc, length
 
 
-def entries(path, base, body):
+def entries(path, base, length, get):
+    """What stands in a body of this length, which is asked for anew before each: it may be forgotten in between."""
     at = 0
-    while at < len(body):
+    while at < length:
+        body = get()
         check(at + 4 <= len(body), path, base + at, "an entry")
         word = struct.unpack_from("<I", body, at)[0]
         kind, n = word >> 28, word & 0xFFFFFFF
         skip = 16 if kind == 1 else 4
         check(kind in (1, 2, 3) and at + skip + n <= len(body), path, base + at, "an entry within the body")
-        value = body[at + skip : at + skip + n]
         if kind == 1:
-            yield 1, struct.unpack_from("<Iq", body, at + 4) + (value,)
-        elif kind == 2:
-            yield 2, value
+            value = struct.unpack_from("<Iq", body, at + 4) + (at + skip, n)
         else:
+            value = body[at + skip : at + skip + n]
+        if kind == 3:
             check(n % 4 == 0, path, base + at, "a lease set of whole numbers")
-            yield 3, struct.unpack(f"<{n // 4}I", value)
+            value = struct.unpack(f"<{n // 4}I", value)
+        del body
+        yield kind, value
         at += skip + n
 
 
@@ -566,7 +649,7 @@ class Segment:
                 positions, witnesses, sets, key = [0] * len(names), [], [], None
                 buckets += 1
             elif kind == b"SEGL":
-                for entry, value in entries(self.path, offset + 12, body):
+                for entry, value in entries(self.path, offset + 12, len(body), lambda: body):
                     check(entry != 1, self.path, offset, "no message among the leases")
                     if entry == 2:
                         witnesses.append(value)
@@ -901,11 +984,22 @@ def ed25519(key, message, signature):
 # Messages in order
 
 
-def allow_many_files():
-    """All files of a bucket are open at once, one for each of its writers."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+def merged(files):
+    """The messages of some files by (timestamp, name, position): each file is begun when its first message's turn comes.
+
+    Takes (first timestamp, name, messages) of each."""
+    waiting = sorted(files, key=lambda file: file[:2], reverse=True)
+    heap = []
+    while waiting or heap:
+        if waiting and (not heap or waiting[-1][:2] < heap[0][:2]):
+            _, name, messages = waiting.pop()
+        else:
+            timestamp, name, position, payload, under, messages = heapq.heappop(heap)
+            yield timestamp, name, position, payload(), under
+        following = next(messages, None)
+        if following:
+            timestamp, position, payload, under = following
+            heapq.heappush(heap, (timestamp, name, position, payload, under, messages))
 
 
 class Log:
@@ -922,7 +1016,6 @@ class Log:
         self.keys = None
         self.known = {}
         self.passed = self.ignored = 0
-        allow_many_files()
 
     def messages(self):
         """Yields (timestamp, file name, position, payload, name and correlation of each lease) in the total order."""
@@ -1000,19 +1093,42 @@ class Log:
         place = (self.settings["store"], self.id, start, width)
         check((lock["store"], lock["log"], lock["start"], lock["width"]) == place, path, 0, "the lock of this bucket")
         name = ""
-        for f in lock["files"]:
+        locked = lock["files"] if lock["version"] < 3 else self.parts(directory, lock["parts"], path)
+        for f in locked:
             typed(f, path, FIELDS["locked file"])
             named = DATA_FILE.fullmatch(f["name"]) and not f["name"].startswith("tmp-")
             check(named and f["name"] > name, path, 0, "names of data files, ascending")
             check(possible(f), path, 0, f"what fits together of {f['name']}")
             name = f["name"]
+        room = Room()
         files = [
-            self.named(f["name"], data_file(os.path.join(directory, f["name"]), f, place))
-            for f in lock["files"]
+            (f["first"], f["name"], data_file(os.path.join(directory, f["name"]), f, place, room))
+            for f in locked
             if f["validLength"] > 0
         ]
-        for timestamp, name, position, payload, under in heapq.merge(*files, key=lambda m: m[:3]):
-            yield from self.existing(timestamp, name, position, payload, under, record["trustedKeys"])
+        try:
+            for timestamp, name, position, payload, under in merged(files):
+                yield from self.existing(timestamp, name, position, payload, under, record["trustedKeys"])
+        finally:
+            room.close()
+
+    @staticmethod
+    def parts(directory, parts, lock):
+        """The list of files of a lock, where it stands in parts."""
+        check(parts, lock, 0, "parts")
+        files = []
+        for part in parts:
+            typed(part, lock, FIELDS["part"])
+            check(SHA256.fullmatch(part["sha256"]), lock, 0, "the SHA-256 of a part")
+            path = os.path.join(directory, "lock-" + part["sha256"])
+            try:
+                listed, digest = envelope(path, "lock-part")
+            except FileNotFoundError:
+                raise Damaged(f"{path}: damaged: expected a part of the lock, found no file") from None
+            check(digest == part["sha256"], path, 0, "SHA-256 " + part["sha256"])
+            check(len(listed["files"]) == part["files"] > 0, path, 0, f"{part['files']} data files")
+            files += listed["files"]
+        return files
 
     def existing(self, timestamp, name, position, payload, under, keys):
         """The message, if it exists."""
@@ -1023,11 +1139,6 @@ class Log:
         else:
             self.passed += 1
             yield timestamp, name, position, payload, [(w.name, w.correlation) for w in leases if w]
-
-    @staticmethod
-    def named(name, messages):
-        for timestamp, position, payload, under in messages:
-            yield timestamp, name, position, payload, under
 
     def witness(self, signed):
         if signed not in self.known:
@@ -1081,6 +1192,10 @@ def main(arguments):
     except (Damaged, OSError) as e:
         abandon(out)
         print(e, file=sys.stderr)
+        return 1
+    except MemoryError:
+        abandon(out)
+        print("out of memory", file=sys.stderr)
         return 1
     return 0
 

@@ -262,6 +262,7 @@ public final class Aggregator {
       fs.chmod(temporary, log.store().settings().closedFileMode());
       fs.forceDirectory(log.layout().segments()); // no segment must outlive the one before it
       chain.durable(records.get(records.size() - 1)); // nor the records that it is of
+      log.requireSame();
       try {
         fs.link(temporary, name);
       } catch (FileAlreadyExistsException | NoSuchFileException e) {
@@ -291,6 +292,7 @@ public final class Aggregator {
   /** What it is for the next checkpoint says, too: nobody depends on there being one. */
   private void seal(SegmentSeal seal) {
     try {
+      log.requireSame();
       log.store()
           .fs()
           .create(log.layout().segmentSeal(seal), log.store().settings().closedFileMode())

@@ -132,6 +132,7 @@ public final class Expiry {
       if (really) {
         // Somebody else may have linked it a moment ago: it must last before anything goes.
         fs.forceDirectory(log.layout().checkpoints());
+        log.requireSame();
       }
       gone.delete(floor, really);
     }
@@ -155,7 +156,7 @@ public final class Expiry {
     Path path = log.layout().floor(floor.segment());
     // The checkpoint that covers a later segment must not be lost when these are gone.
     fs.forceDirectory(log.layout().checkpoints());
-    log.store().fresh().publish(path, floor.encode(), log.store().fileMode());
+    log.store().fresh().publish(path, floor.encode(), log.store().fileMode(), log::requireSame);
     Floor there = floors.last();
     if (there.segment() == floor.segment() && !there.equals(floor)) {
       throw new DamagedException(path, 0, floor.toString(), there.toString());

@@ -139,6 +139,7 @@ public final class Retention {
     if (checkpoint.isPresent()) {
       // Somebody else may have linked it a moment ago: it must last before anything goes.
       fs.forceDirectory(log.layout().checkpoints());
+      log.requireSame();
       new RetiredTree(log).walk(checkpoint.get(), remover);
     }
     List<Path> stale = stale();
@@ -222,9 +223,18 @@ public final class Retention {
       return;
     }
     Checkpoint due = line.with(covered);
+    byte[] bytes = due.encode();
+    if (bytes.length > Checkpoint.MAX_BYTES) {
+      throw new IOException(
+          "%s: a checkpoint of %d segments is longer than %d bytes, which is what readers take:"
+                  .formatted(
+                      log.layout().checkpoint(due.number()), covered.size(), Checkpoint.MAX_BYTES)
+              + " nothing was deleted");
+    }
     log.store()
         .fresh()
-        .publish(log.layout().checkpoint(due.number()), due.encode(), log.store().fileMode());
+        .publish(
+            log.layout().checkpoint(due.number()), bytes, log.store().fileMode(), log::requireSame);
     Optional<Checkpoint> there = chain.checkpoint();
     if (there.isPresent() && there.get().number() > due.number()) {
       LOG.debug("{}: somebody else retires more; ours, behind theirs, means nothing", due);
@@ -415,6 +425,7 @@ public final class Retention {
 
     private static boolean isOurs(String name) {
       return DataFileName.parse(name).isPresent()
+          || LogLayout.isLockPart(name)
           || LogLayout.isTemporary(name)
           || LogLayout.isHeldOpen(name);
     }

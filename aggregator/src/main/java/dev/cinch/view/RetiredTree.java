@@ -75,13 +75,7 @@ final class RetiredTree {
 
   private List<Long> starts(Path directory, long to, long width, Visitor visitor)
       throws IOException {
-    return names(directory, visitor).stream()
-        .map(TimeName::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .filter(start -> Math.floorMod(start, width) == 0 && start < to)
-        .sorted()
-        .boxed()
-        .toList();
+    return LogLayout.starts(directory, names(directory, visitor), Long.MIN_VALUE, to, width);
   }
 
   /** Another gc may have removed a directory since its parent was listed. */

@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
+import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.PosixFs;
@@ -49,8 +50,7 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class Store {
-  private static final int MAX_SETTINGS = 1 << 16;
-  private static final String IDENTITY = "log";
+  private static final int MAX_SETTINGS = StoreContext.MAX_SETTINGS;
 
   private static final String LOST_LOG =
       " is gone, and log-names lists it: restore it from a backup";
@@ -273,13 +273,15 @@ public final class Store {
     Path file = layout.identity();
     return context
         .fresh()
-        .decode(file, MAX_SETTINGS, bytes -> Envelope.decode(IDENTITY, bytes, file));
+        .decode(file, MAX_SETTINGS, bytes -> Envelope.decode(LogContext.IDENTITY, bytes, file));
   }
 
   /**
    * Opens those of the logs that were made to their end. One whose maker died before it had an id
    * has no message and can't be named by a lease; it must stop nobody from closing or leasing the
    * others. Whoever appends to it makes it whole.
+   *
+   * <p>What is no directory is none of them, unless {@code log-names} lists it.
    *
    * @param names as {@link #freshLogs} or {@link #permittedLogs} gave them
    */
@@ -294,9 +296,19 @@ public final class Store {
         if (isWhole(context.layout().log(name))) {
           logs.add(log(name));
         }
+      } catch (ForeignEntryException e) {
+        if (!isStray(e, name)) {
+          throw e;
+        }
       }
     }
     return logs;
+  }
+
+  /** A file or a link among the logs, which is no log's directory unless one is listed so. */
+  private boolean isStray(ForeignEntryException e, LogName name) throws IOException {
+    return e.path().equals(context.layout().log(name).root())
+        && new LogList(context).named(name).isEmpty();
   }
 
   /** Fences rest on this, so the listings must not come from a cache (rules N2 and N3). */
@@ -351,12 +363,14 @@ public final class Store {
               .put("log", Id.random(context.random()).toString())
               .put("name", name.value())
               .put("created", created);
-      byte[] identity = Envelope.encode(IDENTITY, document);
+      byte[] identity = Envelope.encode(LogContext.IDENTITY, document);
       // Before the identity: where that is, nobody makes the rest again.
       context.fs().forceDirectory(layout.horizon());
       context.fs().forceDirectory(layout.root());
       context.fs().forceDirectory(context.layout().logs());
-      context.fresh().publish(layout.identity(), identity, context.fileMode());
+      context
+          .fresh()
+          .publish(layout.identity(), identity, context.fileMode(), context::requireSame);
       Log made = log(name);
       list.add(new ListedLog(name, made.id()));
       return made;

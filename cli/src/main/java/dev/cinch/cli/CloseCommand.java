@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -71,6 +72,14 @@ final class CloseCommand implements Callable<Integer> {
       })
   boolean trustClock;
 
+  @Option(
+      names = "--restored",
+      description = {
+        "The store is a copy, made of the buckets after the horizon: settle once more what their",
+        "locks say. Never for the original, whose records are to be restored instead."
+      })
+  boolean restored;
+
   CloseCommand(Io io) {
     this.io = io;
   }
@@ -86,7 +95,8 @@ final class CloseCommand implements Callable<Integer> {
     TimeSource time = opened.context().time();
     var complaints = new Complaints(io, spec, time::monotonicNanos);
     var closing =
-        new LogClosing(io, json, now || through != null, new Patience(time::monotonicNanos));
+        new LogClosing(
+            io, json, now || through != null, restored, new Patience(time::monotonicNanos));
     try (Output out = io.output()) {
       while (true) {
         var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
@@ -115,6 +125,7 @@ final class CloseCommand implements Callable<Integer> {
       throws IOException, InterruptedException {
     int code = ExitCode.GOOD;
     try {
+      opened.context().requireSame(); // else each round would fail
       long clock = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
       StoreSettings settings = opened.settings();
       long reachable = Bucket.floor(clock - settings.graceNanos(), settings.bucketWidthNanos());
@@ -122,7 +133,7 @@ final class CloseCommand implements Callable<Integer> {
       code = logs.each(opened, out, complaints::tell, closing.round(to, opinion, out));
       opinion.complain();
       return code;
-    } catch (Output.ClosedException | InterruptedException e) {
+    } catch (Output.ClosedException | InterruptedException | StoreReplacedException e) {
       throw e;
     } catch (IOException | LeaseUnavailableException | RuntimeException e) {
       return ExitCode.worse(code, complaints.tell("", e));

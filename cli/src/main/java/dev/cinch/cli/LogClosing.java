@@ -21,15 +21,18 @@ final class LogClosing {
   private final Io io;
   private final JsonOption json;
   private final boolean idleToo;
+  private final boolean restored;
   private final Patience patience;
   private final Map<LogName, IdleLog> idle = new HashMap<>();
 
   /**
    * @param json how what was settled is printed
    * @param idleToo whether logs are settled in which nothing happens
+   * @param restored whether to settle over locks whose records are missing
    * @param patience with logs that fail
    */
-  LogClosing(Io io, JsonOption json, boolean idleToo, Patience patience) {
+  LogClosing(Io io, JsonOption json, boolean idleToo, boolean restored, Patience patience) {
+    this.restored = restored;
     this.io = io;
     this.json = json;
     this.idleToo = idleToo;
@@ -93,6 +96,9 @@ final class LogClosing {
               progress.show(n, " buckets of " + opened.name());
             },
             foreign::add);
+    if (restored) {
+      horizon.settleRestored();
+    }
     long before = settled(horizon.chain().freshTip());
     if (before >= to) {
       return false;

@@ -11,7 +11,6 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalLong;
 
@@ -146,14 +145,8 @@ final class LogProbes {
       access.foreign(e);
       return List.of();
     }
-    return names.stream()
-        .filter(
-            name -> {
-              OptionalLong start = TimeName.parse(name);
-              return start.isPresent() && start.getAsLong() + span > settled;
-            })
-        .sorted(Comparator.naturalOrder()) // text order is time order
-        .map(directory::resolve)
+    return LogLayout.starts(directory, names, settled, Long.MAX_VALUE, span).stream()
+        .map(start -> directory.resolve(TimeName.of(start)))
         .toList();
   }
 }

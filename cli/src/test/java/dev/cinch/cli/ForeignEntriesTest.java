@@ -186,6 +186,46 @@ final class ForeignEntriesTest {
     run(store, "close").ended(0);
   }
 
+  /** Directories of other buckets, editors' backups, what filesystems and servers leave. */
+  @Test
+  void whatStandsWhereItDoesNotBelongIsPassedOver() throws Exception {
+    Path store = copied();
+    List<String> directories = List.of(".snapshot", "lost+found", "20200101T000000.000Z", "LOCK");
+    List<String> files = List.of(".nfs0000000000000001", "lock~", ".#lock", "prelock.bak", "a b");
+    var tree = tree(store).stream().filter(Files::isDirectory).toList();
+    for (Path directory : tree) {
+      for (String name : directories) {
+        Files.createDirectory(directory.resolve(name));
+      }
+      for (String name : files) {
+        Files.writeString(directory.resolve(name), "somebody's");
+      }
+    }
+    for (Path directory : List.of(bucket(store, false), bucket(store, true))) {
+      // Buckets that are there, in the groups of others.
+      Path above = requireNonNull(requireNonNull(directory.getParent()).getParent());
+      Files.createDirectories(
+          above.resolve("20200101T000000.000Z").resolve(directory.getFileName()));
+    }
+    for (String command :
+        List.of("cat --log=jobs", "cat --log=jobs --live", "view cat --log=jobs")) {
+      assertEquals(requireNonNull(right.get(command)).out(), run(store, command).ended(0).out());
+    }
+    assertTrue(run(store, "salvage --log=jobs").out().endsWith("third of jobs\n"));
+    String verified = run(store, "verify").ended(0).out();
+    assertTrue(verified.contains("0 damaged"), verified);
+    String notes = run(store, "verify --notes").ended(0).out();
+    Path group = requireNonNull(bucket(store, false).getParent());
+    assertTrue(notes.contains("note " + group.resolve("20200101T000000.000Z")), notes);
+    assertTrue(run(store, "close").ended(0).out().contains("jobs: settled through"));
+    assertEquals(
+        requireNonNull(right.get("cat --log=jobs --live")).out(),
+        run(store, "cat --log=jobs").ended(0).out());
+    assertFalse(run(store, "status").out().contains("prelock.bak"));
+    run(store, "view build --wait=0s").ended(0);
+    run(store, "append --log=jobs").ended(0);
+  }
+
   /** As cron runs it: a pipe in one log, and the next is closed all the same. */
   @Test
   void aProcessThatClosesTwoLogsIsNotStoppedByAPipe() throws Exception {

@@ -82,6 +82,7 @@ class PatienceTest {
             io,
             new JsonOption(),
             false,
+            false,
             new Patience(() -> minutes.getAndIncrement() * 60 * SECOND));
     try (Output out = io.output()) {
       LogsOption.Work round =

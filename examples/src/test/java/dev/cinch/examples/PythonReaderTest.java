@@ -1,6 +1,7 @@
 package dev.cinch.examples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -10,6 +11,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.close.SmallLocks;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
@@ -51,6 +53,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -154,6 +157,62 @@ class PythonReaderTest {
     assertEquals(0, run.exit(), run.err());
     assertEquals(expected, run.out());
     assertEquals(30, run.err().lines().count());
+  }
+
+  /** In a bucket of more data files than it may open, whose lock is in parts. */
+  @Test
+  void readsManyFiles() throws Exception {
+    long last = 0;
+    var writers = new ArrayList<LogWriter>();
+    LeaseStamp lease =
+        AuditStore.stamp(s.sign(s.first("unit/1", s.clock.wallNanos() + 60 * SECOND)));
+    for (int i = 0; i < 180; i++) {
+      writers.add(s.writer(log));
+    }
+    for (int round = 0; round < 2; round++) { // so that all are begun before any ends
+      for (LogWriter writer : writers) {
+        last = AuditStore.append(writer, lease, "x".repeat(round * 100) + last);
+      }
+    }
+    while (log.horizon().reachable() <= last) {
+      s.clock.sleepNanos(SECOND);
+    }
+    SmallLocks.settle(log, last + 1, 10_000, 10_000);
+    Run run =
+        run("sh", "-c", "ulimit -n 150; exec python3 reader.py \"$0\" jobs --json", "" + store);
+    assertEquals(0, run.exit(), run.err());
+    assertEquals(expected(), run.out());
+    assertEquals(360, run.out().size());
+  }
+
+  /** One file of each kind is a pipe, and then a hole of a terabyte. */
+  @Test
+  void neitherWaitsForAPipeNorReadsAHole() throws Exception {
+    retireHalf();
+    List<String> expected = expected();
+    var kinds = new TreeMap<String, Path>();
+    try (Stream<Path> all = Files.walk(store)) {
+      all.filter(Files::isRegularFile)
+          .sorted()
+          .forEach(
+              file ->
+                  kinds.put(store.relativize(file).toString().replaceAll("[0-9a-f]", ""), file));
+    }
+    assertTrue(kinds.size() > 8, kinds.toString());
+    for (Path file : kinds.values()) {
+      Path kept = temp.resolve("kept");
+      Files.move(file, kept);
+      for (String[] made :
+          new String[][] {{"mkfifo", "" + file}, {"truncate", "-s", "1T", "" + file}}) {
+        assertEquals(0, new ProcessBuilder(made).start().waitFor());
+        Run run = python();
+        assertTrue(run.exit() == 1 || run.out().equals(expected), file + ": " + run.err());
+        assertFalse(run.err().contains("Traceback"), run.err());
+        Files.delete(file);
+      }
+      Files.move(kept, file);
+    }
+    assertEquals(expected, python().out());
   }
 
   /** Rule L2: a witness whose watermark is too far ahead of its signed time permits nothing. */

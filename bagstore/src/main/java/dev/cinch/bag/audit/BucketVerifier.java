@@ -3,6 +3,7 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.BucketCloser.Closed;
 import dev.cinch.bag.close.UnrecordedLocks;
+import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
@@ -65,7 +66,7 @@ final class BucketVerifier {
       for (LockedFile f : files) {
         settledFile(bucket, directory, f, keys);
       }
-      others(directory, files);
+      others(directory, closed.get().lock());
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
       withoutLock(bucket, directory, keys);
@@ -117,9 +118,14 @@ final class BucketVerifier {
   }
 
   /** What else stands in a closed bucket. */
-  private void others(Path directory, List<LockedFile> files) throws IOException {
+  private void others(Path directory, BucketLock lock) throws IOException {
     Set<String> known = new HashSet<>(LogLayout.MARKS);
-    files.forEach(f -> known.add(f.name().toString()));
+    lock.files().forEach(f -> known.add(f.name().toString()));
+    for (BucketLock.Part part : lock.parts()) {
+      known.add(LogLayout.lockPartName(part.sha256()));
+      Path path = directory.resolve(LogLayout.lockPartName(part.sha256()));
+      tally.read(path, fs.status(path).size());
+    }
     List<String> names = fs.list(directory).stream().sorted().toList();
     for (String name : names) {
       if (DataFileName.parse(name).isPresent() && !known.contains(name)) {
@@ -206,8 +212,8 @@ final class BucketVerifier {
         Optional<DataFileName> parsed = DataFileName.parse(name);
         if (parsed.isPresent()) {
           openFile(bucket, path, parsed.get(), keys);
-        } else if (!LogLayout.MARKS.contains(name)) {
-          foreign(path);
+        } else if (!LogLayout.MARKS.contains(name) && !LogLayout.isLockPart(name)) {
+          foreign(path); // a part: somebody is closing it
         } else {
           file(path);
         }

@@ -434,17 +434,18 @@ final class LogVerifier {
   }
 
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    var starts = new ArrayList<Long>();
-    for (String name : list(directory)) {
-      OptionalLong start = TimeName.parse(name);
-      if (start.isEmpty() || Math.floorMod(start.getAsLong(), width) != 0) {
-        if (from == Long.MIN_VALUE || to == Long.MAX_VALUE) { // told once, not with every record
+    List<String> names = list(directory);
+    if (from == Long.MIN_VALUE || to == Long.MAX_VALUE) { // told once, not with every record
+      Set<String> belong = new HashSet<>();
+      for (long start : LogLayout.starts(directory, names, Long.MIN_VALUE, Long.MAX_VALUE, width)) {
+        belong.add(TimeName.of(start));
+      }
+      for (String name : names) {
+        if (!belong.contains(name)) {
           buckets.foreign(directory.resolve(name));
         }
-      } else if (start.getAsLong() < to && start.getAsLong() + width > from) {
-        starts.add(start.getAsLong());
       }
     }
-    return starts;
+    return LogLayout.starts(directory, names, from, to, width);
   }
 }

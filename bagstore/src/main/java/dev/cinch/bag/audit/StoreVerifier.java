@@ -295,7 +295,7 @@ public final class StoreVerifier {
     Path identity = context.layout().log(name).identity();
     try {
       List<Log> whole = store.whole(List.of(name));
-      if (whole.isEmpty() && removed(name)) {
+      if (whole.isEmpty() && (isStray(name) || removed(name))) {
         return;
       }
       if (whole.isEmpty()) {
@@ -316,6 +316,18 @@ public final class StoreVerifier {
       told.add(name);
     } catch (IOException e) {
       tally.found(Finding.of(e, context.layout().log(name).root(), "a log"));
+    }
+  }
+
+  /** Whether what has the name is no directory, and no log is missed: told as foreign. */
+  private boolean isStray(LogName name) throws IOException {
+    Path root = context.layout().log(name).root();
+    try {
+      List<String> unused = context.fs().list(root);
+      return false;
+    } catch (ForeignEntryException e) {
+      foreign(root);
+      return true;
     }
   }
 

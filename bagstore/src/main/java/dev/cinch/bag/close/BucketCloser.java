@@ -54,7 +54,12 @@ public final class BucketCloser {
 
   private static final long LONGEST_TICK_NANOS = 1L << 30;
 
+  /** Copies of the ends of files that one lock has where forcing the files does as well, bytes. */
+  private static final int MAX_COPIES = 1 << 22;
+
   private final Consumer<ForeignEntryException> foreign;
+  private final LockFiles locks;
+  private final int maxCopies;
   private final LogContext log;
   private final StoreFs fs;
   private final StoreSettings settings;
@@ -68,7 +73,17 @@ public final class BucketCloser {
    *     is not a file, or one with other names (rule N7)
    */
   BucketCloser(LogContext log, Consumer<ForeignEntryException> foreign) {
+    this(log, foreign, new LockFiles(log.store().fresh()), MAX_COPIES);
+  }
+
+  /**
+   * @param maxCopies bytes of copies in one lock, where the files can be forced instead
+   */
+  BucketCloser(
+      LogContext log, Consumer<ForeignEntryException> foreign, LockFiles locks, int maxCopies) {
     this.foreign = foreign;
+    this.locks = locks;
+    this.maxCopies = maxCopies;
     this.log = log;
     this.fs = log.store().fs();
     this.settings = log.store().settings();
@@ -171,18 +186,27 @@ public final class BucketCloser {
       names = fs.list(directory);
       var files = new ArrayList<LockedFile>();
       var end = new DataFileEnd();
+      long copies = 0;
       for (String name : names) {
         Optional<DataFileName> parsed = DataFileName.parse(name);
         if (parsed.isPresent()) {
           Path path = directory.resolve(name);
           makeReadOnly(path, settings.closedFileMode());
-          measureFile(end, bucket, path, parsed.get()).ifPresent(files::add); // step 3
+          Optional<LockedFile> measured = // step 3
+              measureFile(end, bucket, path, parsed.get(), maxCopies - copies);
+          copies += measured.map(f -> f.copy().length).orElse(0);
+          measured.ifPresent(files::add);
         }
       }
-      mine = new BucketLock(log.store().identity().id(), log.id(), bucket, files);
+      mine =
+          locks.inParts( // step 4
+              new BucketLock(log.store().identity().id(), log.id(), bucket, files),
+              LogLayout.lock(directory),
+              settings.fileMode());
       encoded = mine.encode();
-      out.write(ByteBuffer.wrap(encoded)); // step 4
+      out.write(ByteBuffer.wrap(encoded));
       out.force();
+      log.requireSame();
     } catch (IOException e) {
       log.store().fresh().removeQuietly(temporary);
       throw e;
@@ -200,6 +224,7 @@ public final class BucketCloser {
       }
     }
     log.store().fresh().removeQuietly(temporary);
+    locks.sweep(directory, names, mine, truth.lock());
     closeDirectory(directory);
     return truth;
   }
@@ -209,7 +234,7 @@ public final class BucketCloser {
    */
   private Closed readLinked(Bucket bucket, Path path, BucketLock mine, byte[] encoded)
       throws IOException {
-    byte[] bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
+    byte[] bytes = log.store().fresh().readAll(path, LockFiles.MAX_BYTES);
     if (Arrays.equals(bytes, encoded)) {
       return new Closed(mine, Envelope.sha256(bytes));
     }
@@ -236,9 +261,10 @@ public final class BucketCloser {
 
   /** Empty for what is no file, so that no writer can have made it (rule N7). */
   private Optional<LockedFile> measureFile(
-      DataFileEnd end, Bucket bucket, Path path, DataFileName name) throws IOException {
+      DataFileEnd end, Bucket bucket, Path path, DataFileName name, long copies)
+      throws IOException {
     try {
-      return Optional.of(measure(end, bucket, path, name));
+      return Optional.of(measure(end, bucket, path, name, copies));
     } catch (ForeignEntryException e) {
       if (!path.equals(e.path())) {
         throw e; // the bucket itself
@@ -248,13 +274,14 @@ public final class BucketCloser {
     }
   }
 
-  private LockedFile measure(DataFileEnd end, Bucket bucket, Path path, DataFileName name)
+  private LockedFile measure(
+      DataFileEnd end, Bucket bucket, Path path, DataFileName name, long copies)
       throws IOException {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     LockedFile cached;
     try (StoreFile in = log.store().fresh().readGrowing(path)) {
       long size = in.size();
-      cached = durable(end.measure(in, size, header), in, path);
+      cached = durable(end.measure(in, size, header), in, path, copies);
       if (cached.validLength() == size) {
         if (size > 0 || fs.readsReachServer(path)) {
           return cached;
@@ -264,7 +291,7 @@ public final class BucketCloser {
       }
     }
     try (StoreFile in = fs.readUncached(path)) { // before anyone is told that bytes are not valid
-      LockedFile stored = durable(end.measure(in, in.size(), header), in, path);
+      LockedFile stored = durable(end.measure(in, in.size(), header), in, path, copies);
       return stored.validLength() > cached.validLength() ? stored : cached;
     }
   }
@@ -272,11 +299,18 @@ public final class BucketCloser {
   /**
    * Forces what was measured, unless the lock's copy has all of it: on a filesystem of one kernel
    * its writer may not have (durability {@code close}), and a power cut would make the bucket
-   * unreadable, with what others wrote.
+   * unreadable, with what others wrote. What was forced needs no copy where there are many.
+   *
+   * @param copies bytes that are left for copies
    */
-  private LockedFile durable(LockedFile measured, StoreFile in, Path path) throws IOException {
-    if (measured.copy().length < measured.validLength() && fs.isLocal(path)) {
-      in.force();
+  private LockedFile durable(LockedFile measured, StoreFile in, Path path, long copies)
+      throws IOException {
+    int copy = measured.copy().length;
+    if (copy < measured.validLength() || copy > copies) {
+      if (fs.isLocal(path)) {
+        in.force();
+        return copy > copies ? measured.withoutCopy() : measured;
+      }
     }
     return measured;
   }
@@ -351,7 +385,7 @@ public final class BucketCloser {
     Path path = LogLayout.lock(log.layout().bucket(bucket));
     byte[] bytes;
     try {
-      bytes = log.store().fresh().readAll(path, Envelope.MAX_BYTES);
+      bytes = log.store().fresh().readAll(path, LockFiles.MAX_BYTES);
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
@@ -444,13 +478,13 @@ public final class BucketCloser {
     try {
       return decode(bytes, path, bucket);
     } catch (DamagedException e) {
-      byte[] again = log.store().fresh().readAllUncached(path, Envelope.MAX_BYTES);
+      byte[] again = log.store().fresh().readAllUncached(path, LockFiles.MAX_BYTES);
       return decode(again, path, bucket);
     }
   }
 
-  private Closed decode(byte[] bytes, Path path, Bucket bucket) throws DamagedException {
-    BucketLock lock = BucketLock.decode(bytes, path);
+  private Closed decode(byte[] bytes, Path path, Bucket bucket) throws IOException {
+    BucketLock lock = locks.decode(bytes, path);
     if (!lock.store().equals(log.store().identity().id())
         || !lock.log().equals(log.id())
         || !lock.bucket().equals(bucket)) {

@@ -9,7 +9,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 
 /**
  * Lists the bucket directories of a log, past every cache (rule N2): advance, step 3. Thread-safe.
@@ -42,7 +41,7 @@ final class BucketTree {
 
   private List<Long> listed(Path directory, long from, long to, long width) {
     try {
-      return starts(log.store().fs().list(directory), from, to, width);
+      return LogLayout.starts(directory, log.store().fs().list(directory), from, to, width);
     } catch (IOException e) { // not there yet, or any more; whoever lists it in step 3 tells
       return List.of();
     }
@@ -56,11 +55,11 @@ final class BucketTree {
     long width = log.bucketWidth();
     Path buckets = log.layout().buckets();
     try {
-      for (long era : starts(looked(buckets), from, to, LogLayout.eraWidth(width))) {
+      for (long era : looked(buckets, from, to, LogLayout.eraWidth(width))) {
         Path eraDirectory = buckets.resolve(TimeName.of(era));
-        for (long group : starts(looked(eraDirectory), from, to, LogLayout.groupWidth(width))) {
+        for (long group : looked(eraDirectory, from, to, LogLayout.groupWidth(width))) {
           Path groupDirectory = eraDirectory.resolve(TimeName.of(group));
-          if (!starts(looked(groupDirectory), from, to, width).isEmpty()) {
+          if (!looked(groupDirectory, from, to, width).isEmpty()) {
             return true;
           }
         }
@@ -71,10 +70,12 @@ final class BucketTree {
     }
   }
 
-  private List<String> looked(Path directory) throws IOException {
-    return log.store().fs().isLocal(directory)
-        ? log.store().fs().list(directory)
-        : log.store().fresh().list(directory);
+  private List<Long> looked(Path directory, long from, long to, long width) throws IOException {
+    List<String> names =
+        log.store().fs().isLocal(directory)
+            ? log.store().fs().list(directory)
+            : log.store().fresh().list(directory);
+    return LogLayout.starts(directory, names, from, to, width);
   }
 
   /** The buckets that exist in {@code [from, to)}, ascending. */
@@ -115,16 +116,6 @@ final class BucketTree {
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
     List<String> names = log.store().fresh().list(directory);
     log.store().fs().forceDirectory(directory); // a record must not outlive what it lists
-    return starts(names, from, to, width);
-  }
-
-  private static List<Long> starts(List<String> names, long from, long to, long width) {
-    return names.stream()
-        .map(TimeName::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .filter(start -> Math.floorMod(start, width) == 0 && start < to && start + width > from)
-        .sorted()
-        .boxed()
-        .toList();
+    return LogLayout.starts(directory, names, from, to, width);
   }
 }

@@ -46,6 +46,7 @@ public final class HorizonAdvance {
   private final Intents intents;
   private final LongConsumer progress;
   private volatile boolean listed;
+  private volatile boolean restored;
 
   public HorizonAdvance(LogContext log) {
     this(log, buckets -> {});
@@ -68,12 +69,21 @@ public final class HorizonAdvance {
     this(log, progress, new BucketCloser(log, foreign));
   }
 
-  private HorizonAdvance(LogContext log, LongConsumer progress, BucketCloser closer) {
+  HorizonAdvance(LogContext log, LongConsumer progress, BucketCloser closer) {
     this.log = log;
     this.progress = progress;
     this.chain = new HorizonChain(log);
     this.closer = closer;
     this.intents = new Intents(log);
+  }
+
+  /**
+   * From now on settles also what locks say that neither a record nor an intent reaches (rule H7):
+   * only for a copy of a store that was made of the buckets after the horizon. In a store that has
+   * lost its records it makes another history than the one that others may know.
+   */
+  public void settleRestored() {
+    restored = true;
   }
 
   /** The last boundary through which the horizon may advance now, by the filesystem's clock. */
@@ -118,6 +128,7 @@ public final class HorizonAdvance {
   private Link advance(long time, OptionalLong opinion, Clock clock)
       throws IOException, InterruptedException {
     long to = boundary(time);
+    log.requireSame(); // else the records are those of another log
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
       return chain.durable(tip.orElseThrow());
@@ -141,7 +152,9 @@ public final class HorizonAdvance {
   private Link announced(Optional<Link> tip, long to, long now)
       throws IOException, InterruptedException {
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    new UnrecordedLocks(log).refuse(new BucketTree(log).known(from, to), closer);
+    if (!restored) {
+      new UnrecordedLocks(log).refuse(new BucketTree(log).known(from, to), closer);
+    }
     var intent = new Intent(log, to);
     try {
       intent.leave(); // step 2
@@ -174,6 +187,7 @@ public final class HorizonAdvance {
    */
   public Link end() throws IOException, InterruptedException {
     long to = boundary(Long.MAX_VALUE);
+    log.requireSame();
     Optional<Link> tip = chain.freshTip();
     if (reaches(tip, to)) {
       return chain.durable(tip.orElseThrow());
@@ -300,7 +314,11 @@ public final class HorizonAdvance {
     try {
       log.store()
           .fresh()
-          .publish(log.layout().record(number), record.encode(), log.store().fileMode());
+          .publish(
+              log.layout().record(number),
+              record.encode(),
+              log.store().fileMode(),
+              log::requireSame);
     } catch (NoSuchFileException e) {
       Optional<Link> passed = chain.freshTip();
       if (passed.isPresent() && passed.get().record().number() >= number) {

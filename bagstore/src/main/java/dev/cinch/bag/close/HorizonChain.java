@@ -214,6 +214,7 @@ public final class HorizonChain {
     Path seal = log.layout().recordSeal(link.record().number(), link.digest());
     try {
       durable(link);
+      log.requireSame();
       log.store().fs().create(seal, log.store().fileMode()).close();
     } catch (IOException e) {
       LOG.debug("{}: not left: {}", seal, e.toString());
@@ -353,7 +354,7 @@ public final class HorizonChain {
     Path path = log.layout().checkpoint(number);
     return log.store()
         .fresh()
-        .decode(path, Envelope.MAX_BYTES, bytes -> decode(number, bytes, path));
+        .decode(path, Checkpoint.MAX_BYTES, bytes -> decode(number, bytes, path));
   }
 
   private Checkpoint decode(long number, byte[] bytes, Path path) throws DamagedException {

@@ -58,7 +58,10 @@ public final class UnrecordedLocks {
                 LogLayout.lock(log.layout().bucket(first)),
                 0,
                 "a record or an intent that reaches this lock",
-                "neither: the records from number " + number + " on are missing"));
+                "neither: the records from number "
+                    + number
+                    + " on are missing; restore them, or go on with close --restored where this is a"
+                    + " copy that was made of buckets/ after horizon/"));
       }
     }
   }

@@ -20,18 +20,38 @@ import java.util.TreeMap;
  * @param bucket which one
  * @param files every data file that was found, by name; one without a valid batch has valid length
  *     0
- * @param version of its format: 2 says that it was made under an intent that stays until a record
- *     has reached it (rule H7); 1 is from earlier software, and says nothing of that
+ * @param parts where the list of files stands; empty: in the lock itself
+ * @param version of its format: 3 is as 2, and has its list in parts; 2 says that it was made under
+ *     an intent that stays until a record has reached it (rule H7); 1 is from earlier software, and
+ *     says nothing of that
  */
-public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files, int version) {
+public record BucketLock(
+    Id store, Id log, Bucket bucket, List<LockedFile> files, int version, List<Part> parts) {
   private static final String TYPE = "lock";
+  private static final String PART = "lock-part";
 
   /** The first version that is made under an intent that stays. */
   private static final int ANNOUNCED = 2;
 
+  /** The version whose list of files stands in parts. */
+  private static final int IN_PARTS = 3;
+
+  /**
+   * A file beside the lock that has some of its list.
+   *
+   * @param sha256 of all bytes of that file, in hexadecimal
+   * @param files how many data files it lists
+   */
+  public record Part(String sha256, int files) {}
+
   /** As closers make it now. */
   public BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files) {
     this(store, log, bucket, files, ANNOUNCED);
+  }
+
+  /** With its list in itself. */
+  public BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files, int version) {
+    this(store, log, bucket, files, version, List.of());
   }
 
   public BucketLock {
@@ -40,6 +60,31 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
       byName.put(f.name().toString(), f);
     }
     files = List.copyOf(byName.values());
+    parts = List.copyOf(parts);
+  }
+
+  /** The same with its list in these parts. */
+  public BucketLock withParts(List<Part> others) {
+    return new BucketLock(store, log, bucket, files, IN_PARTS, others);
+  }
+
+  /**
+   * The same with the list that its parts have.
+   *
+   * @param path for error messages
+   * @throws DamagedException if the parts are not in the order of names
+   */
+  public BucketLock withFiles(List<LockedFile> listed, Path path) throws DamagedException {
+    String before = "";
+    long left = Long.MAX_VALUE;
+    for (LockedFile f : listed) {
+      before = ascending(before, f.name().toString(), path);
+      if (f.messages() > left) {
+        throw new DamagedException(path, 0, "messages whose sum is a number", "more");
+      }
+      left -= f.messages();
+    }
+    return new BucketLock(store, log, bucket, listed, version, parts);
   }
 
   /** What it says of a file; empty if the file was not found when the bucket was closed. */
@@ -61,6 +106,25 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("store", store.toString()).put("log", log.toString());
     document.put("start", bucket.start()).put("width", bucket.width());
+    if (version >= IN_PARTS) {
+      var array = document.putArray("parts");
+      for (Part p : parts) {
+        array.addObject().put("sha256", p.sha256()).put("files", p.files());
+      }
+    } else {
+      putFiles(document, files);
+    }
+    return Envelope.encode(TYPE, version, document);
+  }
+
+  /** The bytes of a part that lists these. */
+  public static byte[] encodePart(List<LockedFile> files) {
+    ObjectNode document = JsonNodeFactory.instance.objectNode();
+    putFiles(document, files);
+    return Envelope.encode(PART, document);
+  }
+
+  private static void putFiles(ObjectNode document, List<LockedFile> files) {
     var array = document.putArray("files");
     for (LockedFile f : files) {
       array
@@ -73,28 +137,47 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
           .put("digest", f.digest() & 0xffff_ffffL)
           .put("copy", Base64.getEncoder().encodeToString(f.copy()));
     }
-    return Envelope.encode(TYPE, version, document);
   }
 
   /**
+   * What a part lists.
+   *
+   * @param path for error messages
+   * @param part what the lock says of it
+   * @throws DamagedException if it is not that part
+   */
+  public static List<LockedFile> decodePart(byte[] bytes, Path path, Part part)
+      throws DamagedException {
+    String digest = Envelope.sha256(bytes);
+    if (!digest.equals(part.sha256())) {
+      throw new DamagedException(path, 0, "SHA-256 " + part.sha256(), digest);
+    }
+    List<LockedFile> files = files(Envelope.decode(PART, bytes, path), path);
+    if (files.size() != part.files()) {
+      throw new DamagedException(path, 0, part.files() + " data files", "" + files.size());
+    }
+    return files;
+  }
+
+  /**
+   * Reads a lock; of one in parts, which parts they are.
+   *
    * @param path for error messages
    * @throws DamagedException if it is not a lock, was cut short or altered
    */
   public static BucketLock decode(byte[] bytes, Path path) throws DamagedException {
-    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, ANNOUNCED, bytes, path);
+    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, IN_PARTS, bytes, path);
     Fields in = read.fields();
-    var files = new ArrayList<LockedFile>();
-    String before = "";
-    long left = Long.MAX_VALUE; // so that nobody's sum is more than a number holds
-    for (Fields f : in.objects("files")) {
-      String name = f.text("name");
-      if (name.compareTo(before) <= 0) {
-        throw new DamagedException(path, 0, "each data file once, in the order of names", name);
+    boolean inParts = read.version() >= IN_PARTS;
+    List<LockedFile> files = inParts ? List.of() : files(in, path);
+    var parts = new ArrayList<Part>();
+    if (inParts) {
+      for (Fields f : in.objects("parts")) {
+        parts.add(new Part(f.sha256("sha256"), (int) f.number("files", 1, Integer.MAX_VALUE)));
       }
-      before = name;
-      LockedFile file = file(f, name, left, path);
-      left -= file.messages();
-      files.add(file);
+      if (parts.isEmpty()) {
+        throw new DamagedException(path, 0, "parts", "none");
+      }
     }
     long start = in.number("start");
     long width = in.number("width", 1, Long.MAX_VALUE);
@@ -102,7 +185,28 @@ public record BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files
       throw new DamagedException(path, 0, "a start that is a multiple of the width", "" + start);
     }
     return new BucketLock(
-        in.id("store"), in.id("log"), new Bucket(start, width), files, read.version());
+        in.id("store"), in.id("log"), new Bucket(start, width), files, read.version(), parts);
+  }
+
+  private static List<LockedFile> files(Fields in, Path path) throws DamagedException {
+    var files = new ArrayList<LockedFile>();
+    String before = "";
+    long left = Long.MAX_VALUE; // so that nobody's sum is more than a number holds
+    for (Fields f : in.objects("files")) {
+      String name = f.text("name");
+      before = ascending(before, name, path);
+      LockedFile file = file(f, name, left, path);
+      left -= file.messages();
+      files.add(file);
+    }
+    return files;
+  }
+
+  private static String ascending(String before, String name, Path path) throws DamagedException {
+    if (name.compareTo(before) <= 0) {
+      throw new DamagedException(path, 0, "each data file once, in the order of names", name);
+    }
+    return name;
   }
 
   private static LockedFile file(Fields f, String name, long most, Path path)

@@ -27,6 +27,9 @@ import java.util.OptionalLong;
  */
 public record Checkpoint(
     Id log, long number, long to, String digest, long segment, List<Covered> segments) {
+  /** The longest file of a checkpoint that is read: one of 1.5 million segments. */
+  public static final int MAX_BYTES = 1 << 28;
+
   private static final String TYPE = "checkpoint";
 
   /** The first version that names its segments by digest. */

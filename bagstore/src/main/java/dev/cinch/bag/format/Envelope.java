@@ -22,8 +22,8 @@ public final class Envelope {
   /** The version of every type that has had no other. */
   public static final int FIRST_VERSION = 1;
 
-  /** The longest envelope that is read: a lock of 10,000 data files with their copies. */
-  public static final int MAX_BYTES = 1 << 28;
+  /** The longest envelope that is read of a type that has no lists, bytes. */
+  public static final int MAX_SMALL_BYTES = 1 << 16;
 
   private static final Pattern FIRST_LINE =
       Pattern.compile("cinch ([a-z-]{1,32}) (0|[1-9]\\d{0,8}) ([1-9]\\d{0,8}) ([0-9a-f]{64})");

@@ -25,6 +25,8 @@ public record LockedFile(
     long last,
     int digest,
     byte[] copy) {
+  /** Names, white space and numbers of up to 20 digits. */
+  private static final int ENTRY_BYTES = 220;
 
   /** Whether a batch that ends at this offset of the file exists. */
   public boolean covers(long end) {
@@ -39,6 +41,16 @@ public record LockedFile(
     return validLength == 0
         ? messages == 0 && first == 0 && last == 0 && digest == 0
         : FrameCodec.isPossible(messages, validLength) && first <= last;
+  }
+
+  /** The same without a copy: all of the file is known to be durable. */
+  public LockedFile withoutCopy() {
+    return new LockedFile(name, validLength, messages, first, last, digest, new byte[0]);
+  }
+
+  /** What it takes in a lock, or a little less: all numbers are as long as they get. */
+  public int encodedBytes() {
+    return ENTRY_BYTES + name.toString().length() + (copy.length + 2) / 3 * 4;
   }
 
   /** Where the copy begins in the file. */

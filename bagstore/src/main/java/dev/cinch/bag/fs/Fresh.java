@@ -188,6 +188,19 @@ public final class Fresh {
     }
   }
 
+  /** What is to be done between the making of a temporary file and its link. */
+  @FunctionalInterface
+  public interface Linking {
+    void begins() throws IOException;
+  }
+
+  /** As {@link #readAll(Path, int)}, as {@link #readGrowing} opens it. */
+  public byte[] readAllGrowing(Path file, int limit) throws IOException {
+    try (StoreFile in = readGrowing(file)) {
+      return readAll(in, file, limit);
+    }
+  }
+
   /** Turns the bytes of a file into what they say. */
   @FunctionalInterface
   public interface Decoder<T> {
@@ -207,6 +220,9 @@ public final class Fresh {
   }
 
   private static byte[] readAll(StoreFile in, Path file, int limit) throws IOException {
+    if (in.size() > limit) { // which may be a hole of a terabyte
+      throw tooLong(file, limit);
+    }
     ByteBuffer buffer = ByteBuffer.allocate(1 << 13);
     while (in.read(buffer, buffer.position()) > 0 && !buffer.hasRemaining()) {
       if (buffer.capacity() > limit) {
@@ -241,17 +257,17 @@ public final class Fresh {
   /**
    * As {@link #publish(Path, byte[], int)}.
    *
-   * @param linking told just before the name is asked for: from then on it may come into existence,
-   *     whatever this says
+   * @param linking asked just before the link: if it fails nothing is published. From then on the
+   *     name may come into existence, whatever this says
    */
-  public void publish(Path name, byte[] content, int mode, Runnable linking) throws IOException {
+  public void publish(Path name, byte[] content, int mode, Linking linking) throws IOException {
     Path temporary = temporary(parent(name));
     try {
       try (StoreFile out = fs.create(temporary, mode)) {
         out.write(ByteBuffer.wrap(content));
         out.force();
       }
-      linking.run();
+      linking.begins();
       try {
         fs.link(temporary, name);
       } catch (FileAlreadyExistsException e) {

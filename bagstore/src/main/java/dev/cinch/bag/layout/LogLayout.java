@@ -2,9 +2,11 @@ package dev.cinch.bag.layout;
 
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * Where everything of a log stands.
@@ -33,6 +35,9 @@ public record LogLayout(Path root, LogName name) {
 
   private static final String PRELOCK = "prelock";
   private static final String LOCK = "lock";
+
+  private static final String PART_PREFIX = "lock-";
+  private static final Pattern LOCK_PART = Pattern.compile(PART_PREFIX + "[0-9a-f]{64}");
 
   /** What closes a bucket; everything else in it is a data file, or foreign. */
   public static final Set<String> MARKS = Set.of(PRELOCK, LOCK);
@@ -75,6 +80,35 @@ public record LogLayout(Path root, LogName name) {
   }
 
   /**
+   * The starts of what stands in a directory of the tree of buckets, ascending. The name of a time
+   * that does not belong there is like any other name: nobody looks for it there.
+   *
+   * @param directory of eras, or the era or group whose name it has
+   * @param names in it
+   * @param from only what ends after that
+   * @param to only what starts before that
+   * @param width of each: of an era, a group or a bucket
+   */
+  public static List<Long> starts(
+      Path directory, Collection<String> names, long from, long to, long width) {
+    Path name = directory.getFileName();
+    OptionalLong parent = name == null ? OptionalLong.empty() : TimeName.parse(name.toString());
+    return names.stream()
+        .map(TimeName::parse)
+        .flatMapToLong(OptionalLong::stream)
+        .filter(start -> Math.floorMod(start, width) == 0)
+        .filter(start -> parent.isEmpty() || isIn(start, parent.getAsLong(), width * FAN_OUT))
+        .filter(start -> start < to && (start >= from || start + width > from))
+        .sorted()
+        .boxed()
+        .toList();
+  }
+
+  private static boolean isIn(long start, long parent, long span) {
+    return start >= parent && start - parent < span;
+  }
+
+  /**
    * Whether a bucket starts there, in an era that does, and ends in time: what comes from anywhere
    * may lie before the first one, or be the last before 2^63, which ends behind that.
    */
@@ -112,6 +146,21 @@ public record LogLayout(Path root, LogName name) {
 
   public static Path lock(Path bucket) {
     return bucket.resolve(LOCK);
+  }
+
+  /** A part of a lock, named by its digest. */
+  public static Path lockPart(Path lock, String sha256) {
+    return lock.resolveSibling(lockPartName(sha256));
+  }
+
+  /** The name of a part of a lock. */
+  public static String lockPartName(String sha256) {
+    return PART_PREFIX + sha256;
+  }
+
+  /** Whether it is the name of a part of a lock. */
+  public static boolean isLockPart(String name) {
+    return LOCK_PART.matcher(name).matches();
   }
 
   public static Path dataFile(Path bucket, DataFileName name) {

@@ -45,7 +45,7 @@ final class BucketCursors {
   List<DataFileCursor> locked(BucketLock lock, Standing standing, WitnessVerifier keys)
       throws IOException {
     Path directory = log.layout().bucket(lock.bucket());
-    var opening = new Opening(lock.bucket(), directory, keys);
+    var opening = new Opening(lock.bucket(), directory, keys, lock.files().size());
     for (LockedFile f : lock.files()) {
       if (f.validLength() > 0) {
         opening.add(f, standing);
@@ -105,21 +105,24 @@ final class BucketCursors {
     if (lock.isPresent()) {
       return locked(lock.get(), Standing.LOCKED, keys); // its record is still to come (rule H4)
     }
-    var opening = new Opening(found.bucket(), log.layout().bucket(found.bucket()), keys);
+    Path directory = log.layout().bucket(found.bucket());
+    var opening = new Opening(found.bucket(), directory, keys, found.files().size());
     for (DataFileName name : found.files()) {
       opening.addGrowing(name, foreign);
     }
     return opening.cursors;
   }
 
-  /** Files of one bucket, opened one after the other; an error closes those before. */
+  /** Files of one bucket, each opened when it is read; an error closes those before. */
   private final class Opening {
     final List<DataFileCursor> cursors = new ArrayList<>();
     private final Bucket bucket;
     private final Path directory;
     private final WitnessVerifier keys;
+    private final OpenFiles files;
 
-    Opening(Bucket bucket, Path directory, WitnessVerifier keys) {
+    Opening(Bucket bucket, Path directory, WitnessVerifier keys, int files) {
+      this.files = new OpenFiles(files);
       this.bucket = bucket;
       this.directory = directory;
       this.keys = keys;
@@ -127,15 +130,15 @@ final class BucketCursors {
 
     void add(LockedFile file, Standing standing) throws IOException {
       Path path = LogLayout.dataFile(directory, file.name());
+      StoreFile in = files.file(() -> listed(() -> log.store().fresh().read(path), path), null);
+      cursors.add(cursor(path, in, file, standing));
+    }
+
+    private static StoreFile listed(OpenFiles.Opening opening, Path path) throws IOException {
       try {
-        StoreFile in = log.store().fresh().read(path);
-        cursors.add(cursor(path, in, file, standing));
+        return opening.open();
       } catch (NoSuchFileException e) {
-        closeAll();
         throw new DamagedException(path, 0, "the data file that the lock lists", "no file");
-      } catch (IOException | RuntimeException e) {
-        closeAll();
-        throw e;
       }
     }
 
@@ -151,7 +154,8 @@ final class BucketCursors {
           in = log.store().fresh().readGrowing(path);
           whole = whole(name, in);
         }
-        cursors.add(cursor(path, in, whole, Standing.OPEN));
+        StoreFile pooled = files.file(() -> log.store().fresh().readGrowing(path), in);
+        cursors.add(cursor(path, pooled, whole, Standing.OPEN));
       } catch (ForeignEntryException e) {
         if (!path.equals(e.path())) {
           closeAll();
@@ -173,22 +177,17 @@ final class BucketCursors {
       }
     }
 
-    private DataFileCursor cursor(Path path, StoreFile in, LockedFile file, Standing standing)
-        throws IOException {
+    private DataFileCursor cursor(Path path, StoreFile in, LockedFile file, Standing standing) {
       var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
-      try {
-        return new DataFileCursor(
-            path,
-            header,
-            in,
-            () -> log.store().fs().readUncached(path),
-            file,
-            standing,
-            new LeaseTable(keys, log));
-      } catch (IOException | RuntimeException e) {
-        in.close();
-        throw e;
-      }
+      return new DataFileCursor(
+          path,
+          header,
+          in,
+          () -> log.store().fs().readUncached(path),
+          file,
+          standing,
+          new LeaseTable(keys, log),
+          files);
     }
 
     private void closeAll() throws IOException {

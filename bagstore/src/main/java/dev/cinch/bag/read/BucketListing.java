@@ -9,7 +9,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Set;
 
 /**
@@ -43,12 +42,7 @@ public final class BucketListing {
   }
 
   private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    return names(directory).stream()
-        .map(TimeName::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .filter(start -> Math.floorMod(start, width) == 0 && start < to && start + width > from)
-        .boxed()
-        .toList();
+    return LogLayout.starts(directory, names(directory), from, to, width);
   }
 
   private List<String> names(Path directory) throws IOException {

@@ -17,6 +17,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Walks the messages of one data file in order, checking every frame. It is its own current
@@ -35,8 +37,14 @@ final class DataFileCursor extends Cursor implements Closeable {
   private final String sortName;
   private final Reopening uncached;
   private final LockedFile locked;
+  private final FileHeader expected;
+  private final OpenFiles files;
   private StoreFile in;
-  private Window window;
+
+  /** Null before the start, and while it is forgotten. */
+  private @Nullable Window window;
+
+  private boolean started;
   private boolean again;
   private final long limit;
   private final Standing standing;
@@ -47,6 +55,7 @@ final class DataFileCursor extends Cursor implements Closeable {
   private int digest;
   private long first;
   private int left;
+  private long payloadAt;
   private long entry;
   private long entriesEnd;
   private long nextFrame;
@@ -60,6 +69,7 @@ final class DataFileCursor extends Cursor implements Closeable {
    * @param uncached used once, before damage is believed (rule N5); the cursor closes both
    * @param locked what the lock says of it; of a file in an open bucket only how long it is counts
    * @param standing what is said of its messages
+   * @param files where it is noted what this holds
    */
   DataFileCursor(
       Path path,
@@ -68,9 +78,11 @@ final class DataFileCursor extends Cursor implements Closeable {
       Reopening uncached,
       LockedFile locked,
       Standing standing,
-      LeaseTable leases)
-      throws IOException {
+      LeaseTable leases,
+      OpenFiles files) {
     this.path = path;
+    this.expected = expected;
+    this.files = files;
     this.name = expected.name();
     this.bucket = expected.bucket();
     this.sortName = name.toString();
@@ -78,22 +90,81 @@ final class DataFileCursor extends Cursor implements Closeable {
     this.uncached = uncached;
     this.locked = locked;
     this.limit = locked.validLength();
-    this.window = new Window(in, limit, locked.copy());
     this.standing = standing;
     this.codec = new FrameCodec(name);
     this.leases = leases;
-    if (hasHeader(expected) || (limit > 0 && readAgain() && hasHeader(expected))) {
+  }
+
+  /**
+   * When its first message is, by what the lock says of it: so its turn may come before anything of
+   * it is read. Empty if it has to be read to know, or has begun.
+   */
+  OptionalLong firstExpected() {
+    return isClosed() && limit > 0 && !started
+        ? OptionalLong.of(locked.first())
+        : OptionalLong.empty();
+  }
+
+  private void start() throws IOException {
+    started = true;
+    if (hasHeader() || (limit > 0 && readAgain() && hasHeader())) {
       nextFrame = expected.length();
     } else if (isClosed() && limit > 0) {
-      this.in.close();
       throw new DamagedException(path, 0, "the header of this file", "another or none");
     } else {
       nextFrame = limit; // without a valid header its valid length is 0 (rule A4)
     }
   }
 
-  private boolean hasHeader(FileHeader expected) throws IOException {
+  private Window window() {
+    if (window == null) {
+      window = new Window(in, limit, locked.copy(), files.chunk());
+    }
+    return window;
+  }
+
+  /** Frees what it holds; {@link #load} reads it again. */
+  void forget() {
+    window = null;
+  }
+
+  /** Has the current message's bytes, also if it has forgotten them meanwhile. */
+  void load() throws IOException {
+    if (window != null || frame == 0) {
+      return;
+    }
+    boolean same = isSameFrame();
+    if (!same && readAgain()) {
+      same = isSameFrame();
+    }
+    if (!same) {
+      throw damaged(frame, "the batch that stood here a moment ago", "another or none");
+    }
+    payload = window().at(payloadAt);
+    files.holds(this, window().bytes().length);
+  }
+
+  private boolean isSameFrame() throws IOException {
+    Window w = window();
+    int length = (int) (nextFrame - frame);
+    if (!w.load(frame, length)) {
+      return false;
+    }
+    int at = w.at(frame);
+    FrameHead head = codec.head(w.view(), at, frame);
+    return head != null && head.frameLength() == length && computed(head, w.view(), at) == digest;
+  }
+
+  private int computed(FrameHead head, ByteBuffer view, int at) {
+    return codec
+        .beginDigest(head.digestBefore(), view, at)
+        .digestBody(view, at + Frame.HEAD, head.bodyLength())
+        .digest();
+  }
+
+  private boolean hasHeader() throws IOException {
     int length = expected.length();
+    Window window = window();
     if (!window.load(0, length)) {
       return false;
     }
@@ -110,13 +181,18 @@ final class DataFileCursor extends Cursor implements Closeable {
     }
     again = true;
     in.close();
-    in = uncached.open();
-    window = new Window(in, limit, locked.copy());
+    in = files.file(uncached::open, null);
+    window = null;
     return true;
   }
 
   /** Goes to the next message; false at the end. */
   boolean next() throws IOException {
+    if (!started) {
+      start();
+    } else if (entry < entriesEnd) {
+      load();
+    }
     while (true) {
       if (entry == entriesEnd) {
         if (left > 0) {
@@ -126,6 +202,7 @@ final class DataFileCursor extends Cursor implements Closeable {
           return false;
         }
       }
+      Window window = window();
       ByteBuffer view = window.view();
       int at = window.at(entry);
       if (entriesEnd - entry < 4) {
@@ -140,6 +217,7 @@ final class DataFileCursor extends Cursor implements Closeable {
       }
       if (kind == Frame.KIND_MESSAGE) {
         message(view, at);
+        payloadAt = entry + overhead;
         payload = at + overhead;
         length = n;
         position++;
@@ -175,6 +253,10 @@ final class DataFileCursor extends Cursor implements Closeable {
     long before = Math.max(timestamp, bucket.start());
     timestamp = view.getLong(at + 8);
     first = position < 0 ? timestamp : first;
+    if (isClosed() && position < 0 && first != locked.first()) { // by which its turn came
+      throw damaged(
+          entry, "the first timestamp " + locked.first() + " (says the lock)", "" + first);
+    }
     if (timestamp < before || timestamp >= bucket.end()) {
       throw damaged(entry, "a timestamp from " + before + " on in the bucket", "" + timestamp);
     }
@@ -183,9 +265,11 @@ final class DataFileCursor extends Cursor implements Closeable {
   private boolean nextFrame() throws IOException {
     if (nextFrame >= limit) {
       checkEnd();
+      close(); // of many files it may be the first that ends
       return false;
     }
     frame = nextFrame;
+    Window window = window();
     FrameHead head = null;
     if (window.load(frame, Frame.HEAD)) {
       head = codec.head(window.view(), window.at(frame), frame);
@@ -200,11 +284,7 @@ final class DataFileCursor extends Cursor implements Closeable {
     int at = window.at(frame);
     Trailer trailer =
         codec.trailer(window.view(), window.at(end - Frame.TRAILER), end - Frame.TRAILER);
-    int computed =
-        codec
-            .beginDigest(head.digestBefore(), window.view(), at)
-            .digestBody(window.view(), at + Frame.HEAD, head.bodyLength())
-            .digest();
+    int computed = computed(head, window.view(), at);
     if (head.digestBefore() != digest
         || trailer == null
         || trailer.frameOffset() != frame
@@ -216,6 +296,7 @@ final class DataFileCursor extends Cursor implements Closeable {
     entry = frame + Frame.HEAD;
     entriesEnd = end - Frame.TRAILER;
     nextFrame = end;
+    files.holds(this, window.bytes().length);
     leases.beginBatch();
     return true;
   }
@@ -272,7 +353,7 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   @Override
   byte[] bytes() {
-    return window.bytes();
+    return window().bytes();
   }
 
   @Override
@@ -282,7 +363,7 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   /** Puts the current message into a segment, as one of the file {@link #tag}. */
   void feed(SegmentEncoder out, int set) throws IOException {
-    out.message(tag, position, set, timestamp, window.bytes(), payload, length);
+    out.message(tag, position, set, timestamp, bytes(), payload, length);
   }
 
   @Override
@@ -297,6 +378,8 @@ final class DataFileCursor extends Cursor implements Closeable {
 
   @Override
   public void close() throws IOException {
+    window = null;
+    files.ended(this);
     in.close();
   }
 }

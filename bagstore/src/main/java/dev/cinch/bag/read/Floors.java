@@ -56,7 +56,7 @@ public final class Floors {
     Path path = log.layout().floor(number);
     return log.store()
         .fresh()
-        .decode(path, Envelope.MAX_BYTES, bytes -> decode(number, bytes, path));
+        .decode(path, Envelope.MAX_SMALL_BYTES, bytes -> decode(number, bytes, path));
   }
 
   private Floor decode(long number, byte[] bytes, Path path) throws DamagedException {

@@ -21,7 +21,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Queue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -233,13 +232,7 @@ final class LiveRead {
       leaveOut(e);
       return List.of();
     }
-    return names.stream()
-        .map(TimeName::parse)
-        .flatMapToLong(OptionalLong::stream)
-        .filter(s -> Math.floorMod(s, width) == 0 && s < to && s + width > from)
-        .sorted()
-        .boxed()
-        .toList();
+    return LogLayout.starts(directory, names, from, to, width);
   }
 
   /**

@@ -2,12 +2,14 @@ package dev.cinch.bag.read;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Merges the data files of one bucket into the total order: timestamp, then the file's name
  * bytewise, then position (section 1). A binary heap whose top advances in place; as long as one
- * file runs ahead of all others nothing is moved. Not thread-safe.
+ * file runs ahead of all others nothing is moved. A file of which the lock says when it begins is
+ * not read before its turn. Not thread-safe.
  */
 final class Merge {
   private final DataFileCursor[] heap;
@@ -25,7 +27,11 @@ final class Merge {
     heap = new DataFileCursor[cursors.size()];
     keys = new long[cursors.size()];
     for (DataFileCursor c : cursors) {
-      if (c.next()) {
+      OptionalLong first = c.firstExpected();
+      if (first.isPresent()) {
+        heap[size] = c;
+        keys[size++] = first.getAsLong();
+      } else if (c.next()) {
         heap[size] = c;
         keys[size++] = c.timestamp();
       }
@@ -38,16 +44,27 @@ final class Merge {
   /** The next message in order; null at the end. */
   @Nullable DataFileCursor next() throws IOException {
     if (started && size > 0) {
-      DataFileCursor top = heap[0];
-      if (top.next()) {
-        sink(0, top, top.timestamp());
-      } else {
-        size--;
-        sink(0, heap[size], keys[size]);
-      }
+      advance();
     }
     started = true;
-    return size == 0 ? null : heap[0];
+    while (size > 0 && heap[0].firstExpected().isPresent()) {
+      advance();
+    }
+    if (size == 0) {
+      return null;
+    }
+    heap[0].load();
+    return heap[0];
+  }
+
+  private void advance() throws IOException {
+    DataFileCursor top = heap[0];
+    if (top.next()) {
+      sink(0, top, top.timestamp());
+    } else {
+      size--;
+      sink(0, heap[size], keys[size]);
+    }
   }
 
   /** Puts a cursor where it belongs at or below an index, moving up what comes before it. */

@@ -25,10 +25,17 @@ public final class Window {
    * @param copy the last bytes before the limit, as the lock has them; empty: as the file has them
    */
   public Window(StoreFile in, long limit, byte[] copy) {
+    this(in, limit, copy, CHUNK);
+  }
+
+  /**
+   * @param chunk how much is read at once, at most; less than a load asks for if that is more
+   */
+  public Window(StoreFile in, long limit, byte[] copy, int chunk) {
     this.in = in;
     this.limit = limit;
     this.copy = copy;
-    this.bytes = new byte[(int) Math.min(CHUNK, Math.max(64, limit))];
+    this.bytes = new byte[(int) Math.min(Math.min(chunk, CHUNK), Math.max(64, limit))];
     this.view = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 

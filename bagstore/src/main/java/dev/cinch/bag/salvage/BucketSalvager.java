@@ -1,5 +1,6 @@
 package dev.cinch.bag.salvage;
 
+import dev.cinch.bag.close.LockFiles;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -14,6 +15,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.OpenFiles;
 import dev.cinch.bag.salvage.KnownChain.Fate;
 import dev.cinch.bag.salvage.SalvageSink.Kind;
 import dev.cinch.bag.salvage.Salvaged.State;
@@ -131,8 +133,9 @@ final class BucketSalvager {
     if (evidence != null) {
       names.addAll(evidence.files().keySet());
     }
+    var files = new OpenFiles(names.size());
     for (String name : names) {
-      addFile(start, directory.resolve(name), name, evidence, fate, kept != null, sources);
+      addFile(start, directory.resolve(name), name, evidence, fate, kept != null, sources, files);
     }
   }
 
@@ -173,8 +176,8 @@ final class BucketSalvager {
   private Lock lock(Path path) throws IOException {
     return fresh.decode(
         path,
-        Envelope.MAX_BYTES,
-        bytes -> new Lock(BucketLock.decode(bytes, path), Envelope.sha256(bytes)));
+        LockFiles.MAX_BYTES,
+        bytes -> new Lock(new LockFiles(fresh).decode(bytes, path), Envelope.sha256(bytes)));
   }
 
   /** What the lock says; null if there is none to go by. */
@@ -216,10 +219,11 @@ final class BucketSalvager {
       @Nullable Evidence evidence,
       Fate fate,
       boolean kept,
-      List<Source> sources)
+      List<Source> sources,
+      OpenFiles files)
       throws IOException {
     DataFileName name = DataFileName.parse(text).orElseThrow();
-    StoreFile in = open(path, kept);
+    StoreFile in = open(path, kept, files);
     long size = in.size();
     long limit = size;
     byte[] copy = new byte[0];
@@ -247,14 +251,17 @@ final class BucketSalvager {
     }
     boolean closed = evidence != null;
     FrameSalvager.Reopening uncached =
-        in == Nothing.INSTANCE ? () -> in : () -> PatchyFile.of(fs.readUncached(path));
+        in == Nothing.INSTANCE
+            ? () -> in
+            : () -> PatchyFile.of(files.file(() -> fs.readUncached(path), null));
     sources.add(
-        new FrameSalvager(path, name, in, uncached, first, limit, copy, closed, state, sink));
+        new FrameSalvager(
+            path, name, in, uncached, files.chunk(), first, limit, copy, closed, state, sink));
   }
 
-  private StoreFile open(Path path, boolean kept) throws IOException {
+  private StoreFile open(Path path, boolean kept, OpenFiles files) throws IOException {
     try {
-      return PatchyFile.of(fresh.read(path));
+      return PatchyFile.of(files.file(() -> fresh.read(path), fresh.read(path)));
     } catch (NoSuchFileException e) {
       if (!kept) { // else it was retired: the segment has it
         sink.left(Kind.DAMAGE, path, 0, 0, "no file, and the lock lists it");

@@ -27,6 +27,13 @@ final class FrameSalvager implements Source {
   private final Path path;
   private final DataFileName name;
   private final Reopening uncached;
+
+  /**
+   * Behind so many zeros no further batch is looked for: no write leaves such a gap, and to read a
+   * hole of a terabyte takes longer than anybody waits.
+   */
+  static final long MOST_ZEROS = 1L << 28;
+
   private StoreFile in;
   private boolean again;
   private final long limit;
@@ -35,7 +42,9 @@ final class FrameSalvager implements Source {
   private final Salvaged.State state;
   private final SalvageSink sink;
   private final FrameCodec codec;
+  private final int chunk;
   private Window window;
+  private long zeros;
   private long offset;
   private long gap = -1;
   private long entry;
@@ -45,6 +54,7 @@ final class FrameSalvager implements Source {
 
   /**
    * @param uncached used once, before damage is believed (rule N5)
+   * @param chunk how much is read at once, bytes
    * @param limit valid length, or the file's size where nothing says what it is
    * @param copy of the lock; may be empty
    * @param closed whether bytes that are not a whole batch are damage; else they are a torn tail
@@ -54,6 +64,7 @@ final class FrameSalvager implements Source {
       DataFileName name,
       StoreFile in,
       Reopening uncached,
+      int chunk,
       long start,
       long limit,
       byte[] copy,
@@ -70,7 +81,8 @@ final class FrameSalvager implements Source {
     this.state = state;
     this.sink = sink;
     this.codec = new FrameCodec(name);
-    this.window = new Window(in, limit, copy);
+    this.chunk = chunk;
+    this.window = new Window(in, limit, copy, chunk);
     this.offset = start;
     this.entry = start;
     this.entriesEnd = start;
@@ -138,6 +150,12 @@ final class FrameSalvager implements Source {
       if (readAgain()) {
         continue;
       }
+      zeros = window.load(offset, 1) && window.bytes()[window.at(offset)] == 0 ? zeros + 1 : 0;
+      if (zeros > MOST_ZEROS) {
+        skipTo(Math.max(offset + 1, limit - copy.length)); // a hole of any length costs nothing
+        zeros = 0;
+        continue;
+      }
       skipTo(head != null && whole ? offset + head.frameLength() : offset + 1);
     }
     endGap(limit);
@@ -154,7 +172,7 @@ final class FrameSalvager implements Source {
       StoreFile other = uncached.open();
       in.close();
       in = other;
-      window = new Window(in, limit, copy);
+      window = new Window(in, limit, copy, chunk);
       return true;
     } catch (IOException e) {
       return false; // then what there is must do

@@ -128,7 +128,7 @@ final class KnownChain {
     }
     Path path = log.checkpoint(line);
     try {
-      Checkpoint read = decode(path, Envelope.MAX_BYTES, Checkpoint::decode).value();
+      Checkpoint read = decode(path, Checkpoint.MAX_BYTES, Checkpoint::decode).value();
       if (read.number() == line) {
         checkpoint = read;
       } else {
@@ -151,7 +151,7 @@ final class KnownChain {
     }
     Path path = log.floor(number);
     try {
-      Floor read = decode(path, Envelope.MAX_BYTES, Floor::decode).value();
+      Floor read = decode(path, Envelope.MAX_SMALL_BYTES, Floor::decode).value();
       if (read.segment() == number) {
         floor = read;
       } else {

@@ -126,13 +126,21 @@ public final class Salvage {
         Path directory = log.buckets().resolve(era).resolve(group);
         for (String bucket : names(directory)) {
           OptionalLong start = TimeName.parse(bucket);
-          if (start.isPresent()) {
-            found.putIfAbsent(start.getAsLong(), directory.resolve(bucket));
+          if (start.isPresent() && isIn(start.getAsLong(), group) && isIn(start.getAsLong(), era)) {
+            found.put(start.getAsLong(), directory.resolve(bucket)); // of some: the nearest one
+          } else if (start.isPresent()) {
+            found.putIfAbsent(start.getAsLong(), directory.resolve(bucket)); // better than none
           }
         }
       }
     }
     return found;
+  }
+
+  /** Whether a bucket may stand there: the width of buckets may not be known. */
+  private static boolean isIn(long start, String parent) {
+    OptionalLong of = TimeName.parse(parent);
+    return of.isPresent() && of.getAsLong() <= start;
   }
 
   private List<String> names(Path directory) throws IOException {

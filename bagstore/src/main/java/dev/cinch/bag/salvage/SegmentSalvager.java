@@ -221,6 +221,7 @@ final class SegmentSalvager {
     long end = size - SegmentTrailer.BYTES;
     long offset = SegmentHeader.BYTES;
     long gap = -1;
+    long zeros = 0;
     Found bucket = null;
     boolean index = false;
     ByteBuffer ahead = ByteBuffer.allocate(0);
@@ -249,6 +250,10 @@ final class SegmentSalvager {
       }
       if (block == null) {
         gap = gap < 0 ? offset : gap;
+        zeros = ahead.get((int) (offset - aheadAt)) == 0 ? zeros + 1 : 0;
+        if (zeros > FrameSalvager.MOST_ZEROS) {
+          break;
+        }
         offset++;
         continue;
       }

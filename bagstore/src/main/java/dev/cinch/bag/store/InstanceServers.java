@@ -42,6 +42,7 @@ public final class InstanceServers {
   public static boolean join(StoreContext store, long number, InstanceFile here)
       throws IOException {
     Path directory = store.layout().instances();
+    store.requireSame();
     var servers = new InstanceServers(store, number, store.fresh().list(directory));
     Optional<InstanceFile> known = servers.where();
     if (known.map(k -> k.names(here)).orElse(false)) {

@@ -52,6 +52,7 @@ public final class LogList {
   }
 
   private void create(ListedLog log) throws IOException {
+    store.requireSame(); // an entry in another store would say that it has lost this log
     store.fs().create(store.layout().logName(log), store.fileMode()).close();
     store.fs().forceDirectory(store.layout().logNames());
   }

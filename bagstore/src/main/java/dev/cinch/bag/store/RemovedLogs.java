@@ -31,7 +31,7 @@ public final class RemovedLogs {
       return Optional.of(
           store
               .fresh()
-              .decode(layout.removed(), Envelope.MAX_BYTES, bytes -> decode(bytes, layout)));
+              .decode(layout.removed(), Envelope.MAX_SMALL_BYTES, bytes -> decode(bytes, layout)));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
@@ -83,7 +83,7 @@ public final class RemovedLogs {
     var mine =
         new Removal(
             log.id(), layout.name().value(), store.fsClock().now(), store.machine().toString());
-    store.fresh().publish(layout.removed(), mine.encode(), store.fileMode());
+    store.fresh().publish(layout.removed(), mine.encode(), store.fileMode(), store::requireSame);
     Removal there = find(layout.name()).orElseThrow();
     finish(layout);
     return there;

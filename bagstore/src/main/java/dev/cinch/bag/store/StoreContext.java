@@ -8,6 +8,7 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.file.Path;
 import java.util.random.RandomGenerator;
 
 /**
@@ -31,6 +32,9 @@ public record StoreContext(
     TimeSource time,
     FsClock fsClock,
     RandomGenerator random) {
+
+  /** The longest {@code store.json} that is read, bytes. */
+  public static final int MAX_SETTINGS = 1 << 16;
 
   public StoreSettings settings() {
     return identity.settings();
@@ -56,6 +60,21 @@ public record StoreContext(
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while waiting for caches of " + what);
+    }
+  }
+
+  /**
+   * Looks whether the store at this path is still the one that was opened: before anything is
+   * published, and after the temporary file that it is linked from was made (section 1).
+   *
+   * @throws StoreReplacedException if it is another one
+   * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
+   */
+  public void requireSame() throws IOException {
+    Path file = layout.settings();
+    StoreIdentity now = StoreIdentity.decode(fresh.readAllGrowing(file, MAX_SETTINGS), file);
+    if (!now.id().equals(identity.id())) {
+      throw new StoreReplacedException(file, "store", identity.id(), now.id());
     }
   }
 

@@ -67,6 +67,7 @@ public final class StoreEnds {
         out.write(ByteBuffer.wrap(content.getBytes(StandardCharsets.US_ASCII)));
         out.force();
       }
+      store.requireSame();
       for (LeaseEnd end : ends) {
         if (make(temporary, end, number)) {
           mine.add(end);

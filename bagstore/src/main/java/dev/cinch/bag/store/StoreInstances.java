@@ -258,6 +258,7 @@ public final class StoreInstances implements InstanceRegistry {
 
   private Path create(Path directory, String name, Optional<byte[]> content) throws IOException {
     Path file = directory.resolve(name);
+    store.requireSame(); // a number or a ceiling would stop the servers of another store
     try (StoreFile created = store.fs().create(file, store.fileMode())) {
       if (content.isPresent()) {
         created.write(ByteBuffer.wrap(content.get()));

@@ -38,6 +38,7 @@ public final class StoreRevocations {
         out.write(ByteBuffer.wrap(RevocationFile.encode(revocation)));
         out.force();
       }
+      store.requireSame();
       Revocation standing = revocation;
       try {
         store.fs().link(temporary, file);

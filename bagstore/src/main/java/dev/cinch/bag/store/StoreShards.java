@@ -78,6 +78,7 @@ public final class StoreShards {
     // Software that knows no maps takes this for an instance after which there is no number: those
     // of its instances that run stop, and none starts. So before the map.
     Path last = store.layout().instances().resolve(Numbered.name(Numbered.MAX));
+    store.requireSame();
     try {
       store.fs().create(last, store.fileMode()).close();
     } catch (FileAlreadyExistsException e) {
@@ -86,7 +87,7 @@ public final class StoreShards {
     store.fs().forceDirectory(store.layout().instances());
     var next = new ShardMap(look(store).lastMap + 1, count);
     Path file = store.layout().shardMap(next.number());
-    store.fresh().publish(file, ShardMapFile.encode(next), store.fileMode());
+    store.fresh().publish(file, ShardMapFile.encode(next), store.fileMode(), store::requireSame);
     return read(store, next.number());
   }
 

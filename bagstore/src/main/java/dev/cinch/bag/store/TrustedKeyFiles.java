@@ -99,7 +99,7 @@ public final class TrustedKeyFiles {
       store.fs().forceDirectory(directory); // or this one could outlive those before it
       long next = before.size() + 1L;
       KeyFile file = KeyFile.signed(store.identity().id(), next, key, signer, by);
-      store.fresh().publish(path(store, next), file.encode(), store.fileMode());
+      store.fresh().publish(path(store, next), file.encode(), store.fileMode(), store::requireSame);
       if (read(store, path(store, next)).key().equals(key)) {
         return next;
       }

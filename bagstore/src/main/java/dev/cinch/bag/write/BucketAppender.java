@@ -13,6 +13,7 @@ import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.Id;
 import java.io.IOException;
@@ -55,6 +56,8 @@ final class BucketAppender {
 
   /** The group directory whose own name this writer has forced. */
   private @Nullable Path forcedGroup;
+
+  private volatile @Nullable StoreReplacedException replaced;
 
   private boolean serverTimeKnown;
   private long serverTime;
@@ -102,6 +105,9 @@ final class BucketAppender {
         if (file.out == null) { // not taken over
           file.out = fs.create(file.path, settings.fileMode());
         }
+      } catch (StoreReplacedException e) {
+        replaced = e;
+        return rejected(message(e));
       } catch (AccessDeniedException e) {
         return rejected("the bucket is closed to this user: " + e.getMessage());
       } catch (IOException e) {
@@ -162,6 +168,11 @@ final class BucketAppender {
     return new Attempt.Known(new PendingBatch.Outcome.Rejected(reason));
   }
 
+  /** Why it can append nothing more, if that is so; any thread may ask. */
+  @Nullable StoreReplacedException replaced() {
+    return replaced;
+  }
+
   static String message(IOException e) {
     return InWords.line(e);
   }
@@ -199,6 +210,8 @@ final class BucketAppender {
     if (status.size() != 0) {
       throw new IOException("the bucket is being closed");
     }
+    // The look at the prelock in step 4 then tells a store that takes this one's place later.
+    log.requireSame();
     // One incarnation names one file a bucket; a bucket entered twice gets a second one.
     incarnation = Id.random(log.store().random());
     var own =

@@ -1,6 +1,6 @@
 package dev.cinch.bag.write;
 
-import dev.cinch.bag.format.DamagedException;
+import java.io.IOException;
 
 /**
  * The store is damaged where the fate of a message stands, so that nobody can know it: it may be in
@@ -9,20 +9,20 @@ import dev.cinch.bag.format.DamagedException;
 public final class FateUnknownException extends IllegalStateException {
   private static final long serialVersionUID = 1;
 
-  private final DamagedException damage;
+  private final IOException why;
 
-  private FateUnknownException(String message, DamagedException damage) {
-    super(message, damage);
-    this.damage = damage;
+  private FateUnknownException(String message, IOException why) {
+    super(message, why);
+    this.why = why;
   }
 
-  static FateUnknownException of(String log, DamagedException damage) {
+  static FateUnknownException of(String log, IOException why) {
     String message = "nobody can know what became of an append to log ";
-    return new FateUnknownException(message + log + ": " + damage.getMessage(), damage);
+    return new FateUnknownException(message + log + ": " + why.getMessage(), why);
   }
 
   /** The same, for another thread. */
   FateUnknownException again() {
-    return new FateUnknownException(String.valueOf(getMessage()), damage);
+    return new FateUnknownException(String.valueOf(getMessage()), why);
   }
 }

@@ -7,6 +7,7 @@ import dev.cinch.bag.Receipt;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.nio.ByteBuffer;
@@ -256,6 +257,10 @@ public final class LogWriter implements AutoCloseable {
           "the writer failed before and takes no more messages: "
               + (failure instanceof FateUnknownException ? failure.getMessage() : failure),
           true);
+    }
+    StoreReplacedException replaced = appender.replaced();
+    if (replaced != null) {
+      throw new MessageRefusedException(BucketAppender.message(replaced), true);
     }
     if (closed) {
       throw new MessageRefusedException("the writer is closed", true);

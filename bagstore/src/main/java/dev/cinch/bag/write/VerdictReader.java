@@ -15,6 +15,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
@@ -54,8 +55,8 @@ final class VerdictReader {
    * Waits for the verdict, however long the store cannot be reached (rule A1). An interrupt is kept
    * for afterwards.
    *
-   * @throws FateUnknownException if the store is damaged where the verdict stands, so that there is
-   *     none to wait for
+   * @throws FateUnknownException if the store is damaged where the verdict stands, or another one
+   *     stands in its place, so that there is none to wait for
    */
   Outcome resolve(Attempt.Unknown attempt) {
     boolean interrupted = Thread.interrupted();
@@ -80,6 +81,8 @@ final class VerdictReader {
         } catch (InterruptedException e) {
           interrupted = true;
           continue;
+        } catch (StoreReplacedException e) {
+          throw FateUnknownException.of(log.layout().name().toString(), e);
         } catch (IOException e) {
           if (removed()) {
             return rejected(attempt, "the log was removed");

@@ -80,7 +80,8 @@ final class DataFileFuzzTest {
             () -> DataFileBytes.open(file),
             locked,
             settled ? Standing.SETTLED : Standing.OPEN,
-            leases)) {
+            leases,
+            new OpenFiles(1))) {
       while (cursor.next()) {
         messages.add(DataFile.line(cursor.position(), cursor.timestamp(), cursor.payload()));
         assertTrue(cursor.leases().size() <= cursor.signedLeases().size()); // as segments keep it

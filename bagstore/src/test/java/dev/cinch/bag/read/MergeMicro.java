@@ -71,7 +71,8 @@ public class MergeMicro {
               () -> DataFileBytes.open(file),
               DataFileBytes.locked(headers.get(i), file),
               Standing.SETTLED,
-              leases));
+              leases,
+              new OpenFiles(1)));
     }
     return cursors;
   }

@@ -73,7 +73,8 @@ public class ReadMicro {
             () -> DataFileBytes.open(file),
             DataFileBytes.locked(header, file),
             Standing.SETTLED,
-            leases)) {
+            leases,
+            new OpenFiles(1))) {
       for (; cursor.next(); count++) {
         last = cursor.timestamp();
       }

@@ -54,6 +54,7 @@ final class FrameSalvagerFuzzTest {
             DataFile.HEADER.name(),
             DataFileBytes.open(file),
             () -> DataFileBytes.open(file),
+            1 << 18,
             DataFile.HEADER.length(),
             file.length,
             new byte[0],

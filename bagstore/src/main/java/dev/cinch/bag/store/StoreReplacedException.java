@@ -1,0 +1,20 @@
+package dev.cinch.bag.store;
+
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * Another store, or another log, stands where this process opened one (protocol.md, section 1).
+ * What it was about to publish was not. To try again does not help: open the store anew.
+ */
+public final class StoreReplacedException extends IOException {
+  private static final long serialVersionUID = 1;
+
+  StoreReplacedException(Path file, String what, Id expected, Id actual) {
+    super(
+        "%s: expected %s %s, found %s: it was made anew, or another one is mounted here; start this"
+                .formatted(file, what, expected, actual)
+            + " command again to work on what is here now");
+  }
+}
