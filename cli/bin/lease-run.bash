@@ -137,9 +137,10 @@ send() {
 }
 
 # Reads from Java until when the command may go on, and when it is to be killed at the latest. Ends it with all that it
-# started when nothing new comes by then, or Java is gone.
+# started when nothing new comes by then, or Java is gone; returns 3 then. Java that ends it itself says one time twice.
 guard() {
-  local command=$1 keeper=$2 end=0 kill=0 left line why=died
+  local command=$1 keeper=$2 end=0 kill=0 left line why=died ending=
+  family=()
   read -r end kill || :
   while clock && [ "$now" -lt "$end" ]; do
     printf -v left '%d.%03d' $(((end - now) / 1000)) $(((end - now) % 1000))
@@ -147,6 +148,10 @@ guard() {
       [ "$line" != done ] || return 0
       end=${line% *}
       kill=${line#* }
+      if [ "$end" = "$kill" ]; then
+        ending=yes
+        gather "$command" TERM
+      fi
     elif [ $? -le 128 ]; then
       break
     fi
@@ -155,14 +160,18 @@ guard() {
     why=hangs
     kill -KILL "$keeper" || :
   fi
-  kill -0 "$command" || return 0
-  echo "cinch lease run: what renews the leases $why; ending the command" >&3
-  family=("$command")
-  send TERM
-  while clock && [ "$now" -lt "$kill" ] && kill -0 "${family[@]}"; do
-    sleep 0.05
-  done
-  send KILL
+  [ -n "$ending" ] || family=("$command")
+  if kill -0 "${family[@]}"; then
+    echo "cinch lease run: what renews the leases $why; ending the command" >&3
+    send TERM
+    while clock && [ "$now" -lt "$kill" ] && kill -0 "${family[@]}"; do
+      sleep 0.05
+    done
+    send KILL
+  elif [ -z "$ending" ]; then
+    return 0
+  fi
+  return 3
 }
 
 (
@@ -181,12 +190,10 @@ done
 
 await "$command"
 ended=$code
-# Whoever ends the command because its leases are lost ends Java too, or is Java.
-kill -0 "$keeper" && held=yes || held=
 echo ended >&"$to" || :
 exec {to}>&-
 await "$keeper"
-[ "$code" != 3 ] || held=
+[ "$code" != 3 ] || ended=3
 await "$guard"
-[ -n "$held" ] || ended=3
+[ "$code" != 3 ] || ended=3
 exit "$ended"
