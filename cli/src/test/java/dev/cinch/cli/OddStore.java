@@ -160,7 +160,10 @@ final class OddStore {
     int padding;
     int more;
     boolean empty;
+
+    /** Offset in the file; below 0: from its end. */
     int copyFrom;
+
     int payload;
     boolean lost;
   }
@@ -188,18 +191,14 @@ final class OddStore {
     Path bucket = bucket();
     Path before =
         all(bucket).stream().filter(p -> p.toString().endsWith(".log")).findFirst().orElseThrow();
-    byte[] header = Files.readAllBytes(before);
-    String name = before.getFileName().toString();
+    byte[] header = Arrays.copyOf(Files.readAllBytes(before), 82);
+    header[80] = 1; // a name that has zeros behind it
+    header[81] = 'm';
     byte[] incarnation = Arrays.copyOfRange(header, 48, 64);
+    String name = "m-" + HexFormat.of().formatHex(incarnation) + ".log";
     long start = ByteBuffer.wrap(header).order(ByteOrder.LITTLE_ENDIAN).getLong(64);
-    int length = (81 + header[80] + 7) / 8 * 8;
-    ByteBuffer head = buffer(length + odd.more).put(header, 0, 81 + header[80]);
-    head.putShort(10, (short) (length + odd.more));
-    if (length > 81 + header[80]) {
-      head.put(length - 1, (byte) odd.padding);
-    } else if (odd.padding != 0) {
-      throw new IllegalStateException("a name without padding behind it");
-    }
+    ByteBuffer head = buffer(88 + odd.more).put(header).putShort(10, (short) (88 + odd.more));
+    head.put(87, (byte) odd.padding);
     byte[] h = head.array();
     int digest = crc(Arrays.copyOf(h, 12), Arrays.copyOfRange(h, 16, h.length));
     head.putInt(12, digest);
@@ -261,8 +260,8 @@ final class OddStore {
       }
     }
     Files.write(bucket.resolve(name), odd.lost ? new byte[0] : all);
-    String copy =
-        Base64.getEncoder().encodeToString(Arrays.copyOfRange(all, odd.copyFrom, all.length));
+    int copyFrom = odd.copyFrom < 0 ? all.length + odd.copyFrom : odd.copyFrom;
+    String copy = Base64.getEncoder().encodeToString(Arrays.copyOfRange(all, copyFrom, all.length));
     String entry =
         "[{\"name\":\"%s\",\"validLength\":%d,\"messages\":2,\"first\":%d,\"last\":%d,\"digest\":%d,\"copy\":\"%s\"}]"
             .formatted(name, all.length, start, start + 1, digest & 0xffff_ffffL, copy);
@@ -273,6 +272,12 @@ final class OddStore {
           int at = body.indexOf('[');
           return envelope("cinch lock 2", (body.substring(0, at) + entry + "}").getBytes(UTF_8));
         });
+  }
+
+  /** A copy of 100 bytes, whose base64 lacks the two signs at its end. */
+  void copyWithoutPadding() throws IOException {
+    dataFile(f -> f.copyFrom = -100);
+    lock(f -> replaced("cinch lock 2", f, "==\"", "\""));
   }
 
   /** A block of a segment. */
