@@ -1,14 +1,13 @@
 package dev.cinch.cli;
 
 import dev.cinch.lease.hold.HeldLease;
-import dev.cinch.lease.time.TimeSource;
 import java.util.function.Consumer;
 
 /**
  * Ends a command whose leases are not renewed before they can be another's. It is told to end as
  * late as that allows, since a renewal may be answered at any moment: when a fifth of the time is
  * left. When a twentieth is left it is killed, whatever it does. Both count from {@link
- * HeldLease#deadline}, which comes before the service lets anybody else in (rule L5).
+ * HeldLease#leftNanos}, which comes before the service lets anybody else in (rule L5).
  */
 final class LeaseCountdown {
   /** What is attended. */
@@ -37,7 +36,6 @@ final class LeaseCountdown {
   /** How often it is looked whether the leases were lost, nanoseconds. */
   private static final long LOOK_NANOS = 100_000_000;
 
-  private final TimeSource time;
   private final Consumer<String> say;
   private final long endLeft;
   private final long killLeft;
@@ -46,8 +44,7 @@ final class LeaseCountdown {
    * @param lengthNanos how long leases last unless renewed
    * @param say told in one line of what is done to the command
    */
-  LeaseCountdown(TimeSource time, long lengthNanos, Consumer<String> say) {
-    this.time = time;
+  LeaseCountdown(long lengthNanos, Consumer<String> say) {
     this.say = say;
     endLeft = lengthNanos / 5;
     killLeft = lengthNanos / 20;
@@ -57,10 +54,10 @@ final class LeaseCountdown {
   boolean attend(Attended command, HeldLease held) throws InterruptedException {
     boolean ended = false;
     boolean killed = false;
-    long left = left(held);
+    long left = held.leftNanos();
     long told = held.deadline();
     while (!command.await(untilNext(left, ended, killed))) {
-      left = left(held);
+      left = held.leftNanos();
       if (!ended && held.deadline() != told) {
         told = held.deadline();
         command.mayRun(limits(told));
@@ -75,7 +72,7 @@ final class LeaseCountdown {
         long kill = limits(told).kill();
         command.mayRun(new Limits(kill, kill)); // it is told here
         command.end();
-        left = left(held); // looking for all that it started takes a while
+        left = held.leftNanos(); // looking for all that it started takes a while
       }
       if (ended && !killed && left <= killLeft) {
         killed = true;
@@ -89,10 +86,6 @@ final class LeaseCountdown {
   /** Of a command whose leases are held until then. */
   Limits limits(long deadline) {
     return new Limits(deadline - endLeft + killLeft, deadline - killLeft / 2);
-  }
-
-  private long left(HeldLease held) {
-    return held.deadline() - time.monotonicNanos();
   }
 
   /** Short leases end between two looks. */

@@ -204,14 +204,14 @@ final class LeaseRunCommand implements Callable<Integer> {
     long lengthMs = length(client, null).toMillis();
     var request =
         new AcquireRequest(Id.random(random), names, holder(), lengthMs, LogSet.ALL, false);
-    long askedAt = SystemTime.INSTANCE.monotonicNanos();
+    var asked = HeldLease.Asked.now(SystemTime.INSTANCE);
     var held =
         new HeldLease(
             client.service(),
             SystemTime.INSTANCE,
             HoldSettings.of(lengthMs),
             asks.acquire(request, asking),
-            askedAt,
+            asked,
             () -> LeaseReport.NOTHING,
             (lease, why) -> {},
             random);

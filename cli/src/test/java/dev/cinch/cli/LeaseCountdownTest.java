@@ -125,21 +125,21 @@ class LeaseCountdownTest {
     var request =
         new AcquireRequest(
             Id.random(random), List.of(new LeaseName("a")), "h", lengthMs, LogSet.ALL, false);
-    long askedAt = clock;
+    var asked = HeldLease.Asked.now(time);
     Grant grant = service.acquire(request);
     return new HeldLease(
         service,
         time,
         HoldSettings.of(lengthMs),
         grant,
-        askedAt,
+        asked,
         () -> LeaseReport.NOTHING,
         (lease, why) -> {},
         random);
   }
 
   private boolean attend(long lengthMs, Stubborn command) throws InterruptedException {
-    return new LeaseCountdown(time, lengthMs * MS, said::add).attend(command, command.held);
+    return new LeaseCountdown(lengthMs * MS, said::add).attend(command, command.held);
   }
 
   @ParameterizedTest
@@ -191,7 +191,7 @@ class LeaseCountdownTest {
             command.mayRun(limits);
           }
         };
-    assertTrue(new LeaseCountdown(time, 30_000 * MS, said::add).attend(late, command.held));
+    assertTrue(new LeaseCountdown(30_000 * MS, said::add).attend(late, command.held));
     assertEquals(List.of(), said);
     LeaseCountdown.Limits unattended = Objects.requireNonNull(command.told);
     assertTrue(unattended.end() > 30_000 * MS, "the guard heard of no renewal: " + unattended);

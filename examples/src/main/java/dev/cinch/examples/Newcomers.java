@@ -111,7 +111,7 @@ final class Newcomers {
               SystemTime.INSTANCE,
               HoldSettings.of(LEASE_MS),
               grant,
-              SystemTime.INSTANCE.monotonicNanos(),
+              HeldLease.Asked.now(SystemTime.INSTANCE),
               () -> LeaseReport.NOTHING,
               (lease, why) -> {},
               random)

@@ -83,8 +83,8 @@ final class Taking {
                 ? LogSet.of(logs.stream().map(Log::id).toList())
                 : LogSet.ALL,
             false);
-    long askedAt = time.monotonicNanos();
-    return use(asks.acquire(request, asking), askedAt, durationMs, before, true);
+    var asked = HeldLease.Asked.now(time);
+    return use(asks.acquire(request, asking), asked, durationMs, before, true);
   }
 
   /** {@link Session#join}. */
@@ -92,15 +92,15 @@ final class Taking {
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     checkDuration(durationMs);
     long before = store.context().checkedNow();
-    long askedAt = time.monotonicNanos();
+    var asked = HeldLease.Asked.now(time);
     Grant joined = service.renew(grant, durationMs, LogSet.NONE, LeaseReport.NOTHING.to(instance));
-    return use(joined, askedAt, durationMs, before, false);
+    return use(joined, asked, durationMs, before, false);
   }
 
   /**
    * @param own whether this session gives them back
    */
-  private Grant use(Grant grant, long askedAt, long durationMs, long before, boolean own)
+  private Grant use(Grant grant, HeldLease.Asked asked, long durationMs, long before, boolean own)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     var holding = new Holding(store.timestamps(), grant.witnesses(), own);
     boolean taken = false;
@@ -112,7 +112,7 @@ final class Taking {
               time,
               HoldSettings.of(durationMs),
               grant,
-              askedAt,
+              asked,
               holding::report,
               (lease, why) -> lost.accept(why),
               store.context().random());

@@ -28,7 +28,7 @@ class StampsTest extends SessionRig {
             rig.time,
             HoldSettings.of(LEASE.toMillis()),
             grant,
-            rig.time.monotonicNanos(),
+            HeldLease.Asked.now(rig.time),
             holding::report,
             (lease, why) -> {},
             new Random(1)));

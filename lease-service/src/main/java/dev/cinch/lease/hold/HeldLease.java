@@ -24,9 +24,10 @@ import org.slf4j.LoggerFactory;
  * The leases of one grant, renewed about every third of their duration by whoever calls {@link
  * #doWork} ({@link LeaseKeeper} does, from a thread of its own).
  *
- * <p>How long it may be written under is known from the monotonic clock alone: a lease lasts at
- * least its duration from before the request was sent, whatever any wall clock says (rule L5).
- * Thread-safe; {@link #remainingNanos}, {@link #grant} and the like never wait for the network.
+ * <p>A lease lasts its duration from before the request was sent, by the monotonic clock, whatever
+ * that of the service says (rule L5). Where the machine sleeps that clock may stop: so a lease is
+ * over as well once the wall clock has gone as far. Thread-safe; {@link #remainingNanos}, {@link
+ * #grant} and the like never wait for the network.
  */
 @CheckReturnValue
 public final class HeldLease {
@@ -49,6 +50,19 @@ public final class HeldLease {
      * @param why one line for the user
      */
     void lost(HeldLease lease, String why);
+  }
+
+  /**
+   * When a request was sent.
+   *
+   * @param monotonic the monotonic clock before that, nanoseconds
+   * @param wall the wall clock before that, nanoseconds since the Unix epoch
+   */
+  public record Asked(long monotonic, long wall) {
+    /** Now, before it is sent. */
+    public static Asked now(TimeSource time) {
+      return new Asked(time.monotonicNanos(), time.wallNanos());
+    }
   }
 
   private static final long NANOS_PER_MS = 1_000_000;
@@ -92,14 +106,23 @@ public final class HeldLease {
   /** {@link LeaseService#moves} before the last call that was answered. */
   private volatile long moves;
 
-  /** What readers see at once. */
-  private record Snapshot(State state, Grant grant, long deadline, @Nullable String lostWhy) {}
+  /**
+   * What readers see at once.
+   *
+   * @param wallEnd the deadline by the wall clock, as far as that is not set
+   */
+  private record Snapshot(
+      State state, Grant grant, long deadline, long wallEnd, @Nullable String lostWhy) {
+    Snapshot with(State next, @Nullable String why) {
+      return new Snapshot(next, grant, deadline, wallEnd, why);
+    }
+  }
 
   /**
    * Takes over a grant.
    *
-   * @param askedAt the monotonic clock <i>before</i> the request for the grant was sent; the
-   *     grant's duration must have been the settings'
+   * @param asked before the request for the grant was sent; the grant's duration must have been the
+   *     settings'
    * @param reports asked before each renewal for what to report; called on the renewing thread
    * @param listener told when the leases are lost
    * @param random for jitter
@@ -109,7 +132,7 @@ public final class HeldLease {
       TimeSource time,
       HoldSettings settings,
       Grant grant,
-      long askedAt,
+      Asked asked,
       Supplier<LeaseReport> reports,
       Listener listener,
       RandomGenerator random) {
@@ -119,8 +142,13 @@ public final class HeldLease {
     this.listener = listener;
     this.random = random;
     this.moves = service.moves();
-    this.now = new Snapshot(State.HELD, grant, askedAt + settings.safeNanos(), null);
-    this.renewAt = askedAt + third();
+    this.now = held(grant, asked);
+    this.renewAt = asked.monotonic + third();
+  }
+
+  private Snapshot held(Grant grant, Asked asked) {
+    long safe = settings.safeNanos();
+    return new Snapshot(State.HELD, grant, asked.monotonic + safe, asked.wall + safe, null);
   }
 
   /**
@@ -149,9 +177,9 @@ public final class HeldLease {
               + " ms, to be renewed for "
               + settings.durationMs());
     }
-    long askedAt = time.monotonicNanos();
+    var asked = Asked.now(time);
     Grant grant = service.acquire(request);
-    return new HeldLease(service, time, settings, grant, askedAt, reports, listener, random);
+    return new HeldLease(service, time, settings, grant, asked, reports, listener, random);
   }
 
   /**
@@ -190,7 +218,7 @@ public final class HeldLease {
   @CanIgnoreReturnValue
   boolean expire(long monotonicNow) {
     Snapshot then = now;
-    if (monotonicNow - then.deadline() < 0) {
+    if (monotonicNow - then.deadline() < 0 && time.wallNanos() - then.wallEnd() < 0) {
       return false;
     }
     lose(then.deadline(), "it was not renewed in time");
@@ -417,7 +445,7 @@ public final class HeldLease {
 
   /** From now on by another instance alone, also to release them once more. */
   private synchronized void goesBy(Grant resumed) {
-    now = new Snapshot(now.state(), resumed, now.deadline(), now.lostWhy());
+    now = new Snapshot(now.state(), resumed, now.deadline(), now.wallEnd(), now.lostWhy());
   }
 
   /** A service that did not answer may have been restarted: only there can they be released. */
@@ -441,7 +469,7 @@ public final class HeldLease {
   /** Stops renewing and lets the leases run out, which costs the next holder a fence. */
   public synchronized void close() {
     if (now.state() == State.HELD) {
-      now = new Snapshot(State.CLOSED, now.grant(), now.deadline(), null);
+      now = now.with(State.CLOSED, null);
     }
   }
 
@@ -456,11 +484,11 @@ public final class HeldLease {
       throw new LeaseRefusedException(
           LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here" + why, 0);
     }
-    long askedAt = time.monotonicNanos();
+    var asked = Asked.now(time);
     long movesBefore = calls.moves();
     try {
       Grant grant = call.send();
-      renewed(grant, askedAt);
+      renewed(grant, asked);
       moves = movesBefore;
       unsure = false;
       return grant;
@@ -477,19 +505,17 @@ public final class HeldLease {
     }
   }
 
-  private synchronized void renewed(Grant grant, long askedAt) {
+  private synchronized void renewed(Grant grant, Asked asked) {
     Snapshot before = now;
     if (before.state() != State.HELD) {
       return; // Lost or closed while the answer was on its way: that stays so.
     }
-    long deadline = askedAt + settings.safeNanos();
+    Snapshot renewed = held(grant, asked);
     now =
-        new Snapshot(
-            State.HELD,
-            grant,
-            deadline - before.deadline() > 0 ? deadline : before.deadline(),
-            null);
-    renewAt = askedAt + third();
+        renewed.deadline() - before.deadline() > 0
+            ? renewed
+            : new Snapshot(State.HELD, grant, before.deadline(), before.wallEnd(), null);
+    renewAt = asked.monotonic + third();
   }
 
   /** After as long as the service said, but while there is time left to try more than once. */
@@ -514,7 +540,7 @@ public final class HeldLease {
     if (now.state() != State.HELD || now.deadline() != deadline) {
       return;
     }
-    now = new Snapshot(State.LOST, now.grant(), now.deadline(), why);
+    now = now.with(State.LOST, why);
     untold = true;
   }
 
@@ -563,7 +589,15 @@ public final class HeldLease {
 
   /** How much longer the leases may be used, nanoseconds; 0 when no longer. */
   public long remainingNanos() {
+    return now.state() == State.HELD ? Math.max(0, leftNanos()) : 0;
+  }
+
+  /**
+   * How long until the leases can be another's, also of those that were lost: by the clock that has
+   * gone further since they were asked for. Nanoseconds; 0 or less when they can.
+   */
+  public long leftNanos() {
     Snapshot then = now;
-    return then.state() == State.HELD ? Math.max(0, then.deadline() - time.monotonicNanos()) : 0;
+    return Math.min(then.deadline() - time.monotonicNanos(), then.wallEnd() - time.wallNanos());
   }
 }

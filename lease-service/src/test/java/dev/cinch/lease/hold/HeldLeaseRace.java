@@ -57,7 +57,7 @@ public final class HeldLeaseRace {
             time,
             SETTINGS,
             GRANT,
-            time.monotonicNanos(),
+            HeldLease.Asked.now(time),
             () -> LeaseReport.NOTHING,
             (lost, why) -> losses.incrementAndGet(),
             new Random(1));

@@ -48,7 +48,7 @@ final class LeaseKeeperTest {
     var renewed = new CountDownLatch(1);
     try (var keeper = new LeaseKeeper(scarce)) {
       failed.await();
-      long askedAt = rig.time.monotonicNanos();
+      var askedAt = HeldLease.Asked.now(rig.time);
       Grant grant = rig.acquire("a");
       keeper.keep(
           new HeldLease(

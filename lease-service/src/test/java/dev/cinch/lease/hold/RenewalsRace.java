@@ -53,7 +53,7 @@ public class RenewalsRace {
             RIG.time,
             SETTINGS,
             GRANTS.get(number),
-            RIG.time.monotonicNanos(),
+            HeldLease.Asked.now(RIG.time),
             () -> LeaseReport.NOTHING,
             (lost, why) -> {},
             new Random(1));

@@ -144,7 +144,7 @@ final class RenewalsTest {
             rig.time,
             SETTINGS,
             grant,
-            rig.time.monotonicNanos(),
+            HeldLease.Asked.now(rig.time),
             () -> {
               throw new IllegalStateException("no report");
             },

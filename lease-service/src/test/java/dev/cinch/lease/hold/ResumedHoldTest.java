@@ -149,7 +149,7 @@ final class ResumedHoldTest {
   }
 
   private HeldLease hold(String... names) throws Exception {
-    long askedAt = rig.time.monotonicNanos();
+    var askedAt = HeldLease.Asked.now(rig.time);
     Grant grant = service.signed(rig.acquire(names), rig.time.wallNanos() + Rig.LEASE_MS * MS);
     return new HeldLease(
         service,

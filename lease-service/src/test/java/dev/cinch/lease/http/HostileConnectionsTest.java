@@ -148,7 +148,7 @@ final class HostileConnectionsTest {
             ServerUnderAttack.LONGEST_LEASE_MS,
             LogSet.ALL,
             false);
-    long askedAt = SystemTime.INSTANCE.monotonicNanos();
+    var askedAt = HeldLease.Asked.now(SystemTime.INSTANCE);
     Grant grant = tried(() -> client.acquire(request));
     return new HeldLease(
         client,
