@@ -3,6 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Shard;
@@ -63,7 +64,6 @@ import picocli.CommandLine.Spec;
 final class CellInitCommand implements Callable<Integer> {
   private static final int FEW = 3;
   private static final int RATE_ERROR_PPM = 500;
-  private static final Duration CLOCK_ERROR = Duration.ofMillis(100);
   private static final long KEEP_NANOS = Duration.ofHours(1).toNanos();
 
   private final Io io;
@@ -127,7 +127,10 @@ final class CellInitCommand implements Callable<Integer> {
   @Option(
       names = "--clock-error",
       paramLabel = "DURATION",
-      description = "With flease: how far the clocks of two nodes may be apart; 100ms.")
+      description = {
+        "With flease: how far the clocks of two nodes may be apart; what the store allows, usually",
+        "1.2s. Less makes names free sooner after a node died, and needs clocks that are watched."
+      })
   @Nullable Duration clockError;
 
   @Option(
@@ -238,7 +241,8 @@ final class CellInitCommand implements Callable<Integer> {
         if (rateError != null) {
           throw new IllegalArgumentException("--rate-error goes with --algorithm paxoslease");
         }
-        long error = (clockError == null ? CLOCK_ERROR : clockError).toNanos();
+        long error =
+            clockError == null ? clockError(opened.settings(), longest) : clockError.toNanos();
         if (error % 1_000_000 != 0) {
           throw new IllegalArgumentException("--clock-error is a number of milliseconds");
         }
@@ -249,6 +253,12 @@ final class CellInitCommand implements Callable<Integer> {
           throw new IllegalArgumentException(
               "--algorithm is paxoslease or flease, not " + algorithm);
     }
+  }
+
+  /** What the store allows, which nodes are held to, but for stores of very short leases. */
+  private static long clockError(StoreSettings settings, long longest) {
+    long millis = Math.min(settings.clocksApartNanos(), longest / 4) / 1_000_000;
+    return millis * 1_000_000;
   }
 
   private InstanceFile where(CellFile cell) {

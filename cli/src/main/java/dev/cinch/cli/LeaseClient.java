@@ -57,7 +57,9 @@ final class LeaseClient implements AutoCloseable {
             store.settings().longestLeaseMs(),
             TimeUnit.NANOSECONDS.toMillis(file.algorithm().longest()));
     long apartMs = ServeBackend.apartMs(store);
-    StoreInstances registry = StoreInstances.ofCellClient(store.context(), file.instance());
+    StoreInstances registry =
+        StoreInstances.ofCellClient(store.context(), file.instance())
+            .clockWithin(file.algorithm().clockWithin());
     return new LeaseClient(
         null, DirectLeases.open(file, registry, longestMs, apartMs, time), longestMs);
   }

@@ -251,9 +251,7 @@ final class LeaseRunCommand implements Callable<Integer> {
     if (store != null) {
       variables.add("CINCH_STORE=" + store.toAbsolutePath());
     }
-    var countdown =
-        new LeaseCountdown(
-            SystemTime.INSTANCE, length.toNanos(), line -> Commands.say(io, NAME, line));
+    var countdown = new LeaseCountdown(length.toNanos(), line -> Commands.say(io, NAME, line));
     // Whatever this throws, the guard ends the command, and the leases run out.
     running.begin(variables, countdown.limits(held.deadline()));
     boolean byItself = countdown.attend(running, held);

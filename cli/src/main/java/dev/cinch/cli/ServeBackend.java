@@ -254,7 +254,9 @@ final class ServeBackend {
     join(store, of.instance(), where);
     long apartMs = apartMs(store);
     service
-        .registry(StoreInstances.ofCell(store.context(), of.instance()))
+        .registry(
+            StoreInstances.ofCell(store.context(), of.instance())
+                .clockWithin(of.algorithm().clockWithin()))
         .backend(
             RegisterBackend.on(
                 new CellRegister(started, RandomGenerator.getDefault(), signs.signer()),
@@ -264,9 +266,9 @@ final class ServeBackend {
     return started::close;
   }
 
-  /** How far two clocks are apart at most that the store allows: one ahead of it, one behind. */
+  /** How far two clocks are apart at most that the store allows. */
   static long apartMs(Store store) {
-    return store.settings().clockAheadMs() + store.settings().clockBehindMs();
+    return TimeUnit.NANOSECONDS.toMillis(store.settings().clocksApartNanos());
   }
 
   /** The service has started: a node signs from now on. */

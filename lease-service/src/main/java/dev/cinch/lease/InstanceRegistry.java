@@ -24,10 +24,16 @@ public interface InstanceRegistry {
    * that is one that everybody has to wait for.
    *
    * @param wall the service's wall clock, read before this call; nanoseconds since the Unix epoch
-   * @throws IOException saying by how much, if they are further apart than is allowed; or if that
-   *     can't be found out
+   * @throws ClockOffException saying by how much, if they are further apart than is allowed
+   * @throws IOException if that can't be found out
    */
   void checkClock(long wall) throws IOException;
+
+  /**
+   * How far the clocks of two machines may be apart at most whose instances have compared them with
+   * {@link #checkClock} within a minute, nanoseconds, 0 or more (rule L18).
+   */
+  long clocksApartNanos();
 
   /**
    * How far ahead of the service's clock, or behind it, a timestamp may be that a holder was

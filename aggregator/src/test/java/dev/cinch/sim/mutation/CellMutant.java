@@ -47,8 +47,12 @@ final class CellMutant {
 
   @Nullable String rule(String algorithm) {
     if (ofRegister) {
-      return Stream.of("ForgottenTest", "OutbidReleaseTest", "CellSignerTest")
-          .map(test -> ruleTests("register." + test))
+      return Stream.of(
+              "memory.TrueTimeTest",
+              "register.ForgottenTest",
+              "register.OutbidReleaseTest",
+              "register.CellSignerTest")
+          .map(test -> ruleTests(test))
           .filter(Objects::nonNull)
           .findFirst()
           .orElse(null);

@@ -36,6 +36,9 @@ public record StoreContext(
   /** The longest {@code store.json} that is read, bytes. */
   public static final int MAX_SETTINGS = 1 << 16;
 
+  /** How often clocks are compared anew where the filesystem took too long. */
+  private static final int COMPARISONS = 3;
+
   public StoreSettings settings() {
     return identity.settings();
   }
@@ -97,5 +100,36 @@ public record StoreContext(
       throw new ClockException(behind, settings().clockBehindMs(), "behind");
     }
     return now;
+  }
+
+  /**
+   * As {@link #checkedNow}, where it matters also how long the filesystem took to say it: what a
+   * clock may be off beyond the bound unseen is {@link StoreSettings#CLOCK_COMPARED_MS} at most.
+   *
+   * @param within how far off it may be, if that is less than the store allows; nanoseconds
+   * @return the filesystem's now, nanoseconds since the Unix epoch
+   * @throws IOException also where the filesystem takes too long each time
+   */
+  public long comparedNow(long within) throws IOException {
+    long mostAhead = Math.min(within, settings().clockAheadMs() * 1_000_000);
+    long mostBehind = Math.min(within, settings().clockBehindMs() * 1_000_000);
+    long unsure = 0;
+    for (int i = 0; i < COMPARISONS; i++) {
+      long before = time.wallNanos();
+      long now = checkedNow();
+      long after = time.wallNanos();
+      if (before - now > within || now - after > within) {
+        boolean ahead = before > now;
+        throw new ClockException(
+            ahead ? before - now : now - after, ahead ? "ahead of" : "behind", within, "the cell");
+      }
+      unsure = Math.max(after - now - mostAhead, now - before - mostBehind);
+      if (unsure <= StoreSettings.CLOCK_COMPARED_MS * 1_000_000) {
+        return now;
+      }
+    }
+    throw new IOException(
+        "the filesystem takes too long to tell its time: this machine's clock may be %.3f s further off than the store allows; set the clock (NTP), or try again"
+            .formatted(unsure / 1e9));
   }
 }

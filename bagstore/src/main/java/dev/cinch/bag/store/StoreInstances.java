@@ -1,5 +1,6 @@
 package dev.cinch.bag.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.StoreFile;
@@ -48,6 +49,7 @@ public final class StoreInstances implements InstanceRegistry {
   private final boolean publishes;
 
   private long number;
+  private long clockWithin = Long.MAX_VALUE;
   private final Shard shard;
   private List<Earlier> earlier = List.of();
 
@@ -91,6 +93,16 @@ public final class StoreInstances implements InstanceRegistry {
       throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
     }
     return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, false);
+  }
+
+  /**
+   * Has {@link #checkClock} refuse a clock that is further off than this, where the store allows
+   * more; nanoseconds.
+   */
+  @CanIgnoreReturnValue
+  public StoreInstances clockWithin(long nanos) {
+    clockWithin = nanos;
+    return this;
   }
 
   private StoreInstances(
@@ -175,13 +187,18 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public void checkClock(long wall) throws IOException {
-    long now = store.checkedNow();
+    long now = store.comparedNow(clockWithin);
     // The machine's clock is right now; it may have been set since the service read it.
     long ahead = wall - now;
     long boundMs = store.settings().clockAheadMs();
     if (ahead > boundMs * 1_000_000) {
       throw new ClockException(ahead, boundMs, "ahead of");
     }
+  }
+
+  @Override
+  public long clocksApartNanos() {
+    return store.settings().clocksApartNanos();
   }
 
   @Override

@@ -44,6 +44,16 @@ public record StoreSettings(
   /** For what a clock goes wrong between two comparisons, milliseconds. */
   private static final long WATERMARK_SLACK_MS = 1_000;
 
+  /** How far off a clock may be unseen, since the filesystem took so long to tell its own. */
+  static final long CLOCK_COMPARED_MS = 50;
+
+  /**
+   * How far a clock may be off beyond its bound within a minute after it was compared,
+   * milliseconds: what the comparison did not see, a step of 20 ms that nobody looks at
+   * (SignedClock), and 500 ppm.
+   */
+  private static final long CLOCK_SLACK_MS = CLOCK_COMPARED_MS + 20 + 30;
+
   /** Section 5, last sentences. */
   public enum Confirm {
     /** After every batch. */
@@ -141,6 +151,14 @@ public record StoreSettings(
    */
   public long watermarkAheadNanos() {
     return (clockAheadMs + clockBehindMs + timestampDistanceMs + WATERMARK_SLACK_MS) * 1_000_000;
+  }
+
+  /**
+   * How far the clocks of two machines may be apart at most that serve leases, nanoseconds (rule
+   * L18): what each may be off by the filesystem's, and {@link #CLOCK_SLACK_MS} more.
+   */
+  public long clocksApartNanos() {
+    return (clockAheadMs + clockBehindMs + 2 * CLOCK_SLACK_MS) * 1_000_000;
   }
 
   /** What a lease must last longer than, or no fence ends in time (section 7); milliseconds. */

@@ -39,7 +39,7 @@ public record HoldSettings(long durationMs, int driftPerMille, long marginMs, lo
   }
 
   /** How long after a request was sent its lease may be used, nanoseconds. */
-  long safeNanos() {
+  public long safeNanos() {
     return (durationMs * (1_000 - driftPerMille) - marginMs * 1_000) * 1_000;
   }
 }

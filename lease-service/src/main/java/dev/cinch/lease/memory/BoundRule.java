@@ -33,7 +33,8 @@ record BoundRule(TimeBounds bounds, WatermarkRule watermarks) {
 
   /** When something is done for which the clocks were looked at. */
   Moment moment(Reading at) {
-    return new Moment(at.now(), bounds.at(at.wall(), at.monotonic()).orElse(Moment.UNKNOWN));
+    return new Moment(
+        at.now(), bounds.at(at.wall(), at.monotonic()).orElse(Moment.UNKNOWN), at.steady(), 0);
   }
 
   /**

@@ -55,6 +55,7 @@ final class InstanceGuard {
   private final boolean quarantined;
   private final SignedClock clock;
   private final RegistryTurn turn;
+  private final ComparedClock compared;
 
   /** What kind of error was logged and has not passed; of whoever has the turn. */
   private @Nullable Class<?> trouble;
@@ -111,6 +112,7 @@ final class InstanceGuard {
     this.lastAlive = start.monotonic();
     this.retryAt = start.monotonic();
     this.lookedAt = start.monotonic();
+    this.compared = new ComparedClock(clock, start);
     if (registry != null) {
       registry.checkClock(start.wall());
       // In this order: whoever publishes after the second step sees the number of the first.
@@ -160,18 +162,19 @@ final class InstanceGuard {
 
   /**
    * How long until leases may be granted, nanoseconds; 0 when they may. With a registry: until the
-   * last ceiling of an earlier instance has passed, which none of its leases outlasts.
+   * last ceiling of an earlier instance has passed by any clock, which none of its leases outlasts
+   * (rule L18). What is left at the start passes by the monotonic clock, which is not set.
    */
   long quarantineLeft(Reading at) {
     if (!quarantined) {
       return 0;
     }
     // Without a store the "earlier ceiling" is a guess by our own clock, which proves nothing.
-    long left =
+    long wait =
         registry == null
-            ? longestNanos - (at.monotonic() - startedMonotonic)
-            : saturatedMinus(earlierCeiling.orElseThrow(), at.now());
-    return Math.max(0, left);
+            ? longestNanos
+            : saturatedMinus(earlierCeiling.orElseThrow(), startedAt - registry.clocksApartNanos());
+    return Math.max(0, saturatedMinus(wait, at.monotonic() - startedMonotonic));
   }
 
   /** When leases may be granted, in words. */
@@ -200,8 +203,8 @@ final class InstanceGuard {
       return Long.MAX_VALUE;
     }
     noteAlive(at);
-    long wanted = at.now() + durationNanos;
-    if (mustLook() || published < wanted) {
+    long wanted = compared.latest(at) + durationNanos;
+    if (mustLook() || published < wanted || compared.isOld(at)) {
       if (!turn.takeSoon()) {
         // A store that hangs takes one of a server's threads, and not all: releases need no store.
         throw Refusals.notYet(
@@ -212,7 +215,10 @@ final class InstanceGuard {
           look(registry, at);
         }
         if (published < wanted) {
-          publish(registry, at, durationNanos);
+          publish(registry, at, wanted - at.now());
+        }
+        if (compared.isOld(at)) {
+          compared.compare(registry);
         }
       } catch (IOException | UncheckedIOException e) {
         failed(e);
@@ -242,7 +248,7 @@ final class InstanceGuard {
     }
     noteAlive(at);
     long permitted = published;
-    if (mustLook() || permitted < at.now() + durationNanos) {
+    if (mustLook() || permitted < compared.latest(at) + durationNanos || compared.isOld(at)) {
       throw new StoreNeededException();
     }
     return permitted;
@@ -316,7 +322,7 @@ final class InstanceGuard {
       return;
     }
     // What is published can't be taken back: a later instance fences up to it, whenever that is.
-    to.checkClock(at.wall());
+    compared.compare(to);
     if (!to.publishCeiling(ceiling)) {
       stop(to);
       return;
@@ -358,10 +364,20 @@ final class InstanceGuard {
     return ends;
   }
 
+  /** How right the clock is. */
+  ComparedClock compared() {
+    return compared;
+  }
+
+  /** Whether the clock is to be compared before anything is done by it. */
+  boolean mustLookAtClock(Reading at) {
+    return at.jumped() || compared.isOff();
+  }
+
   /**
-   * The time to go by when the wall clock was found to have jumped ahead. That clock may be right
-   * all the same: the machine slept, or its clock was set. Does I/O, at most once in a while when
-   * the clock is wrong.
+   * The time to go by when the wall clock was found to have jumped. That clock may be right all the
+   * same: the machine slept, or its clock was set. Does I/O, at most once in a while when the clock
+   * is wrong.
    *
    * <p>While one thread does the I/O the others wait for what it finds: a call that went on with
    * the old time would be refused a watermark that is right, and be granted an expiry too early.
@@ -382,11 +398,10 @@ final class InstanceGuard {
     }
     try {
       Reading again = clock.read();
-      if (!again.jumped() || failures != failedBefore) {
+      if (!mustLookAtClock(again) || failures != failedBefore) {
         return again; // Whoever was waited for has looked.
       }
-      registry.checkClock(again.wall());
-      clock.trust(again);
+      compared.compare(registry);
       succeeded();
       return clock.read();
     } catch (IOException | UncheckedIOException e) {
@@ -431,6 +446,9 @@ final class InstanceGuard {
     if (in.isLatest()) {
       lookedAfter = paused;
       lookedAt = at.monotonic();
+      if (published != Long.MIN_VALUE && compared.isDue(at)) {
+        compared.compare(in);
+      }
     } else {
       stop(in);
     }

@@ -98,12 +98,12 @@ final class LeaseTable implements LeaseBackend {
       }
       GrantEntry known = stripe.get(request.id());
       if (known != null) {
-        return repeat(known, request, names, now.time());
+        return repeat(known, request, names, now);
       }
       List<String> locking = names.stream().map(LeaseName::value).toList();
       Partitions.Locked locked = partitions.lock(locking);
       try {
-        Moment at = now.at(locked.advance(now.time()));
+        Moment at = locked.advance(now);
         // First, since to make room is to forget.
         long unused = LeaseRules.expiry(at, request.durationMs(), ceiling);
         if (!partitions.makeRoom(names)) {
@@ -128,7 +128,7 @@ final class LeaseTable implements LeaseBackend {
    * published for it that a later instance would have to wait for.
    */
   @Override
-  public void requireFree(AcquireRequest request, long now) throws LeaseRefusedException {
+  public void requireFree(AcquireRequest request, Moment now) throws LeaseRefusedException {
     Grants stripe = stripes.of(request.id());
     synchronized (stripe) {
       if (stripe.get(request.id()) != null) {
@@ -136,10 +136,15 @@ final class LeaseTable implements LeaseBackend {
       }
     }
     for (LeaseName name : request.names().stream().sorted().toList()) {
-      Optional<LeaseInfo> present = show(name, now);
-      if (present.isPresent() && present.get().state().excludes()) {
-        Witness w = present.get().witness();
-        throw held(name, w.holder(), w.expiry() - now);
+      Partitions.Locked locked = partitions.lock(List.of(name.value()));
+      try {
+        Moment at = locked.advance(now);
+        LeaseEntry lease = partitions.of(name.value()).entry(name.value());
+        if (lease.excludes(at)) {
+          throw held(name, lease.holder(), lease.leftNanos(at));
+        }
+      } finally {
+        locked.close();
       }
     }
   }
@@ -178,13 +183,12 @@ final class LeaseTable implements LeaseBackend {
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
   @Override
-  public Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
+  public Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException {
     String name = request.name().value();
     Partitions.Locked locked = partitions.lock(List.of(name));
     try {
-      long time = locked.advance(now);
       LeaseEntry entry = partitions.of(name).entry(name);
-      Revocation wanted = rules.revocable(request, entry, time);
+      Revocation wanted = rules.revocable(request, entry, locked.advance(now));
       return entry.isUnended()
           ? wanted
           : partitions.revocations.of(entry.correlation()).orElse(wanted);
@@ -205,7 +209,7 @@ final class LeaseTable implements LeaseBackend {
     ended(List.of(new Tenure(name, revocation.correlation())));
     Partitions.Locked locked = partitions.lock(List.of(name));
     try {
-      long time = locked.advance(now);
+      long time = partitions.of(name).advance(now);
       LeaseEntry entry = partitions.of(name).get(name);
       return entry == null || !entry.correlation().equals(revocation.correlation())
           ? time
@@ -233,7 +237,7 @@ final class LeaseTable implements LeaseBackend {
       }
       Partitions.Locked locked = partitions.lock(names);
       try {
-        Moment at = now.at(locked.advance(now.time()));
+        Moment at = locked.advance(now);
         List<LeaseEntry> leases = partitions.entries(names);
         LeaseRules.Resumed resumed =
             rules.resume(
@@ -252,10 +256,9 @@ final class LeaseTable implements LeaseBackend {
     }
   }
 
-  /** Whether this instance has granted or resumed them all. */
   @Override
-  public boolean knows(List<LeaseName> names) {
-    return names.stream().allMatch(n -> partitions.knows(n.value()));
+  public boolean knows(List<LeaseName> names, Moment now) {
+    return names.stream().allMatch(n -> partitions.knows(n.value(), now));
   }
 
   /** Whether a grant of this id was made here, and is remembered. */
@@ -278,16 +281,15 @@ final class LeaseTable implements LeaseBackend {
   }
 
   private List<Witness> repeat(
-      GrantEntry grant, AcquireRequest request, List<LeaseName> names, long now)
+      GrantEntry grant, AcquireRequest request, List<LeaseName> names, Moment now)
       throws LeaseRefusedException {
     if (!grant.isFor(request, names)) {
       throw invalid("another request had this id");
     }
     Partitions.Locked locked = partitions.lock(grant.names());
     try {
-      long time = locked.advance(now);
       List<LeaseEntry> leases = partitions.entries(grant);
-      rules.requireHeld(grant.id, grant.full, leases, time);
+      rules.requireHeld(grant.id, grant.full, leases, locked.advance(now));
       return witnesses(leases);
     } finally {
       locked.close();
@@ -319,9 +321,7 @@ final class LeaseTable implements LeaseBackend {
   }
 
   private void became(LeaseEntry lease) {
-    listeners.became(
-        lease.name(),
-        () -> lease.info(instance, partitions.of(lease.name()).advance(Long.MIN_VALUE)));
+    listeners.became(lease.name(), () -> lease.info(instance, partitions.of(lease.name()).now()));
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
@@ -336,7 +336,7 @@ final class LeaseTable implements LeaseBackend {
       GrantEntry grant = known(stripe, id);
       Partitions.Locked locked = partitions.lock(grant.names());
       try {
-        Moment at = now.at(locked.advance(now.time()));
+        Moment at = locked.advance(now);
         List<LeaseEntry> leases = partitions.entries(grant);
         rules.renew(renew, grant.full, leases, at, ceiling);
         addMetadata(leases, report);
@@ -357,7 +357,7 @@ final class LeaseTable implements LeaseBackend {
       GrantEntry grant = known(stripe, id);
       Partitions.Locked locked = partitions.lock(grant.names());
       try {
-        Moment at = now.at(locked.advance(now.time()));
+        Moment at = locked.advance(now);
         List<LeaseEntry> leases = partitions.entries(grant);
         rules.upgrade(upgrade, grant.full, leases, at, ceiling);
         return keepNew(stripe, id, leases, at.time());
@@ -396,7 +396,7 @@ final class LeaseTable implements LeaseBackend {
       GrantEntry grant = known(stripe, id);
       Partitions.Locked locked = partitions.lock(grant.names());
       try {
-        Moment at = now.at(locked.advance(now.time()));
+        Moment at = locked.advance(now);
         var release = new Operation.Release(id, report);
         List<LeaseEntry> leases = rules.release(release, grant.full, partitions.entries(grant), at);
         addMetadata(leases, report);
@@ -411,13 +411,13 @@ final class LeaseTable implements LeaseBackend {
   }
 
   @Override
-  public Optional<LeaseInfo> show(LeaseName name, long now) {
+  public Optional<LeaseInfo> show(LeaseName name, Moment now) {
     return partitions.show(name.value(), instance, now);
   }
 
   /** A page of names; names that come and go meanwhile may or may not be in it. */
   @Override
-  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now) {
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment now) {
     return partitions.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
   }
 

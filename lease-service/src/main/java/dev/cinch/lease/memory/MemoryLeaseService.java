@@ -67,6 +67,7 @@ public final class MemoryLeaseService implements LeaseService {
   private final InstanceGuard guard;
   private final LeaseBackend table;
   private final TimeBounds bounds;
+  private final BoundRule inTime;
   private final Operations operations;
   private final StoreUse<RuntimeException> waiting;
   private final StoreUse<StoreNeededException> immediate;
@@ -100,7 +101,7 @@ public final class MemoryLeaseService implements LeaseService {
                     limits.watermarks(),
                     limits.metadataKept(),
                     () -> clock.read().now()));
-    var inTime = new BoundRule(bounds, limits.watermarks());
+    inTime = new BoundRule(bounds, limits.watermarks());
     operations = new Operations(table, guard, clock, inTime, longestLeaseMs, storeId);
     waiting = StoreUse.waiting(guard, clock);
     immediate = StoreUse.none(guard, clock);
@@ -328,7 +329,7 @@ public final class MemoryLeaseService implements LeaseService {
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
     try {
-      return table.show(name, clock.read().now());
+      return table.show(name, inTime.moment(clock.read()));
     } catch (LeaseRefusedException | UnansweredException e) {
       throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
     }
@@ -346,7 +347,7 @@ public final class MemoryLeaseService implements LeaseService {
       throw new IllegalArgumentException("a page has 1 to " + MAX_LIST + " names, not " + limit);
     }
     try {
-      return table.list(prefix, after, limit, clock.read().now());
+      return table.list(prefix, after, limit, inTime.moment(clock.read()));
     } catch (LeaseRefusedException | UnansweredException e) {
       throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
     }

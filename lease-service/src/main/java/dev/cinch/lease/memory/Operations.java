@@ -97,14 +97,15 @@ final class Operations {
     guard.requireShard(request.names());
     Reading at = store.read();
     requireClock(at);
-    if (!table.knows(request.names())) {
+    Moment now = inTime.moment(at);
+    if (guard.quarantineLeft(at) > 0 && !table.knows(request.names(), now)) {
       requireWaited(at); // what was resumed waits for no earlier instance's leases
     }
     long duration = request.durationMs() * NANOS_PER_MS;
     if (!guard.isCovered(at, duration)) {
-      table.requireFree(request, at.now());
+      table.requireFree(request, now);
     }
-    long ceiling = store.permit(at, duration);
+    long ceiling = permit(at, duration, store);
     List<Witness> witnesses = granted(request, at, ceiling, store);
     guard.noteGranted(at, duration);
     return witnesses;
@@ -143,7 +144,7 @@ final class Operations {
     // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
     Reading at = store.read();
     long duration = request.durationMs() * NANOS_PER_MS;
-    long ceiling = store.permit(at, duration);
+    long ceiling = permit(at, duration, store);
     Optional<List<Witness>> witnesses = table.resume(request, false, inTime.moment(at), ceiling);
     if (witnesses.isEmpty()) {
       guard.ends().takeOver(ends);
@@ -208,7 +209,19 @@ final class Operations {
       guard.requireLatest();
       table.requireKnown(id, report);
     }
-    return store.permit(at, duration);
+    return permit(at, duration, store);
+  }
+
+  /**
+   * Rule L18: where other machines go by their own clocks, a machine that may have slept signs
+   * nothing before it has looked what time it is.
+   */
+  private <X extends Exception> long permit(Reading at, long durationNanos, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    if (!table.isImmediate()) {
+      guard.compared().requireAwake(at);
+    }
+    return store.permit(at, durationNanos);
   }
 
   <X extends Exception> void release(Id id, LeaseReport report, StoreUse<X> store)
@@ -228,12 +241,12 @@ final class Operations {
       throws LeaseRefusedException {
     guard.requireLatest();
     guard.requireShard(List.of(request.name()));
-    long now = store.read().now();
-    Revocation revocation = table.revocable(request, now);
+    Reading at = store.read();
+    Revocation revocation = table.revocable(request, inTime.moment(at));
     // First, so that no later instance takes up what is told to be revoked.
     store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
     Revocation kept = guard.ends().keep(revocation);
-    return new Revoked(kept, table.revoked(kept, now));
+    return new Revoked(kept, table.revoked(kept, at.now()));
   }
 
   /** That leases may be granted by what the clocks say and the instance is. */
@@ -245,6 +258,9 @@ final class Operations {
               + Refusals.millis(at.behindNanos())
               + " ms; nothing is granted until it has caught up",
           at.behindNanos());
+    }
+    if (!table.isImmediate()) {
+      guard.compared().requireRight(at); // one machine alone goes on by its monotonic clock
     }
     inTime.requireKnown(inTime.moment(at));
   }

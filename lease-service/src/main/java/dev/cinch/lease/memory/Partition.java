@@ -2,6 +2,7 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +43,7 @@ final class Partition {
 
   private @Nullable Inheritance forgotten;
   private long now = Long.MIN_VALUE;
+  private long steady = Long.MIN_VALUE;
   private long nextSweep = Long.MIN_VALUE;
 
   Partition(TableLimits limits, Inheritance origin, boolean resumable, LogSets logSets) {
@@ -57,6 +59,17 @@ final class Partition {
   long advance(long time) {
     now = Math.max(now, time);
     return now;
+  }
+
+  /** Likewise, with the highest that the steady clock showed. */
+  Moment advance(Moment time) {
+    steady = Math.max(steady, time.steady());
+    return new Moment(advance(time.time()), time.bound(), steady, time.apart());
+  }
+
+  /** As late as anyone has brought it. */
+  Moment now() {
+    return new Moment(now, Moment.UNKNOWN, steady, 0);
   }
 
   /** The last lease of a name, to work on. */
@@ -133,6 +146,9 @@ final class Partition {
             return false; // held
           }
           LeaseEntry entry = LeaseRow.unpack(row, logSets);
+          if (entry.isHeld(now())) {
+            return false; // though the wall clock was set past its expiry
+          }
           boolean released = entry.state() == LeaseState.State.RELEASED;
           long ended = released ? entry.endedAt() : entry.expiry();
           // Short of room also what was released just now, but not what others would have to fence:

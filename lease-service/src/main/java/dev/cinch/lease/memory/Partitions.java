@@ -6,6 +6,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
 import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
@@ -103,17 +104,19 @@ final class Partitions {
     return all;
   }
 
-  boolean knows(String name) {
+  /** Whether no lease of an earlier instance may count any more that this one does not exclude. */
+  boolean knows(String name, Moment now) {
     Partition partition = of(name);
     partition.lock.lock();
     try {
-      return partition.rows.get(name) != null;
+      LeaseEntry lease = partition.get(name);
+      return lease != null && !lease.isResumedUntilPast(now);
     } finally {
       partition.lock.unlock();
     }
   }
 
-  Optional<LeaseInfo> show(String name, long instance, long now) {
+  Optional<LeaseInfo> show(String name, long instance, Moment now) {
     Partition partition = of(name);
     partition.lock.lock();
     try {
@@ -130,7 +133,7 @@ final class Partitions {
    * A page of names, as {@link LeaseService#list} says; names that come and go meanwhile may or may
    * not be in it.
    */
-  List<LeaseInfo> list(String prefix, String above, int limit, long instance, long now) {
+  List<LeaseInfo> list(String prefix, String above, int limit, long instance, Moment now) {
     boolean fromPrefix = above.compareTo(prefix) < 0;
     var found = new ArrayList<byte[]>();
     for (Partition partition : partitions) {
@@ -197,13 +200,13 @@ final class Partitions {
     }
 
     /** Brings the time to all of them and returns the highest that any had. */
-    long advance(long now) {
-      long time = now;
+    Moment advance(Moment now) {
+      Moment time = now;
       for (Partition partition : inOrder) {
         time = partition.advance(time);
       }
       for (Partition partition : inOrder) {
-        partition.advance(time);
+        Moment unused = partition.advance(time);
       }
       return time;
     }

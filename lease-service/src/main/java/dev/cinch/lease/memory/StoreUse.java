@@ -31,7 +31,7 @@ interface StoreUse<X extends Exception> {
       @Override
       public Reading read() {
         Reading at = clock.read();
-        return at.jumped() ? guard.afterJump(at) : at;
+        return guard.mustLookAtClock(at) ? guard.afterJump(at) : at;
       }
 
       @Override

@@ -91,7 +91,7 @@ final class Acquisition implements LeaseChanges.Transition {
       unknown = unknown.orForgotten(lost.get());
     }
     LeaseState next = lease;
-    if (lease.isKnown() && forgotten.hides(lease, found, time) && !lease.excludes(time)) {
+    if (lease.isKnown() && forgotten.hides(lease, found, time) && !lease.excludes(at)) {
       boolean isUnended = lease.isUnended() && !ended.contains(lease.tenure());
       requireEnded(isUnended ? List.of(lease.tenure()) : List.of());
       unknown = rules.inheritance(lease, time).orForgotten(unknown);
@@ -124,7 +124,7 @@ final class Acquisition implements LeaseChanges.Transition {
     if (!lease.isKnown()
         || !lease.belongsTo(request.id())
         || lease.changedAt() != issuedAt
-        || !lease.isHeld(at.time())) {
+        || !lease.isHeld(at)) {
       return Optional.empty(); // a copy of the request has met it, or it is over
     }
     var unused =

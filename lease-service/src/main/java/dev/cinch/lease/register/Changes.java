@@ -6,6 +6,7 @@ import dev.cinch.lease.Listeners;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.MalformedLeaseStateException;
+import dev.cinch.lease.table.Moment;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -71,7 +72,8 @@ final class Changes {
       if (last == null
           || !last.correlation().equals(next.correlation())
           || last.state() != next.state()) {
-        listeners.became(name, () -> lease.info(instance, lease.changedAt()));
+        listeners.became(
+            name, () -> lease.info(instance, new Moment(lease.changedAt(), Moment.UNKNOWN)));
       }
     }
   }

@@ -78,7 +78,9 @@ final class LeaseChanges {
               found -> {
                 LeaseState lease = state(name, found);
                 // Signed time does not go back for a name, whoever's clock it is (rule L6).
-                Moment at = now.at(Math.max(earliest(now, found), lease.changedAt()));
+                Moment at =
+                    now.among(forgotten.apartNanos())
+                        .at(Math.max(earliest(now, found), lease.changedAt()));
                 if (ofLast && forgotten.hides(lease, found, at.time())) {
                   lease = new LeaseState(name.value());
                 }

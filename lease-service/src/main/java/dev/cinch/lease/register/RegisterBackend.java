@@ -191,7 +191,7 @@ public final class RegisterBackend implements LeaseBackend {
                   name,
                   now,
                   (lease, at, found) -> {
-                    if (lease.isKnown() && lease.isUnended() && !lease.excludes(at.time())) {
+                    if (lease.isKnown() && lease.isUnended() && !lease.excludes(at)) {
                       tenures.add(lease.tenure());
                     }
                     return Optional.empty();
@@ -206,7 +206,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   /** A hint that nobody needs: what is refused was not published for. */
   @Override
-  public void requireFree(AcquireRequest request, long now) {}
+  public void requireFree(AcquireRequest request, Moment now) {}
 
   @Override
   public void ended(List<Tenure> tenures) throws LeaseRefusedException {
@@ -379,7 +379,7 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
+  public Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException {
     return revoking.revocable(request, now);
   }
 
@@ -410,7 +410,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   /** No instance's leases are taken up here, so that waiting for earlier ones is never spared. */
   @Override
-  public boolean knows(List<LeaseName> names) {
+  public boolean knows(List<LeaseName> names, Moment now) {
     return false;
   }
 
@@ -433,13 +433,13 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public Optional<LeaseInfo> show(LeaseName name, long now) throws LeaseRefusedException {
+  public Optional<LeaseInfo> show(LeaseName name, Moment now) throws LeaseRefusedException {
     StateRegister.Found found = Answers.of(register.look(name), name.value());
     return info(LeaseChanges.state(name, found), now);
   }
 
   @Override
-  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now)
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment now)
       throws LeaseRefusedException {
     NavigableMap<String, byte[]> page =
         Answers.of(
@@ -452,10 +452,9 @@ public final class RegisterBackend implements LeaseBackend {
     return infos;
   }
 
-  private Optional<LeaseInfo> info(LeaseState lease, long now) {
-    return lease.isKnown()
-        ? Optional.of(lease.info(setting.instance(), Math.max(now, lease.changedAt())))
-        : Optional.empty();
+  private Optional<LeaseInfo> info(LeaseState lease, Moment now) {
+    Moment at = now.among(forgotten.apartNanos()).at(Math.max(now.time(), lease.changedAt()));
+    return lease.isKnown() ? Optional.of(lease.info(setting.instance(), at)) : Optional.empty();
   }
 
   @Override

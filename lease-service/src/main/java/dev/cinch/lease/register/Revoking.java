@@ -28,15 +28,15 @@ final class Revoking {
   }
 
   /** What revoking a lease would be; nothing changes. */
-  Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException {
+  Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException {
     var found = new Revocation[1];
     var unused =
         changes
             .change(
                 request.name(),
-                new Moment(now, Moment.UNKNOWN),
+                now,
                 (lease, at, register) -> {
-                  Revocation wanted = rules.revocable(request, lease, at.time());
+                  Revocation wanted = rules.revocable(request, lease, at);
                   found[0] =
                       lease.isUnended()
                           ? wanted

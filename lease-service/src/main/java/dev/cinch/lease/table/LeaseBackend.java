@@ -70,7 +70,7 @@ public interface LeaseBackend {
    * Refuses a new request for a name that is known to be held, before anything is published for it
    * that a later instance would have to wait for. A hint.
    */
-  void requireFree(AcquireRequest request, long now) throws LeaseRefusedException;
+  void requireFree(AcquireRequest request, Moment now) throws LeaseRefusedException;
 
   /** Takes note that no other instance will ever resume these (rule L11). */
   void ended(List<Tenure> tenures) throws LeaseRefusedException;
@@ -117,7 +117,7 @@ public interface LeaseBackend {
    *
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
-  Revocation revocable(RevokeRequest request, long now) throws LeaseRefusedException;
+  Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException;
 
   /**
    * Prolongs a lease no more, whose end is this instance's by now.
@@ -129,17 +129,20 @@ public interface LeaseBackend {
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
   void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException;
 
-  /** Whether this instance has granted or resumed them all, as far as it knows by itself. */
-  boolean knows(List<LeaseName> names);
+  /**
+   * Whether this instance has granted them all, or goes on with them, or was given them back: so
+   * that no lease of an earlier one is in the way, as far as it knows by itself.
+   */
+  boolean knows(List<LeaseName> names, Moment now);
 
   /** Whether a grant of this id was made here, and is remembered. */
   boolean knows(Id id);
 
   /** What is known about a name. */
-  Optional<LeaseInfo> show(LeaseName name, long now) throws LeaseRefusedException;
+  Optional<LeaseInfo> show(LeaseName name, Moment now) throws LeaseRefusedException;
 
   /** A page of names; names that come and go meanwhile may or may not be in it. */
-  List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, long now)
+  List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment now)
       throws LeaseRefusedException;
 
   /** Has one more listener told of changes. */

@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  *      granted                                     -- times: zigzag variable-length, from the expiry
  *      duration                                    -- unsigned variable-length: twice the seconds,
  *                                                     or twice the milliseconds and one
+ *      until when it excludes by the steady clock  -- unsigned variable-length: 0 none; else one
+ *                                                     more than the zigzag of the milliseconds, up,
+ *                                                     from the expiry
  *      generation                                  -- unsigned variable-length
  *      logs, then in this order what the flags announce:
  *      how the issue differs from the usual one, and the bound of time at the issue
@@ -141,6 +144,7 @@ public final class LeaseLayout {
     out.putLong(e.correlationLow);
     out.putSigned(e.correlationHigh - e.expiry);
     putDuration(out, e.durationMs);
+    putSteadyUntil(out, e);
     out.putUnsigned(e.generation);
     putLogs(out, e.logs, shared);
     if (!isUsual(e)) {
@@ -207,6 +211,25 @@ public final class LeaseLayout {
   private static long getDuration(ByteBuffer in) {
     long coded = getUnsigned(in);
     return (coded & 1) == 0 ? (coded >>> 1) * 1_000 : coded >>> 1;
+  }
+
+  /** Rounded up, so that two clocks that were not read at once take a byte. */
+  private static void putSteadyUntil(RowWriter out, LeaseState e) {
+    if (e.steadyUntil == Moment.UNSTEADY || e.state == LeaseState.State.RELEASED) {
+      out.putUnsigned(0);
+    } else {
+      long millis = -Math.floorDiv(e.expiry - e.steadyUntil, NANOS_PER_MS);
+      out.putUnsigned((millis << 1 ^ millis >> 63) + 1);
+    }
+  }
+
+  private static long getSteadyUntil(ByteBuffer in, long expiry) {
+    long coded = getUnsigned(in);
+    if (coded == 0) {
+      return Moment.UNSTEADY;
+    }
+    long zigzag = coded - 1;
+    return expiry + (zigzag >>> 1 ^ -(zigzag & 1)) * NANOS_PER_MS;
   }
 
   private static int flag(boolean on, int bit) {
@@ -300,6 +323,7 @@ public final class LeaseLayout {
     e.correlationLow = in.getLong();
     e.correlationHigh = expiry + getSigned(in);
     e.durationMs = getDuration(in);
+    e.steadyUntil = getSteadyUntil(in, expiry);
     e.generation = getUnsigned(in);
     e.logs = getLogs(in, shared);
     boolean usual = (flags & UNUSUAL_ISSUE) == 0;

@@ -117,8 +117,8 @@ public final class LeaseRules {
     long time = now.time();
     long expiry = expiry(now, request.durationMs(), ceiling);
     for (S lease : leases) {
-      if (lease.excludes(time)) {
-        throw held(new LeaseName(lease.name), lease.holder, lease.expiry - time);
+      if (lease.excludes(now)) {
+        throw held(new LeaseName(lease.name), lease.holder, lease.leftNanos(now));
       }
     }
     var unended = new ArrayList<Tenure>();
@@ -145,7 +145,7 @@ public final class LeaseRules {
    * @param id the secret of the grant
    * @throws LeaseRefusedException {@code NOT_HELD}, saying which is not and why
    */
-  public void requireHeld(Id id, boolean full, List<? extends LeaseState> leases, long now)
+  public void requireHeld(Id id, boolean full, List<? extends LeaseState> leases, Moment now)
       throws LeaseRefusedException {
     requireValid(id, full, leases, now);
     for (LeaseState lease : leases) {
@@ -156,7 +156,7 @@ public final class LeaseRules {
   }
 
   /** The same, also of leases that were revoked and did not expire. */
-  private void requireValid(Id id, boolean full, List<? extends LeaseState> leases, long now)
+  private void requireValid(Id id, boolean full, List<? extends LeaseState> leases, Moment now)
       throws LeaseRefusedException {
     for (LeaseState lease : leases) {
       if (!lease.belongsTo(id)) {
@@ -173,7 +173,7 @@ public final class LeaseRules {
             "the lease on "
                 + lease.name
                 + " expired "
-                + (now - lease.expiry) / NANOS_PER_MS
+                + (now.time() - lease.expiry) / NANOS_PER_MS
                 + " ms ago; acquire anew");
       }
     }
@@ -230,7 +230,7 @@ public final class LeaseRules {
       long ceiling)
       throws LeaseRefusedException {
     LeaseReport report = renew.report();
-    requireHeld(renew.id(), full, leases, now.time());
+    requireHeld(renew.id(), full, leases, now);
     requireHere(report, leases);
     long expiry = expiry(now, renew.durationMs(), ceiling);
     var bounds = new LogBounds(leases.size());
@@ -267,7 +267,7 @@ public final class LeaseRules {
       Moment now,
       long ceiling)
       throws LeaseRefusedException {
-    requireHeld(upgrade.id(), full, leases, now.time());
+    requireHeld(upgrade.id(), full, leases, now);
     requireHere(LeaseReport.NOTHING, leases);
     long expiry = expiry(now, upgrade.durationMs(), ceiling);
     for (LeaseState lease : leases) {
@@ -289,7 +289,7 @@ public final class LeaseRules {
     LeaseReport report = release.report();
     List<S> own = leases;
     if (full) {
-      requireValid(release.id(), true, leases, now.time());
+      requireValid(release.id(), true, leases, now);
     } else {
       own = leases.stream().filter(lease -> lease.belongsTo(release.id())).toList();
     }
@@ -356,16 +356,15 @@ public final class LeaseRules {
   /**
    * What a revocation of a lease that is held would say (rule L15). Then the backend ends it.
    *
-   * @param now signed time
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
-  public Revocation revocable(RevokeRequest request, LeaseState lease, long now)
+  public Revocation revocable(RevokeRequest request, LeaseState lease, Moment now)
       throws LeaseRefusedException {
     if (!lease.excludes(now)
         || request.correlation().filter(c -> !c.equals(lease.correlation())).isPresent()) {
       throw notHeld("nothing to revoke: no such lease on " + lease.name + " is held");
     }
     return new Revocation(
-        request.name(), lease.holder, lease.correlation(), instance, now, request.reason());
+        request.name(), lease.holder, lease.correlation(), instance, now.time(), request.reason());
   }
 }

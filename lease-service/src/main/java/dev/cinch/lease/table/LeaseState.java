@@ -63,6 +63,13 @@ public class LeaseState {
   long fenceUpTo = Long.MIN_VALUE;
   long generation;
   long expiry;
+
+  /**
+   * Until when it excludes others by this machine's steady clock; {@link Moment#UNSTEADY} where
+   * several machines decide.
+   */
+  long steadyUntil = Moment.UNSTEADY;
+
   long issuedAt;
 
   /** Between which times it was then; null before the first grant. */
@@ -167,6 +174,7 @@ public class LeaseState {
     logs = to.logs();
     state = to.tentative() ? State.TENTATIVE : State.FULL;
     expiry = newExpiry;
+    steadyUntil = steadyUntil(now, newExpiry);
     issuedAt = now.time();
     issuedIn = now.bound();
     hasPrevious = from.correlation() != null;
@@ -197,6 +205,7 @@ public class LeaseState {
     logs = from.logs();
     state = State.FULL;
     expiry = newExpiry;
+    steadyUntil = steadyUntil(now, newExpiry);
     issuedAt = now.time();
     issuedIn = now.bound();
     hasPrevious = from.previous().isPresent();
@@ -226,6 +235,14 @@ public class LeaseState {
     return resumed && isUnended() && belongsTo(request) && correlation().equals(lease);
   }
 
+  /**
+   * Whether it was resumed here, and ended without a release: its holder may not have heard of
+   * that, and go by the earlier instance (rule L12).
+   */
+  public final boolean isResumedUntilPast(Moment now) {
+    return resumed && state != State.RELEASED && !isHeld(now);
+  }
+
   /** Whether a later instance might resume it, or have resumed it, unless that is prevented. */
   public final boolean isUnended() {
     return state == State.FULL;
@@ -246,13 +263,31 @@ public class LeaseState {
     id = correlation(); // which is no secret of anybody
   }
 
-  public final boolean isHeld(long now) {
-    return state != State.RELEASED && now < expiry;
+  /**
+   * Whether it may be held by anybody's clock (rule L18): its expiry has not passed by all that may
+   * be another machine's, or not so long has passed by this machine's steady clock as it lasts.
+   */
+  public final boolean isHeld(Moment now) {
+    return state != State.RELEASED && leftNanos(now) > 0;
   }
 
   /** Whether it excludes everyone else. */
-  public final boolean excludes(long now) {
+  public final boolean excludes(Moment now) {
     return state != State.TENTATIVE && isHeld(now);
+  }
+
+  /** For how long it is held if nobody releases it, nanoseconds; 0 or less if it is over. */
+  public final long leftNanos(Moment now) {
+    long left = expiry + now.apart() - now.time();
+    return steadyUntil == Moment.UNSTEADY || now.steady() == Moment.UNSTEADY
+        ? left
+        : Math.max(left, steadyUntil - now.steady());
+  }
+
+  private static long steadyUntil(Moment now, long newExpiry) {
+    return now.steady() == Moment.UNSTEADY
+        ? Moment.UNSTEADY
+        : now.steady() + (newExpiry - now.time());
   }
 
   /** Rule L2: what a watermark must exceed. */
@@ -275,6 +310,7 @@ public class LeaseState {
    */
   void prolong(Moment now, long newExpiry, LogSet widened) {
     expiry = Math.max(expiry, newExpiry);
+    steadyUntil = Math.max(steadyUntil, steadyUntil(now, newExpiry));
     issuedAt = now.time();
     issuedIn = now.bound();
     logs = widened;
@@ -414,7 +450,7 @@ public class LeaseState {
   }
 
   /** What anyone may know; there must be a lease. */
-  public final LeaseInfo info(long instance, long now) {
+  public final LeaseInfo info(long instance, Moment now) {
     LeaseInfo.State shown;
     if (state == State.RELEASED) {
       shown = LeaseInfo.State.RELEASED;

@@ -14,7 +14,7 @@ import java.util.Arrays;
  * The state of a lease to bytes and back, for backends that keep or send it as one value.
  *
  * <pre>
- *   0  version: 1 (1)
+ *   0  version: 2 (1)
  *   1  as {@link LeaseLayout} has it, sets of logs written out
  * </pre>
  *
@@ -23,7 +23,7 @@ import java.util.Arrays;
  */
 @CheckReturnValue
 public final class LeaseStateCodec {
-  private static final int VERSION = 1;
+  private static final int VERSION = 2;
 
   /** The longest holder, in bytes of UTF-8, as in a witness. */
   private static final int MAX_HOLDER_BYTES = 255;

@@ -49,7 +49,7 @@ final class Resumption<S extends LeaseState> {
     for (int i = 0; i < leases.size(); i++) {
       Witness w = witnesses.get(i);
       S lease = leases.get(i);
-      if (lease.resumes(request.id(), w.correlation()) && lease.isHeld(now.time())) {
+      if (lease.resumes(request.id(), w.correlation()) && lease.isHeld(now)) {
         held++;
       } else if (lease.isKnown()) {
         throw notHeld(w.name() + " was taken at this instance before; acquire anew");

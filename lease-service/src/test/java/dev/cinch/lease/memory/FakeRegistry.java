@@ -1,5 +1,6 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.ClockOffException;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
@@ -48,6 +49,9 @@ final class FakeRegistry implements InstanceRegistry {
 
   long aheadNanos;
 
+  /** How far clocks may be apart. */
+  long apartNanos;
+
   /** The store's clock; null for one that always agrees. */
   @Nullable ManualTime clock;
 
@@ -89,8 +93,13 @@ final class FakeRegistry implements InstanceRegistry {
     }
     ManualTime right = clock;
     if (right != null && Math.abs(wall - right.wallNanos()) > BOUND) {
-      throw new IOException("the clock is off");
+      throw new ClockOffException("the clock is off");
     }
+  }
+
+  @Override
+  public long clocksApartNanos() {
+    return apartNanos;
   }
 
   @Override

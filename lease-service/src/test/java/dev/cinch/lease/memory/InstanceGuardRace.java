@@ -75,6 +75,11 @@ public final class InstanceGuardRace {
     }
 
     @Override
+    public long clocksApartNanos() {
+      return 0;
+    }
+
+    @Override
     public long timestampsOffNanos() {
       return 0;
     }
@@ -134,7 +139,12 @@ public final class InstanceGuardRace {
     static Reading at(long nanos) {
       long start = -5 * SECOND;
       return new Reading(
-          ManualTime.START + nanos, start + nanos, 0, ManualTime.START + nanos, false);
+          ManualTime.START + nanos,
+          start + nanos,
+          0,
+          ManualTime.START + nanos,
+          false,
+          start + nanos);
     }
 
     /** Whether what it may sign is no higher than what stands in the store (rule L3). */

@@ -134,7 +134,7 @@ public final class LeaseMemory {
   private void answers() {
     long now = START + 2L * leases + RENEWED_AFTER;
     for (int i = 0; i < leases; i += 97) {
-      String holder = table.show(name(i), now).orElseThrow().witness().holder();
+      String holder = table.show(name(i), at(now)).orElseThrow().witness().holder();
       check(holder.equals(holder(i)), "another holder: " + holder);
     }
     for (int i = 0; i < leases; i += Math.max(1, leases / 1_000)) {
@@ -142,7 +142,7 @@ public final class LeaseMemory {
     }
     Optional<LeaseName> last = Optional.empty();
     for (int page = 1; page * 1_000 <= leases && page <= 10; page++) {
-      var listed = table.list("", last, 1_000, now);
+      var listed = table.list("", last, 1_000, at(now));
       check(listed.size() == 1_000, "a page of " + listed.size());
       last = Optional.of(listed.get(999).witness().name());
     }

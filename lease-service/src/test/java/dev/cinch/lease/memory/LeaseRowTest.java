@@ -56,8 +56,9 @@ final class LeaseRowTest {
         NOW + 30_000_000_000L,
         new Id(NOW, 77));
     byte[] row = LeaseRow.pack(e, logSets);
-    // 16 + 8 + 2, the name with its length, 8, a time, duration, generation, logs, the holder
-    assertEquals(26 + 26 + 8 + 6 + 1 + 1 + 1 + 12, row.length);
+    // 16 + 8 + 2, the name with its length, 8, a time, duration, steady end, generation, logs, the
+    // holder
+    assertEquals(26 + 26 + 8 + 6 + 1 + 1 + 1 + 1 + 12, row.length);
   }
 
   @Test

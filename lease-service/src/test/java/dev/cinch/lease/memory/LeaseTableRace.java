@@ -54,7 +54,8 @@ public final class LeaseTableRace {
     }
 
     boolean isHeld(String name) {
-      return table.show(new LeaseName(name), 0).stream().anyMatch(i -> i.state().excludes());
+      return table.show(new LeaseName(name), Rig.at(0)).stream()
+          .anyMatch(i -> i.state().excludes());
     }
   }
 
@@ -164,7 +165,7 @@ public final class LeaseTableRace {
 
     @Actor
     public void list(Z_Result r) {
-      List<LeaseInfo> all = table.list("", Optional.empty(), 10, 0);
+      List<LeaseInfo> all = table.list("", Optional.empty(), 10, Rig.at(0));
       r.r1 = all.size() == 2 && isWhole(all.get(0)) && isWhole(all.get(1));
     }
 

@@ -136,7 +136,7 @@ final class ForgottenTest {
   @Test
   void l17_whereALaterLeaseMayBeForgottenBothAreFenced() throws Exception {
     Grant broken = rig.acquire("a");
-    rig.time.advanceMs(Rig.LEASE_MS);
+    rig.time.advanceMs(Rig.LEASE_MS + APART_MS);
     register.forget(HOUR_MS * MS);
     Witness next = only(rig.acquire("a"));
     assertEquals(Ending.UNKNOWN, next.previousEnding());
@@ -264,7 +264,7 @@ final class ForgottenTest {
         () -> rig.service.renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING));
     assertThrows(LeaseRefusedException.class, () -> rig.service.acquire(again(grant)));
     assertThrows(LeaseHeldException.class, () -> rig.acquire("a")); // it may be held
-    rig.time.advanceMs(APART_MS);
+    rig.time.advanceMs(2 * APART_MS);
     assertEquals(Ending.UNKNOWN, only(rig.acquire("a")).previousEnding());
   }
 

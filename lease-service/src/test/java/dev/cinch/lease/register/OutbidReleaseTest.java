@@ -104,7 +104,7 @@ final class OutbidReleaseTest {
   private final Rig two = rig();
 
   private Rig rig() {
-    return new Rig(RegisterBackend.on(register, ManualTime.START, 60_000, 1_000));
+    return new Rig(RegisterBackend.on(register, ManualTime.START, 60_000, 0));
   }
 
   private Grant acquire(Rig at) {
@@ -158,7 +158,7 @@ final class OutbidReleaseTest {
   }
 
   private LeaseBackend backend() {
-    return RegisterBackend.on(register, ManualTime.START, 60_000, 1_000)
+    return RegisterBackend.on(register, ManualTime.START, 60_000, 0)
         .create(
             new LeaseBackend.Setting(
                 1,
@@ -176,7 +176,7 @@ final class OutbidReleaseTest {
     var now = new Moment(ManualTime.START, Moment.UNKNOWN);
     var granted = backend.acquire(one.request("a"), now, Long.MAX_VALUE);
     var request = new RevokeRequest(new LeaseName("a"), "gone", Optional.empty());
-    Revocation revocation = backend.revocable(request, now.time());
+    Revocation revocation = backend.revocable(request, now);
     register.meanwhile = () -> {};
     assertEquals(granted.get(0).expiry(), backend.revoked(revocation, now.time()));
     assertTrue(register.written, "what it found may be gone, unless it is written");

@@ -82,12 +82,12 @@ final class RunningCell {
   List<LeaseBackend.Factory> backends() {
     String prefix = prefix();
     return registers.stream()
-        .map(r -> RegisterBackend.on(new Prefixed(r, prefix), ManualTime.START, 60_000, 1_000))
+        .map(r -> RegisterBackend.on(new Prefixed(r, prefix), ManualTime.START, 60_000, 0))
         .toList();
   }
 
   private LeaseBackend.Factory backend(StateRegister register) {
-    return RegisterBackend.on(new Prefixed(register, prefix()), ManualTime.START, 60_000, 1_000);
+    return RegisterBackend.on(new Prefixed(register, prefix()), ManualTime.START, 60_000, 0);
   }
 
   private String prefix() {

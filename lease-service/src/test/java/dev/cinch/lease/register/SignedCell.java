@@ -84,7 +84,7 @@ final class SignedCell {
   }
 
   private static SignedBackend backend(StateRegister on, CellSigner signer, CellKeys keys) {
-    return new SignedBackend(RegisterBackend.on(on, ManualTime.START, 60_000, 1_000), signer, keys);
+    return new SignedBackend(RegisterBackend.on(on, ManualTime.START, 60_000, 0), signer, keys);
   }
 
   /** A service whose changes go to each node in turn. */

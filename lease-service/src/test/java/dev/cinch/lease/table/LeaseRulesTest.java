@@ -84,7 +84,7 @@ final class LeaseRulesTest {
     acquire(lease, OTHER, true, NOW + 1);
     assertTrue(message(Reason.NOT_HELD, () -> upgrade(lease, ID, NOW + 2)).contains("was broken"));
     upgrade(lease, OTHER, NOW + 2);
-    assertTrue(lease.excludes(NOW + 2));
+    assertTrue(lease.excludes(at(NOW + 2)));
   }
 
   @Test
@@ -386,7 +386,7 @@ final class LeaseRulesTest {
   void l15_aRevokedLeaseIsNotProlongedAndExcludesUntilItsExpiry() throws Exception {
     LeaseState lease = granted(ID, false);
     var request = new RevokeRequest(new LeaseName("n"), "hangs", Optional.of(lease.correlation()));
-    assertEquals("hangs", rules.revocable(request, lease, NOW + 1).reason());
+    assertEquals("hangs", rules.revocable(request, lease, at(NOW + 1)).reason());
     assertTrue(LeaseRules.end(lease, lease.tenure()));
     revoked.put(lease.correlation(), "hangs");
     assertTrue(
@@ -403,11 +403,11 @@ final class LeaseRulesTest {
   void l15_onlyALeaseThatIsHeldAndMeantIsRevoked() throws Exception {
     LeaseState lease = granted(ID, false);
     var other = new RevokeRequest(new LeaseName("n"), "hangs", Optional.of(OTHER));
-    refused(Reason.NOT_HELD, () -> rules.revocable(other, lease, NOW + 1));
+    refused(Reason.NOT_HELD, () -> rules.revocable(other, lease, at(NOW + 1)));
     var any = new RevokeRequest(new LeaseName("n"), "hangs", Optional.empty());
-    refused(Reason.NOT_HELD, () -> rules.revocable(any, lease, NOW + LEASE));
-    refused(Reason.NOT_HELD, () -> rules.revocable(any, granted(ID, true), NOW + 1));
-    refused(Reason.NOT_HELD, () -> rules.revocable(any, new LeaseState("n"), NOW + 1));
+    refused(Reason.NOT_HELD, () -> rules.revocable(any, lease, at(NOW + LEASE)));
+    refused(Reason.NOT_HELD, () -> rules.revocable(any, granted(ID, true), at(NOW + 1)));
+    refused(Reason.NOT_HELD, () -> rules.revocable(any, new LeaseState("n"), at(NOW + 1)));
   }
 
   @Test
@@ -419,7 +419,7 @@ final class LeaseRulesTest {
     acquire(b, OTHER, false, NOW + 1);
     var release = new Operation.Release(ID, LeaseReport.NOTHING);
     assertEquals(List.of(a), rules.release(release, false, List.of(a, b), at(NOW + 2)));
-    assertTrue(b.isHeld(NOW + 2));
+    assertTrue(b.isHeld(at(NOW + 2)));
     refused(Reason.NOT_HELD, () -> rules.release(release, true, List.of(a, b), at(NOW + 2)));
   }
 
@@ -429,8 +429,8 @@ final class LeaseRulesTest {
     assertTrue(lease.belongsTo(ID) && lease.isFor(request(ID, A, false)));
     assertFalse(lease.isFor(request(ID, B, false)));
     assertFalse(lease.isFor(request(ID, A, true)));
-    rules.requireHeld(ID, true, List.of(lease), NOW + 1);
-    refused(Reason.NOT_HELD, () -> rules.requireHeld(OTHER, true, List.of(lease), NOW + 1));
+    rules.requireHeld(ID, true, List.of(lease), at(NOW + 1));
+    refused(Reason.NOT_HELD, () -> rules.requireHeld(OTHER, true, List.of(lease), at(NOW + 1)));
   }
 
   private LeaseRules rules(long instance) {

@@ -89,7 +89,7 @@ final class LeaseStateCodecTest {
   void theBytesStayWhatTheyAre() throws Exception {
     byte[] bytes = LeaseStateCodec.encode(held("a/b", "host-1", LogSet.of(List.of(new Id(8, 9)))));
     assertEquals(
-        "01" // version
+        "02" // version
             + "00000000000000010000000000000002" // id
             + "18e9f9ce089fcf00" // expiry
             + "0032" // full, the lease before unknown
@@ -97,6 +97,7 @@ final class LeaseStateCodecTest {
             + "000000000000004d" // correlation
             + "ff8fdfc04a" // granted
             + "14" // ten seconds
+            + "01" // and no clock was set
             + "01" // generation
             + "020100000000000000080000000000000009" // logs
             + "686f73742d31", // holder
@@ -109,7 +110,7 @@ final class LeaseStateCodecTest {
   void otherVersionsAreRefused() {
     byte[] bytes = LeaseStateCodec.encode(held("a", "h", LogSet.ALL));
     for (int version = 0; version < 256; version++) {
-      if (version != 1) {
+      if (version != 2) {
         bytes[0] = (byte) version;
         assertTrue(refused(bytes).contains("version " + version), refused(bytes));
       }
@@ -133,7 +134,7 @@ final class LeaseStateCodecTest {
         };
     byte[] row = LeaseLayout.pack(held("a", "h", shared.at(2)), shared);
     var value = new byte[1 + row.length];
-    value[0] = 1;
+    value[0] = 2;
     System.arraycopy(row, 0, value, 1, row.length);
     assertTrue(refused(value).contains("no set of logs has number 2"), refused(value));
   }

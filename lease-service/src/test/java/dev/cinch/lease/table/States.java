@@ -73,7 +73,7 @@ public final class States {
   /** That both say the same of everything. */
   public static void assertSame(LeaseState a, LeaseState b) {
     assertEquals(a.witness(3), b.witness(3));
-    assertEquals(a.info(3, NOW), b.info(3, NOW));
+    assertEquals(a.info(3, at(NOW)), b.info(3, at(NOW)));
     var earlier = new Fence(NOW, LogSet.ALL);
     assertEquals(a.inheritance(NOW, earlier), b.inheritance(NOW, earlier));
     assertEquals(a.state, b.state);

@@ -39,6 +39,12 @@ public sealed interface Algorithm {
   /** The longest lease time, nanoseconds. */
   long longest();
 
+  /**
+   * How far a node's wall clock may be off the common time, nanoseconds; {@link Long#MAX_VALUE} if
+   * it does not go by that.
+   */
+  long clockWithin();
+
   /** The clock that the machines of a node go by, nanoseconds; thread-safe. */
   LongSupplier clock(TimeSource time);
 
@@ -79,6 +85,11 @@ public sealed interface Algorithm {
       return durations.longest();
     }
 
+    @Override
+    public long clockWithin() {
+      return Long.MAX_VALUE;
+    }
+
     /** Counts from 0, so that no time of it is negative. */
     @Override
     public LongSupplier clock(TimeSource time) {
@@ -115,6 +126,11 @@ public sealed interface Algorithm {
     @Override
     public long longest() {
       return durations.longest();
+    }
+
+    @Override
+    public long clockWithin() {
+      return durations.epsilon() / 2;
     }
 
     @Override

@@ -101,7 +101,7 @@ final class EtcdPartitionTest {
   /** Servers of one instance: each asks its own member alone. */
   private List<Rig> servers() {
     return registers.stream()
-        .map(r -> RegisterBackend.on(r, ManualTime.START, 60_000, 1_000))
+        .map(r -> RegisterBackend.on(r, ManualTime.START, 60_000, 0))
         .map(backend -> new Rig(time, null, true, TableLimits.DEFAULT, backend))
         .toList();
   }

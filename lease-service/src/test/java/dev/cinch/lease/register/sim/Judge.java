@@ -12,6 +12,7 @@ import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.sim.Broken;
 import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.WitnessCodec;
 import java.nio.ByteBuffer;
@@ -41,6 +42,7 @@ final class Judge {
   private final Map<LeaseName, List<Long>> unknown = new HashMap<>();
   private final Map<Id, Asked> requests = new HashMap<>();
   private final Map<LeaseName, Integer> calm = new HashMap<>();
+  private final Map<LeaseName, Holder> holders = new HashMap<>();
 
   Judge(World world) {
     this.world = world;
@@ -127,6 +129,38 @@ final class Judge {
   /** A user writes nothing any more, and gives its leases back. */
   void stopped(Id request) {
     asked(request).isStopped = true;
+    letGo(request);
+  }
+
+  /** Who holds a name, and until when by true time. */
+  private record Holder(Id request, long until) {}
+
+  /**
+   * A user holds leases from now on: nobody else does at this moment, by true time, whatever clocks
+   * show (rule L18).
+   */
+  void holds(Id request, List<SignedWitness> full, long end) {
+    if (end <= world.time) {
+      return; // the answer came too late
+    }
+    for (SignedWitness signed : full) {
+      Witness w = signed.witness();
+      Holder before = holders.get(w.name());
+      long until = end;
+      if (before != null && before.request.equals(request)) {
+        until = Math.max(before.until, end);
+      } else if (before != null && before.until > world.time) {
+        throw new Broken(
+            "L18: two holders at one moment, for another %d ns: %s of %s, and %s"
+                .formatted(before.until - world.time, w, request, before.request));
+      }
+      holders.put(w.name(), new Holder(request, until));
+    }
+  }
+
+  /** A user holds nothing of a request any more. */
+  void letGo(Id request) {
+    holders.values().removeIf(holder -> holder.request.equals(request));
   }
 
   /** A server answers with a grant. */
@@ -242,6 +276,10 @@ final class Judge {
     }
   }
 
+  private static Moment at(long time) {
+    return new Moment(time, Moment.UNKNOWN);
+  }
+
   private static boolean covers(LogSet all, LogSet some) {
     return all.all() || (!some.all() && all.ids().containsAll(some.ids()));
   }
@@ -287,7 +325,7 @@ final class Judge {
       Accepted.Proposal last = of(accepted, name).last;
       if (last != null
           && last.state.belongsTo(request)
-          && last.state.isHeld(by.wallNanos() + world.plan.apart())
+          && last.state.isHeld(at(by.wallNanos() + world.plan.apart()))
           && last.witness.issuedAt() == last.witness.correlation().high()
           && of(accepted, name).isHighest(last)) {
         throw new Broken("refused, and has " + last.witness);
@@ -303,7 +341,7 @@ final class Judge {
       if (last != null
           && last.state.belongsTo(request)
           && last.state.state() != LeaseState.State.RELEASED
-          && last.state.isHeld(World.EPOCH + world.time + world.plan.apart())
+          && last.state.isHeld(at(World.EPOCH + world.time + world.plan.apart()))
           && last.witness.correlation().equals(w.correlation())) {
         throw new Broken("L17: released, and that is not written: " + w);
       }

@@ -33,6 +33,11 @@ final class Registry implements InstanceRegistry {
   public void checkClock(long wall) {}
 
   @Override
+  public long clocksApartNanos() {
+    return 0;
+  }
+
+  @Override
   public long timestampsOffNanos() {
     return OFF;
   }

@@ -11,6 +11,8 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.cell.sim.SimClock;
+import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.table.UnansweredException;
 import java.util.ArrayList;
@@ -32,6 +34,10 @@ final class User {
 
   private final World world;
   private final int number;
+
+  /** By which it counts how long it holds. */
+  private final SimClock monotonic;
+
   private final long off;
   private int server;
 
@@ -40,6 +46,9 @@ final class User {
 
   private boolean rests;
   private AcquireRequest request;
+
+  /** When that was sent first, by the monotonic clock. */
+  private long asked;
 
   /** Of what is held, in the order of names. */
   private List<SignedWitness> held = List.of();
@@ -58,6 +67,8 @@ final class User {
     this.world = world;
     this.number = number;
     this.off = world.anyOffset();
+    double rho = world.plan.rateErrorPpm() / 1e6;
+    this.monotonic = new SimClock(0, 0, number % 2 == 0 ? 1 - rho : 1 + rho);
     this.request = next();
   }
 
@@ -121,11 +132,26 @@ final class User {
     if (rests) {
       return;
     }
+    world.judge.letGo(request.id());
     held = List.of();
     written = Long.MIN_VALUE;
     fenced = false;
     request = next();
+    asked = sent();
     acquire(TRIES);
+  }
+
+  private long sent() {
+    return monotonic.read(world.time);
+  }
+
+  /** It holds what it has for as long as it asked for, from when it did (rules L5 and L18). */
+  private void holds(long from, long durationMs) {
+    if (!isTentative()) {
+      int drift = world.plan.rateErrorPpm() / 1_000;
+      long safe = new HoldSettings(durationMs, drift, 0, 1).safeNanos();
+      world.judge.holds(request.id(), held, monotonic.when(from + safe));
+    }
   }
 
   private void acquire(int tries) {
@@ -163,6 +189,7 @@ final class User {
 
   private void take(Grant grant) {
     held = grant.witnesses();
+    holds(asked, request.durationMs());
     in(world.rng.between(0, longest() / 4), this::hold);
   }
 
@@ -183,7 +210,7 @@ final class User {
     double what = world.rng.real();
     if (isTentative() && what < 0.4) {
       long duration = duration();
-      prolong(s -> s.upgrade(request.id(), duration));
+      prolong(duration, s -> s.upgrade(request.id(), duration));
     } else if (what < 0.25) {
       giveBack(TRIES);
     } else if (what < 0.35) {
@@ -229,7 +256,7 @@ final class User {
             ? LogSet.of(List.of(LOGS.get(world.rng.below(LOGS.size()))))
             : LogSet.NONE;
     LeaseReport report = report();
-    prolong(s -> s.renew(request.id(), duration, more, report));
+    prolong(duration, s -> s.renew(request.id(), duration, more, report));
   }
 
   private void resume() {
@@ -238,15 +265,17 @@ final class User {
       return;
     }
     var resume = new ResumeRequest(request.id(), held, duration());
-    prolong(s -> s.resume(resume));
+    prolong(resume.durationMs(), s -> s.resume(resume));
   }
 
-  private void prolong(Prolongation how) {
+  private void prolong(long durationMs, Prolongation how) {
     Id id = request.id();
+    long from = sent();
     send(
         s -> Optional.of(how.on(s)),
         grant -> {
           merge(grant.orElseThrow());
+          holds(from, durationMs);
           in(world.rng.between(0, longest() / 3), this::hold);
         },
         e -> {
