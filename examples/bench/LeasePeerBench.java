@@ -1,6 +1,6 @@
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.lease.bench.CinchPeer;
 import dev.cinch.lease.bench.LeasePeer;
 import dev.cinch.lease.bench.LeaseTurns;
@@ -68,7 +68,7 @@ public final class LeasePeerBench {
     var environment = Store.Environment.of(new MachineName("bench"), SystemTime.INSTANCE);
     Store store = Store.open(Path.of(storeAndServers.get(0)), environment);
     List<URI> servers = storeAndServers.stream().skip(1).map(URI::create).toList();
-    return new CinchPeer(name, servers, new StoreInstances(store.context()).trustedKeys());
+    return new CinchPeer(name, servers, CountingKeys.ofStore(store.context()).now());
   }
 
   /** A lease, and a key that nobody else has put under one. */

@@ -36,7 +36,7 @@ share() { # count: starts its servers, then publishes the map
       sleep 0.2
     done
   done
-  "$cinch" shards set "$count" >/dev/null
+  "$cinch" shards set "$count" --key "$work/cinch.key" >/dev/null
   say "$count servers"
 }
 

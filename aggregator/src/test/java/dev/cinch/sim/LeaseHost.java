@@ -218,7 +218,7 @@ final class LeaseHost implements SimProcess.Body {
     var shard = new Shard(map, 1 + index % map.count());
     MemoryLeaseService.Builder service =
         MemoryLeaseService.builder(signer, instance)
-            .registry(new StoreInstances(store.context(), Optional.empty(), shard))
+            .registry(new StoreInstances(store.context(), Optional.empty(), shard, Workbench.KEY))
             .longestLeaseMs(LONGEST_MS)
             .ceilingAheadMs(world.plan.ceilingAheadMs())
             .limits(rivalry != null && world.plan.seed() % 2 == 0 ? TIGHT : LIMITS);
@@ -339,7 +339,7 @@ final class LeaseHost implements SimProcess.Body {
             me -> {
               try {
                 Store store = open(new LeaseInstance(world, machine, null));
-                me.note(StoreShards.publish(store.context(), count).inWords());
+                me.note(StoreShards.publish(store.context(), count, Workbench.KEY).inWords());
               } catch (IOException | Gone e) {
                 me.note("published no map, or one");
               }

@@ -29,7 +29,7 @@ import java.util.Set;
  */
 final class Workbench implements AutoCloseable {
   final Lanes lanes = new Lanes();
-  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
+  static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
 
   final WitnessSigner signer = new WitnessSigner(KEY);
 

@@ -61,7 +61,8 @@ final class NewStore {
     // What stands in there is forced by whoever makes it, and these names by nobody else. Before
     // the settings: where those are, nobody makes the rest again.
     FirstKey pinned =
-        FirstKey.publish(layout.keys(), fresh, key, settings.fileMode(), environment.random());
+        FirstKey.publish(
+            layout.keys(), fresh, key, settings.fileMode() & ~0022, environment.random());
     fs.forceDirectory(layout.service());
     fs.forceDirectory(root);
     Path above = root.toAbsolutePath().getParent();

@@ -76,11 +76,11 @@ class PowerCutTest {
     var environment =
         new Store.Environment(disk.view(Rig.ALICE), new MachineName("m"), time, new Random(1));
     Store made = Store.init(root, StoreSettings.DEFAULT, environment);
-    var first = new StoreInstances(made.context());
+    var first = new StoreInstances(made.context(), KEY);
     assertEquals(1, first.takeNumber());
     assertTrue(first.publishCeiling(time.wallNanos()));
     disk.powerCut(() -> false);
-    var second = new StoreInstances(Store.open(root, environment).context());
+    var second = new StoreInstances(Store.open(root, environment).context(), KEY);
     assertEquals(2, second.takeNumber());
     assertTrue(second.highestEarlierCeiling().isPresent());
   }
@@ -181,7 +181,7 @@ class PowerCutTest {
         var ledger = new Ledger();
         ledger.append(store.createLog(Rig.JOBS).writer(Durability.SYNC), "kept");
         assertEquals(List.of("kept"), Ledger.live(store.log(Rig.JOBS)));
-        var instances = new StoreInstances(store.context());
+        var instances = new StoreInstances(store.context(), KEY);
         assertEquals(1, instances.takeNumber());
         assertTrue(instances.publishCeiling(time.wallNanos()));
         assertEquals(1, TrustedKeyFiles.add(store.context(), KEY));

@@ -342,7 +342,7 @@ final class CellInitCommand implements Callable<Integer> {
     try (FileChannel out =
         FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
       made.add(file);
-      long number = new StoreInstances(opened.context(), where).takeNumber();
+      long number = new StoreInstances(opened.context(), where, signing).takeNumber();
       made.clear(); // it is taken, whatever comes
       CellFile cell = draft(opened, key, number);
       write(out, cell, opened, new CellKeys(number, keys).key(), signing);

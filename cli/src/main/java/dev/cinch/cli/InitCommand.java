@@ -160,6 +160,15 @@ final class InitCommand implements Callable<Integer> {
       })
   @Nullable Path key;
 
+  @Option(
+      names = "--owner",
+      paramLabel = "USER",
+      description = {
+        "Who runs the lease server: keys, service and the store's own directory are theirs alone",
+        "to write, and the group's to read. Only root gives them to another user."
+      })
+  @Nullable String owner;
+
   @Mixin JsonOption json;
 
   InitCommand(Io io) {
@@ -196,6 +205,7 @@ final class InitCommand implements Callable<Integer> {
       throw misuse(String.join("; ", settings.problems()));
     }
     MachineName name = machine != null ? machine : MachineNames.ofHost();
+    ServiceOwner theirs = owner == null ? null : ServiceOwner.of(owner);
     Path file = key;
     Store.KeySource first = file == null ? null : () -> KeygenCommand.load(file, io, "cinch init");
     Store made =
@@ -204,6 +214,9 @@ final class InitCommand implements Callable<Integer> {
             settings,
             HangWatch.watched(Store.Environment.of(name, SystemTime.INSTANCE)),
             first);
+    if (theirs != null) {
+      theirs.own(made.context());
+    }
     try (Output out = io.output()) {
       json.print(
           out,

@@ -5,9 +5,9 @@ import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Removal;
-import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.cli.Converters.Moment;
@@ -107,11 +107,7 @@ final class LogRmCommand implements Callable<Integer> {
       }
       return;
     }
-    OptionalLong ceiling =
-        context.fresh().list(context.layout().ceilings()).stream()
-            .flatMap(c -> CeilingName.parse(c).stream())
-            .mapToLong(CeilingName::ceiling)
-            .max();
+    OptionalLong ceiling = StoreCeilings.of(context).highestOfAll();
     if (ceiling.isPresent() && ceiling.getAsLong() > now) {
       throw new Failure.Refusal(
           "leases may be held until %s, and one of them may name log %s; ask the lease server (--server URL), or wait"

@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.register.CellSigner;
 import dev.cinch.lease.register.LeaseNotary;
@@ -31,8 +31,7 @@ record NodeSigning(CellSigner signer, LeaseNotary notary) {
       CellFile cell, int node, StoreContext store, SigningKey key, SigningLimit limit)
       throws IOException {
     long instance = cell.instance();
-    Optional<CellKeys> trusted =
-        StoreInstances.ofCell(store, instance).trustedKeys().cell(instance);
+    Optional<CellKeys> trusted = CountingKeys.ofStore(store).strict().now().cell(instance);
     if (trusted.isEmpty()) {
       throw new Failure.Refusal(
           "the store trusts no nodes of instance "

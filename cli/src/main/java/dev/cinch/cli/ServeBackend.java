@@ -5,6 +5,7 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.InstanceServers;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.cell.net.CellDocument;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
@@ -237,11 +238,12 @@ final class ServeBackend {
       long longestLeaseMs,
       boolean first,
       InstanceFile where,
+      SigningKey key,
       Gone gone)
       throws IOException {
     EtcdCluster in = cluster;
     if (in != null) {
-      return startEtcd(in, service, store, time, longestLeaseMs, where, gone);
+      return startEtcd(in, service, store, time, longestLeaseMs, where, key, gone);
     }
     NodeSigning signs = signing;
     if (cell == null || node == null || signs == null) {
@@ -251,11 +253,11 @@ final class ServeBackend {
     CellNode started = CellNode.start(of, node, ownDirectory(), CellSettings.DEFAULT, time, first);
     started.notary(signs.notary());
     running = started;
-    join(store, of.instance(), where);
+    join(store, of.instance(), where, key);
     long apartMs = apartMs(store);
     service
         .registry(
-            StoreInstances.ofCell(store.context(), of.instance())
+            StoreInstances.ofCell(store.context(), of.instance(), key)
                 .clockWithin(of.algorithm().clockWithin()))
         .backend(
             RegisterBackend.on(
@@ -285,22 +287,24 @@ final class ServeBackend {
       TimeSource time,
       long longestLeaseMs,
       InstanceFile where,
+      SigningKey key,
       Gone gone)
       throws IOException {
     StoreContext context = store.context();
+    long unused = TrustedKeyFiles.add(context, key); // also of a number that is there already
     RandomGenerator random = RandomGenerator.getDefault();
     EtcdInstance.Claim claim;
     String prefix;
     try (var instance = new EtcdInstance(in, context.identity().id(), time, random)) {
-      claim = claim(instance, context, time, where, gone);
+      claim = claim(instance, context, time, where, key, gone);
       prefix = instance.prefix(claim);
     }
-    join(store, claim.number(), where);
+    join(store, claim.number(), where, key);
     long apartMs = apartMs(store);
     EtcdRegister register = EtcdRegister.of(in, prefix, longestLeaseMs, time, random);
     told = "instance %d, whose leases are in %s".formatted(claim.number(), register);
     service
-        .registry(StoreInstances.ofCell(context, claim.number()))
+        .registry(StoreInstances.ofCell(context, claim.number(), key))
         .backend(
             RegisterBackend.on(
                 register,
@@ -311,8 +315,9 @@ final class ServeBackend {
   }
 
   /** Has holders, and status, find this server of an instance, too. */
-  private static void join(Store store, long number, InstanceFile where) throws IOException {
-    if (!InstanceServers.join(store.context(), number, where)) {
+  private static void join(Store store, long number, InstanceFile where, SigningKey key)
+      throws IOException {
+    if (!InstanceServers.join(store.context(), number, where, key)) {
       log.warn(
           "instance {} has as many addresses as the store takes: clients find {} by --server alone",
           number,
@@ -322,7 +327,12 @@ final class ServeBackend {
 
   /** The instance that etcd has, if it is the store's latest; else a new one. */
   private static EtcdInstance.Claim claim(
-      EtcdInstance instance, StoreContext store, TimeSource time, InstanceFile where, Gone gone)
+      EtcdInstance instance,
+      StoreContext store,
+      TimeSource time,
+      InstanceFile where,
+      SigningKey key,
+      Gone gone)
       throws IOException {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       Optional<EtcdInstance.Claim> last = instance.read();
@@ -332,7 +342,8 @@ final class ServeBackend {
       }
       gone.require();
       long sinceMs = TimeUnit.NANOSECONDS.toMillis(time.wallNanos());
-      var next = new EtcdInstance.Claim(new StoreInstances(store, where).takeNumber(), sinceMs);
+      var next =
+          new EtcdInstance.Claim(new StoreInstances(store, where, key).takeNumber(), sinceMs);
       if (instance.replace(last, next)) {
         return next;
       }

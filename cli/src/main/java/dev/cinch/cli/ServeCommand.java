@@ -256,11 +256,8 @@ final class ServeCommand implements Callable<Integer> {
                     longestMs(opened),
                     first,
                     address(server),
+                    signing,
                     () -> requireAllGone(opened, Shard.WHOLE))) {
-      // Only now what can't be undone: a server that can't listen must not stop the one before it.
-      if (opened != null && !backend.isCell()) {
-        long unused = TrustedKeyFiles.add(opened.context(), signing);
-      }
       io.stop().onRequest(() -> end.complete(Optional.empty()));
       backend.onStop(() -> end.complete(Optional.empty()));
       if (opened != null && shard.isEmpty()) {
@@ -271,9 +268,9 @@ final class ServeCommand implements Callable<Integer> {
           return ExitCode.GOOD;
         }
         requireGone(opened, shard.get());
-        start(service, builder, opened, shard.get(), server);
+        start(service, builder, opened, shard.get(), server, signing);
       } else {
-        start(service, builder, opened, shard.orElse(Shard.WHOLE), server);
+        start(service, builder, opened, shard.orElse(Shard.WHOLE), server, signing);
         io.stop().listen();
         tell(out, "listening on " + server.uri());
       }
@@ -338,10 +335,12 @@ final class ServeCommand implements Callable<Integer> {
       MemoryLeaseService.Builder builder,
       @Nullable Store opened,
       Shard shard,
-      LeaseServer server)
+      LeaseServer server,
+      SigningKey signing)
       throws IOException {
     if (opened != null && !backend.isShared()) {
-      builder.registry(new StoreInstances(opened.context(), Optional.of(address(server)), shard));
+      builder.registry(
+          new StoreInstances(opened.context(), Optional.of(address(server)), shard, signing));
     }
     service.start(builder);
     service.whenStarted(backend::started);

@@ -2,15 +2,20 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreShards;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
@@ -22,7 +27,7 @@ import picocli.CommandLine.Spec;
     customSynopsis = "cinch shards [OPTION]... [set N]",
     description = {
       "Print the store's shard map and the lease server of each shard, without asking them.",
-      "With set N, publish the next map first. The servers of the one before stop granting leases",
+      "With set N, publish the next map first, signed with the store's key. The servers of the one before stop granting leases",
       "when they see it; those of this one are started with cinch serve --shard. Holders go on."
     },
     footer = {
@@ -30,7 +35,7 @@ import picocli.CommandLine.Spec;
       "Examples:",
       "  cinch shards",
       "  cinch serve --shard 1/2 & cinch serve --shard 2/2 --port 8471 & # they wait for the map",
-      "  cinch shards set 2"
+      "  cinch shards set 2 --key cinch.key"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class ShardsCommand implements Callable<Integer> {
@@ -41,6 +46,13 @@ final class ShardsCommand implements Callable<Integer> {
   @Mixin StoreOptions store;
   @Mixin JsonOption json;
   @Spec CommandSpec spec;
+
+  @Option(
+      names = "--key",
+      paramLabel = "FILE",
+      defaultValue = "cinch.key",
+      description = "With set: a signing key that the store trusts, by which the map counts.")
+  Path key;
 
   @Parameters(
       arity = "0..2",
@@ -122,9 +134,19 @@ final class ShardsCommand implements Callable<Integer> {
               ? "one server has all names already: the store has no shard map"
               : "the store has " + before.inWords() + " already");
     }
-    ShardMap map = StoreShards.publish(opened.context(), count);
+    ShardMap map = StoreShards.publish(opened.context(), count, signing(opened));
     if (map.count() != count) {
       throw new Failure.Refusal("somebody else has published " + map.inWords());
     }
+  }
+
+  private SigningKey signing(Store opened) throws IOException {
+    if (Files.notExists(key) && TrustedKeyFiles.any(opened.context())) {
+      throw new Failure.Refusal(
+          key
+              + ": no such file, and servers go by a map that the store's key signed: name the file"
+              + " with --key");
+    }
+    return KeygenCommand.load(key, io, "cinch shards");
   }
 }

@@ -73,14 +73,8 @@ final class StoreProbes {
   private void special() throws IOException {
     access.needs(layout.clock());
     access.needs(layout.logs());
-    if (!Files.isWritable(layout.keys())) {
-      // A record says how many keys apply: they are listed past the cache, with an entry made.
-      diagnosis.fail(
-          "not writable: " + layout.keys(),
-          "this user can't close, nor have an append that is late decided" + CHGRP);
-    }
     List<Path> service =
-        List.of(layout.instances(), layout.ceilings()).stream()
+        List.of(layout.keys(), layout.instances(), layout.ceilings()).stream()
             .filter(d -> !Files.isWritable(d))
             .toList();
     if (!service.isEmpty()) {

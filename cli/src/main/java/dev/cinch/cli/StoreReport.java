@@ -10,7 +10,9 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.status.LogStatus;
 import dev.cinch.bag.status.LogSurvey;
 import dev.cinch.bag.store.LogList;
+import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
@@ -22,6 +24,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How a store was at one moment, and what of that needs somebody.
@@ -73,6 +77,8 @@ record StoreReport(
 
   /** Looks again and again, each time only at what is new. Not thread-safe. */
   static final class Looker {
+    private static final Logger LOG = LoggerFactory.getLogger(Looker.class);
+
     private final Store store;
     private final long late;
     private final LogSurvey.Progress progress;
@@ -109,6 +115,7 @@ record StoreReport(
           attention.add(new Attention(Kind.DAMAGE, gone.name(), why));
         }
       }
+      strays(attention);
       Optional<ShardsLook> shards = askServer ? shards(attention) : Optional.empty();
       Optional<LeaseServerLook.Found> found =
           askServer && (server != null || shards.isEmpty())
@@ -137,6 +144,27 @@ record StoreReport(
                                   "the lease server's time sources: " + OneLine.of(p, 300)))));
       attention.sort((a, b) -> a.kind().compareTo(b.kind()));
       return new StoreReport(at, offset, found, shards, logs, attention);
+    }
+
+    /** What anybody may have left where servers look for each other. */
+    private void strays(List<Attention> attention) {
+      try {
+        var strays = new ArrayList<>(StoreShards.lookAsPermitted(store.context()).strays());
+        strays.addAll(StoreCeilings.of(store.context()).strays());
+        if (!strays.isEmpty()) {
+          String more = strays.size() == 1 ? "" : " and " + (strays.size() - 1) + " more";
+          attention.add(
+              new Attention(
+                  Kind.SERVER,
+                  null,
+                  strays.get(0)
+                      + more
+                      + ": no key of the store signed it, so it counts for nothing; find out who"
+                      + " left it, and remove it"));
+        }
+      } catch (IOException e) {
+        LOG.debug("the lease service's files could not be looked at", e); // told by who needs them
+      }
     }
 
     private Optional<ShardsLook> shards(List<Attention> attention) {

@@ -4,13 +4,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.layout.ShardEntry;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,11 +39,12 @@ class CatLeaseShardsTest {
   }
 
   /** Has an instance of a shard in the store that took over, as far as anybody can see. */
-  private static void takeOver(Path store, long number, int shard) throws Exception {
+  private static void takeOver(Path store, SigningKey key, long number, int shard)
+      throws Exception {
     var environment = Store.Environment.of(new MachineName("here"), SystemTime.INSTANCE);
-    Path instances = Store.open(store, environment).context().layout().instances();
-    Files.createFile(instances.resolve("%010d".formatted(number)));
-    Files.createFile(instances.resolve(new ShardEntry(number, TWO.number(), shard).toString()));
+    StoreContext context = Store.open(store, environment).context();
+    var instance = new StoreInstances(context, Optional.empty(), new Shard(TWO, shard), key);
+    assertEquals(number, instance.takeNumber());
   }
 
   @Test
@@ -49,7 +54,7 @@ class CatLeaseShardsTest {
         Forked two = Forked.serve(temp, store, "--shard=2/2")) {
       String first = one.listening();
       String unused = two.listening();
-      Cinch.on(store).run("shards", "set", "2").ended(0);
+      Cinch.on(store).run("shards", "set", "2", "--key=" + temp.resolve("served.key")).ended(0);
       SharedStore.awaitServers(store, 2);
       Cinch cinch = Cinch.on(store).with("CINCH_SERVER", first);
       for (int shard = 1; shard <= 2; shard++) {
@@ -64,14 +69,14 @@ class CatLeaseShardsTest {
       last(cinch, "none").failed(3, "knows no lease on none; without --last-lease all");
 
       // Another server of shard 1 may have granted its names since, and has none of shard 2.
-      takeOver(store, 9, 1);
+      takeOver(store, SigningKey.load(temp.resolve("served.key")), 3, 1);
       last(cinch, name(1)).failed(3, "knows no lease on " + name(1));
       assertEquals("b2\n", last(cinch, name(2)).ended(0).out());
       String all = cinch.run("cat", "--log=jobs", "--lease=" + name(1), "--live").ended(0).out();
       assertEquals("a1\nb1\n", all);
 
       // So may those of a later map, whatever their numbers.
-      Cinch.on(store).run("shards", "set", "1").ended(0);
+      Cinch.on(store).run("shards", "set", "1", "--key=" + temp.resolve("served.key")).ended(0);
       last(cinch, name(2)).failed(3, "knows no lease on " + name(2));
     }
   }

@@ -191,7 +191,7 @@ class CellInitTest {
 
   @Test
   void aStoreWithAShardMapIsRefused() throws Exception {
-    Cinch.on(store).run("shards", "set", "2").ended(0);
+    Cinch.on(store).run("shards", "set", "2", "--key=" + temp.resolve("served.key")).ended(0);
     init(NODES).failed(3, "the store has shard map 1 of 2 shards, and cells serve stores without");
     assertFalse(Files.exists(file) || Files.exists(key));
   }

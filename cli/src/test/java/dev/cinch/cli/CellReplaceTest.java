@@ -83,7 +83,7 @@ class CellReplaceTest {
       var where = new InstanceFile("http://127.0.0.1:1", "server");
       servers.add(
           MemoryLeaseService.builder(new WitnessSigner(SigningKey.load(key)), time)
-              .registry(new StoreInstances(opened.context(), where))
+              .registry(new StoreInstances(opened.context(), where, SigningKey.load(key)))
               .start());
       number = servers.get(0).number();
       started.add(this);
@@ -113,6 +113,7 @@ class CellReplaceTest {
                 opened.settings().longestLeaseMs(),
                 true,
                 new InstanceFile(node.http(), "node"),
+                SigningKey.load(own),
                 () -> {}));
         MemoryLeaseService server = builder.start();
         backend.started(server);

@@ -115,8 +115,9 @@ class DoctorOfAnotherUserTest {
           expected = "warn not writable: " + path + " — this user can't run the lease server";
         }
         case "keys" -> {
-          expected = "FAIL not writable: " + path + " — this user can't close";
-          Cinch.on(store).run("close").failed(4, path); // so it is: records count the keys
+          code = 0;
+          expected = "warn not writable: " + path + " — this user can't run the lease server";
+          Cinch.on(store).run("close").ended(0);
         }
         case "whole", "closed" -> {
           code = 0;

@@ -80,7 +80,7 @@ class EqualServersTest {
       var where = new InstanceFile(addresses, MachineNames.ofHost().value());
       service.start(
           MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
-              .registry(new StoreInstances(store.context(), where)));
+              .registry(new StoreInstances(store.context(), where, key)));
     }
 
     @Override

@@ -67,7 +67,7 @@ final class JsonOutputTest {
     }
     try (var shared = new SharedStore(Files.createDirectory(temp.resolve("shared")))) {
       shared.serve(1);
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       String uri = shared.serve(2).uri().toString();
       lines("cinch shards", shared.cinch.run("shards", "--json").ended(0));
       lines("cinch status", shared.cinch.run("status", "--json").ended(3));

@@ -277,7 +277,7 @@ class LeaseCommandsTest {
     try (var alone = LeaseServer.builder(service, service::info).port(0).start()) {
       Cinch bare = Cinch.on(other).with("CINCH_SERVER", alone.uri().toString());
       bare.feed("a\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s").ended(0);
-      assertEquals(1, new StoreInstances(opened).takeNumber());
+      assertEquals(1, new StoreInstances(opened, served.key).takeNumber());
       bare.feed("b\n", "append", "--log=jobs", "--lease=x", "--lease-for=30s")
           .failed(3, "serves no store");
     }

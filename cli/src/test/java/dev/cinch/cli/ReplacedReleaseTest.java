@@ -50,7 +50,7 @@ class ReplacedReleaseTest {
     var where = new InstanceFile(server.uri().toString(), "server");
     service.start(
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
-            .registry(new StoreInstances(store.context(), where)));
+            .registry(new StoreInstances(store.context(), where, key)));
     return server;
   }
 

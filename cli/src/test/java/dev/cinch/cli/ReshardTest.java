@@ -45,7 +45,9 @@ class ReshardTest {
           "has shard " + shard + "/" + count + " once cinch shards set has made a map of so many",
           server.line());
     }
-    Cinch.on(store).run("shards", "set", "" + count).ended(0);
+    Cinch.on(store)
+        .run("shards", "set", "" + count, "--key=" + temp.resolve("served.key"))
+        .ended(0);
     return uri;
   }
 

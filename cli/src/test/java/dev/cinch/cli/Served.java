@@ -48,7 +48,7 @@ final class Served implements AutoCloseable {
     long unused = TrustedKeyFiles.add(opened.context(), key);
     MemoryLeaseService service =
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
-            .registry(new StoreInstances(opened.context()))
+            .registry(new StoreInstances(opened.context(), key))
             .longestLeaseMs(longestLeaseMs)
             .start();
     server = LeaseServer.builder(counting(service), service::info).port(0).start();

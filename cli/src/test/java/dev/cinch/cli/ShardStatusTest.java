@@ -60,7 +60,7 @@ class ShardStatusTest {
   @Test
   void eachShardOfTheMapNeedsAServerThatAnswers() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       JsonNode none = status(shared.cinch, 3);
       assertEquals(
           List.of(
@@ -117,7 +117,7 @@ class ShardStatusTest {
   @Test
   void aServerThatAnswersWhereAnotherWasIsNotThatOne() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       String uri = shared.serve(1).uri().toString();
       shared.claim(2, uri);
       JsonNode status = status(shared.cinch, 3);
@@ -135,9 +135,9 @@ class ShardStatusTest {
   void serversOfEarlierMapsAreToldAsLongAsTheyAnswer() throws Exception {
     try (var shared = new SharedStore(temp)) {
       LeaseServer first = shared.serve(1);
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       List<LeaseServer> two = shared.serveAll();
-      shared.cinch.run("shards", "set", "1").ended(0);
+      shared.cinch.run("shards", "set", "1", shared.key()).ended(0);
       shared.serve(1);
       JsonNode all = status(shared.cinch, 3);
       assertEquals(List.of("GRANTING"), states(all));
@@ -156,16 +156,6 @@ class ShardStatusTest {
       assertEquals(1, left.get("shards").get("earlier").size());
       two.get(1).close();
       assertEquals(0, status(shared.cinch, 0).get("shards").get("earlier").size());
-    }
-  }
-
-  @Test
-  void aDamagedMapIsDamage() throws Exception {
-    try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
-      shared.damageMap(1);
-      JsonNode status = status(shared.cinch, 1);
-      assertEquals("DAMAGE", status.get("attention").get(0).get("kind").textValue());
     }
   }
 }

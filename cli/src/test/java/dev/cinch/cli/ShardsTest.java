@@ -67,7 +67,7 @@ class ShardsTest {
   @Test
   void eachNameIsAskedForWhereItIs() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "3").ended(0);
+      shared.cinch.run("shards", "set", "3", shared.key()).ended(0);
       LeaseServer any = shared.serveAll().get(1);
       ShardRouter router = ShardRouter.of(any.uri());
       var instances = new HashSet<Long>();
@@ -98,7 +98,7 @@ class ShardsTest {
   @Test
   void aBatchIsCarriedOutByAll() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       ShardRouter router = ShardRouter.of(shared.serveAll().get(0).uri());
       for (int round = 0; round < 2; round++) { // the first time it does not know where they are
         var operations = new ArrayList<Operation>();
@@ -126,7 +126,7 @@ class ShardsTest {
   @Test
   void namesOfSeveralShardsAreRefusedTogether() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       ShardRouter router = ShardRouter.of(shared.serveAll().get(0).uri());
       LeaseRefusedException e =
           assertThrows(
@@ -143,7 +143,7 @@ class ShardsTest {
   @Test
   void commandsRefuseNamesOfSeveralShardsInALineAndMayBeNested() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       String uri = shared.serveAll().get(0).uri().toString();
       String a = shared.name(1, 1).toString();
       String b = shared.name(2, 2).toString();
@@ -187,13 +187,13 @@ class ShardsTest {
   @Test
   void leasesOfOneRequestThatTheMapPartsAreNotResumed() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       LeaseName one = shared.name(1, 1);
       LeaseName two = shared.name(2, 2);
-      shared.cinch.run("shards", "set", "1").ended(0);
+      shared.cinch.run("shards", "set", "1", shared.key()).ended(0);
       ShardRouter router = ShardRouter.of(shared.serve(1).uri());
       HeldLease held = hold(router, one, two);
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       assertEquals(2, shared.serveAll().size());
       LeaseRefusedException e =
           assertThrows(
@@ -217,7 +217,7 @@ class ShardsTest {
         held.add(hold(router, new LeaseName("held-" + i)));
       }
       for (int count : new int[] {2, 4, 1}) {
-        shared.cinch.run("shards", "set", "" + count).ended(0);
+        shared.cinch.run("shards", "set", "" + count, shared.key()).ended(0);
         List<LeaseServer> next = shared.serveAll();
         assertEquals(count, next.size());
         var instances = new HashSet<Long>();
@@ -244,7 +244,7 @@ class ShardsTest {
   @Test
   void aServerThatIsNotThereIsWaitedFor() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       ShardRouter router = ShardRouter.of(shared.serve(1).uri());
       LeaseName name = shared.name(2, 1);
       LeaseRefusedException e =
@@ -273,7 +273,10 @@ class ShardsTest {
           1/1    -         -        not started yet
           """,
           shared.cinch.run("shards").ended(0).out());
-      shared.cinch.run("shards", "set", "1").failed(3, "one server has all names already");
+      shared
+          .cinch
+          .run("shards", "set", "1", shared.key())
+          .failed(3, "one server has all names already");
       assertEquals(
           """
           shard map 1 of 2 shards
@@ -281,10 +284,16 @@ class ShardsTest {
           1/2    -         -        not started yet
           2/2    -         -        not started yet
           """,
-          shared.cinch.run("shards", "set", "2").out());
+          shared.cinch.run("shards", "set", "2", shared.key()).out());
       shared.cinch.run("shards", "get").failed(2, "nothing, or set and a number");
-      shared.cinch.run("shards", "set", "2").failed(3, "shard map 1 of 2 shards already");
-      shared.cinch.run("shards", "set", "1001").failed(2, "1 to 1000 shards, not 1001");
+      shared
+          .cinch
+          .run("shards", "set", "2", shared.key())
+          .failed(3, "shard map 1 of 2 shards already");
+      shared
+          .cinch
+          .run("shards", "set", "1001", shared.key())
+          .failed(2, "1 to 1000 shards, not 1001");
       String uri = shared.serve(2).uri().toString();
       String machine = MachineNames.ofHost().value();
       String wide = " ".repeat(Math.max(0, machine.length() - "MACHINE".length()));
@@ -311,7 +320,7 @@ class ShardsTest {
   @Test
   void aServerOfOneOfSeveralShardsSaysWhich() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2").ended(0);
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       String key = "--key=" + temp.resolve("served.key");
       shared.cinch.run("serve", key, "--shard=3/2").failed(2, "there is no shard 3/2");
       shared.cinch.run("serve", key, "--shard=half").failed(2, "not a shard: half (like 2/4)");

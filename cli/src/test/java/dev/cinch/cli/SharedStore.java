@@ -22,7 +22,6 @@ import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,12 +48,22 @@ final class SharedStore implements AutoCloseable {
     path = Cinch.quickStore(parent);
     store = Store.open(path, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
     long unused = TrustedKeyFiles.add(store.context(), key);
+    key.write(keyFile());
     cinch = Cinch.on(path);
+  }
+
+  private Path keyFile() {
+    return path.resolveSibling("cinch.key");
+  }
+
+  /** The option of commands that need the store's key. */
+  String key() {
+    return "--key=" + keyFile();
   }
 
   /** Publishes a map of so many shards. */
   ShardMap set(int shards) throws IOException {
-    return StoreShards.publish(store.context(), shards);
+    return StoreShards.publish(store.context(), shards, key);
   }
 
   /** Starts the server of a shard of the last map. */
@@ -114,22 +123,13 @@ final class SharedStore implements AutoCloseable {
   private StoreInstances instance(int shard, String address) throws IOException {
     var where = new InstanceFile(address, MachineNames.ofHost().value());
     var of = new Shard(StoreShards.look(store.context()).map(), shard);
-    return new StoreInstances(store.context(), Optional.of(where), of);
+    return new StoreInstances(store.context(), Optional.of(where), of, key);
   }
 
   /** Has an instance of a shard in the store that is said to be at an address; its number. */
   @CanIgnoreReturnValue
   long claim(int shard, String address) throws IOException {
     return instance(shard, address).takeNumber();
-  }
-
-  /** Changes a byte in the middle of a map. */
-  void damageMap(long number) throws IOException {
-    Path file = store.context().layout().shardMap(number);
-    byte[] bytes = Files.readAllBytes(file);
-    bytes[bytes.length / 2] ^= 1;
-    boolean unused = file.toFile().setWritable(true);
-    Files.write(file, bytes);
   }
 
   /** Starts one for each shard of the last map. */

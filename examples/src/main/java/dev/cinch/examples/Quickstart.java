@@ -95,7 +95,7 @@ public final class Quickstart {
     long unused = TrustedKeyFiles.add(store.context(), key);
     var service =
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
-            .registry(new StoreInstances(store.context()))
+            .registry(new StoreInstances(store.context(), key))
             .longestLeaseMs(settings.longestLeaseMs())
             .start();
     try (LeaseServer server =

@@ -101,7 +101,7 @@ class LibraryPageTest {
     long unused = TrustedKeyFiles.add(store.context(), key);
     MemoryLeaseService service =
         MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
-            .registry(new StoreInstances(store.context()))
+            .registry(new StoreInstances(store.context(), key))
             .start();
     try (LeaseServer server = LeaseServer.builder(service, service::info).port(0).start()) {
       String url = "http://127.0.0.1:" + server.port();

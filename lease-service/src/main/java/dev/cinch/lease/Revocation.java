@@ -11,4 +11,11 @@ package dev.cinch.lease;
  * @param reason the operator's, one line
  */
 public record Revocation(
-    LeaseName name, String holder, Id correlation, long instance, long revokedAt, String reason) {}
+    LeaseName name, String holder, Id correlation, long instance, long revokedAt, String reason) {
+  /** Whether it is of the same lease at the same instance. */
+  public boolean isOf(Revocation other) {
+    return correlation.equals(other.correlation)
+        && instance == other.instance
+        && name.equals(other.name);
+  }
+}

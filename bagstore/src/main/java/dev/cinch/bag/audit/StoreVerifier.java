@@ -8,23 +8,20 @@ import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.ForeignEntryException;
-import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.ServerEntry;
-import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreRevocations;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.ShardMap;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
@@ -199,34 +196,34 @@ public final class StoreVerifier {
   }
 
   private void instances(Path directory) throws IOException {
-    for (String name : list(directory)) {
-      OptionalLong map = StoreLayout.shardMapNumber(name);
-      if (map.isPresent()) {
-        map(map.getAsLong());
-      } else if (Numbered.parse(name).isPresent()
-          || ShardEntry.parse(name).isPresent()
-          || ServerEntry.parse(name).isPresent()) {
-        file(directory.resolve(name));
-      } else if (!LogLayout.isTemporary(name)) {
-        foreign(directory.resolve(name));
-      }
-    }
-  }
-
-  private void map(long number) throws IOException {
-    try {
-      ShardMap unused = StoreShards.read(context, number);
-    } catch (DamagedException e) {
-      tally.found(Finding.of(e));
-    }
+    signed(directory, () -> StoreShards.lookAsPermitted(context).strays());
   }
 
   private void ceilings(Path directory) throws IOException {
+    signed(directory, () -> StoreCeilings.of(context).strays());
+  }
+
+  private interface Strays {
+    List<Path> find() throws IOException;
+  }
+
+  /** What servers of the lease service left, which counts by the signature of a key. */
+  private void signed(Path directory, Strays strays) throws IOException {
+    var unsigned = new HashSet<Path>();
+    try {
+      unsigned.addAll(strays.find());
+    } catch (ForeignEntryException e) {
+      throw e;
+    } catch (DamagedException e) {
+      // Keys that can't be read were told.
+    }
     for (String name : list(directory)) {
-      if (CeilingName.parse(name).isEmpty()) {
-        foreign(directory.resolve(name));
-      } else {
-        file(directory.resolve(name));
+      Path path = directory.resolve(name);
+      if (unsigned.contains(path)) {
+        tally.found(
+            Finding.note(path, 0, "what a key of the store signed", "what counts for nothing"));
+      } else if (!LogLayout.isTemporary(name)) {
+        file(path);
       }
     }
   }

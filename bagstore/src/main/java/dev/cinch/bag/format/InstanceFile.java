@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * What an instance of the lease service leaves in the file of its number: where it is. It is for
- * people and for the next instance, which asks it whether it runs; nothing else goes by it.
+ * What an instance of the lease service leaves in the file of its number: where it is, signed. It
+ * is for people and for the next instance, which asks it whether it runs; nothing else goes by it.
  *
  * @param address where clients find it, like {@code http://web-1:8470}; of an instance that equal
  *     servers serve 2 to 16, with commas between them; at most 900 characters
@@ -20,10 +20,13 @@ import java.util.regex.Pattern;
  */
 public record InstanceFile(String address, String machine) {
   /** The most that is read of such a file, bytes. */
-  public static final int MAX_BYTES = 1_024;
+  public static final int MAX_BYTES = 1_280;
 
   /** Of all addresses and the commas between them. */
   private static final int MAX_LENGTH = 900;
+
+  /** The words of an instance that nobody has to find. */
+  public static final String NOWHERE = "-";
 
   private static final String ONE = "https?://[!-~&&[^,?#]]{1,500}";
   private static final Pattern ADDRESS = Pattern.compile(ONE + "(," + ONE + "){0,15}");
@@ -72,22 +75,42 @@ public record InstanceFile(String address, String machine) {
     }
   }
 
-  /** One line. */
-  public byte[] encode() {
-    return (address + " " + machine + "\n").getBytes(UTF_8);
+  /**
+   * A line as it stands in a file.
+   *
+   * @param words what is signed: address and machine, or {@link #NOWHERE}
+   * @param signature of these, with the file's name before them
+   */
+  public record Line(String words, String signature) {
+    public byte[] encode() {
+      return (words + " " + signature + "\n").getBytes(UTF_8);
+    }
+
+    /** Reads a line; empty for whatever else stands there, and for one that was cut short. */
+    public static Optional<Line> decode(byte[] bytes) {
+      String text = new String(bytes, UTF_8);
+      int last = text.lastIndexOf(' ');
+      return text.endsWith("\n") && last > 0
+          ? Optional.of(
+              new Line(text.substring(0, last), text.substring(last + 1, text.length() - 1)))
+          : Optional.empty();
+    }
+
+    /** Where that is; empty if it is nowhere, or no address. */
+    public Optional<InstanceFile> where() {
+      String[] parts = words.split(" ", -1);
+      try {
+        return parts.length == 2
+            ? Optional.of(new InstanceFile(parts[0], parts[1]))
+            : Optional.empty();
+      } catch (IllegalArgumentException e) {
+        return Optional.empty();
+      }
+    }
   }
 
-  /** Reads such a line; empty for whatever else stands there, and for one that was cut short. */
-  public static Optional<InstanceFile> decode(byte[] bytes) {
-    String text = new String(bytes, UTF_8);
-    String[] words = text.substring(0, Math.max(0, text.length() - 1)).split(" ", -1);
-    if (!text.endsWith("\n") || words.length != 2) {
-      return Optional.empty();
-    }
-    try {
-      return Optional.of(new InstanceFile(words[0], words[1]));
-    } catch (IllegalArgumentException e) {
-      return Optional.empty();
-    }
+  /** The words of an address. */
+  public String words() {
+    return address + " " + machine;
   }
 }

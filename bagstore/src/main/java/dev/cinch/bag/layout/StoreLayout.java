@@ -1,10 +1,13 @@
 package dev.cinch.bag.layout;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.ShardMap;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -22,7 +25,11 @@ public record StoreLayout(Path root) {
       Set.of(SETTINGS, "keys", "limits", "service", "clock", "log-names", "logs");
 
   private static final String SHARD_MAP_PREFIX = "map-";
-  private static final Pattern END = Pattern.compile("[0-9a-f]{32}@[0-9]{10}");
+  private static final Pattern END = Pattern.compile("[0-9a-f]{32}@[0-9]{10}(\\.[1-9][0-9]?)?");
+  private static final Pattern SHARD_MAP = Pattern.compile("map-([0-9]{10})-([0-9]{4})");
+
+  /** So many places an end, or a revocation, may have had to pass over. */
+  public static final int LAST_PLACE = 99;
 
   /** Settings that never change. */
   public Path settings() {
@@ -49,12 +56,30 @@ public record StoreLayout(Path root) {
     return service().resolve("instances");
   }
 
-  /** The shard map of that number (rule L16), where instances look for later ones of themselves. */
+  /** The file by which a shard map's number is taken (rule L16). */
   public Path shardMap(long number) {
     return instances().resolve(SHARD_MAP_PREFIX + Numbered.name(number));
   }
 
-  /** The number of the shard map that a name in {@link #instances} stands for; empty for others. */
+  /** What is signed of a shard map, beside its number. */
+  public static String shardMapName(ShardMap map) {
+    return SHARD_MAP_PREFIX + Numbered.name(map.number()) + "-" + Numbered.padded(map.count(), 4);
+  }
+
+  /** The map that such a name stands for; empty for others. */
+  public static Optional<ShardMap> shardMap(String name) {
+    Matcher parts = SHARD_MAP.matcher(name);
+    if (!parts.matches()) {
+      return Optional.empty();
+    }
+    long number = Long.parseLong(parts.group(1));
+    int count = Integer.parseInt(parts.group(2));
+    return number < 1 || count < 1 || count > ShardMap.MAX_SHARDS
+        ? Optional.empty()
+        : Optional.of(new ShardMap(number, count));
+  }
+
+  /** The number that a name in {@link #instances} takes for a shard map; empty for others. */
   public static OptionalLong shardMapNumber(String name) {
     return name.startsWith(SHARD_MAP_PREFIX)
         ? Numbered.parse(name.substring(SHARD_MAP_PREFIX.length()))
@@ -77,10 +102,16 @@ public record StoreLayout(Path root) {
   /**
    * The end of a lease at the instance with this number.
    *
+   * @param place 0, or where others have taken all before it what they left there: 1 to {@link
+   *     #LAST_PLACE}
    * @throws IllegalArgumentException if no instance has that number
    */
-  public Path end(Id correlation, long instance) {
-    return ends().resolve(correlation + "@" + Numbered.name(instance));
+  public Path end(Id correlation, long instance, int place) {
+    return ends().resolve(ofLease(correlation, instance, place));
+  }
+
+  private static String ofLease(Id correlation, long instance, int place) {
+    return correlation + "@" + Numbered.name(instance) + (place == 0 ? "" : "." + place);
   }
 
   /** Whether something in {@link #ends} is an end, or what was left of making one. */
@@ -96,10 +127,11 @@ public record StoreLayout(Path root) {
   /**
    * The revocation of a lease at the instance with this number.
    *
+   * @param place as for {@link #end}
    * @throws IllegalArgumentException if no instance has that number
    */
-  public Path revocation(Id correlation, long instance) {
-    return revocations().resolve(correlation + "@" + Numbered.name(instance));
+  public Path revocation(Id correlation, long instance, int place) {
+    return revocations().resolve(ofLease(correlation, instance, place));
   }
 
   /** Whether something in {@link #revocations} is one. */

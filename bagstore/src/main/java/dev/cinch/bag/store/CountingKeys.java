@@ -110,14 +110,15 @@ public final class CountingKeys {
   }
 
   /**
-   * What the next record of the log says of keys: those that count now, past every cache, and no
-   * fewer than the one before counts.
+   * What the next record of the log says of keys: those that count now, and no fewer than the one
+   * before counts.
    *
    * @throws DamagedException as {@link #now}
    */
   public KeyCount next() throws IOException {
     Path directory = store.layout().keys();
-    List<String> names = store.fresh().list(directory);
+    // Where this user may only read, whoever adds a key waits for caches: TrustedKeyFiles.
+    List<String> names = store.fresh().listAsPermitted(directory);
     // After the listing: a record that names a key may not outlive it, whoever added that.
     store.fs().forceDirectory(directory);
     TrustedKeys keys = signed(names);

@@ -2,9 +2,11 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.ServerEntry;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
@@ -22,13 +24,15 @@ import java.util.Optional;
 @CheckReturnValue
 public final class InstanceServers {
   private final StoreContext store;
+  private final Statements statements;
   private final long number;
 
   /** What stands beside the numbers. */
   private final List<String> names;
 
-  InstanceServers(StoreContext store, long number, List<String> names) {
+  InstanceServers(StoreContext store, Statements statements, long number, List<String> names) {
     this.store = store;
+    this.statements = statements;
     this.number = number;
     this.names = names;
   }
@@ -37,13 +41,15 @@ public final class InstanceServers {
    * Makes a server known that serves an instance.
    *
    * @param number of the instance, from 1
+   * @param by a key of the store, or of a node of the cell
    * @return whether it is known now: not if there are too many, or their addresses are too long
    */
-  public static boolean join(StoreContext store, long number, InstanceFile here)
+  public static boolean join(StoreContext store, long number, InstanceFile here, SigningKey by)
       throws IOException {
     Path directory = store.layout().instances();
     store.requireSame();
-    var servers = new InstanceServers(store, number, store.fresh().list(directory));
+    var statements = new Statements(store);
+    var servers = new InstanceServers(store, statements, number, store.fresh().list(directory));
     Optional<InstanceFile> known = servers.where();
     if (known.map(k -> k.names(here)).orElse(false)) {
       return true;
@@ -52,9 +58,10 @@ public final class InstanceServers {
       return false;
     }
     for (int next = servers.last() + 1; next <= ServerEntry.MOST; next++) {
-      Path file = directory.resolve(new ServerEntry(number, next).toString());
-      try (StoreFile created = store.fs().create(file, store.fileMode())) {
-        created.write(ByteBuffer.wrap(here.encode()));
+      String name = new ServerEntry(number, next).toString();
+      var line = new Line(here.words(), statements.sign(by, directory, name + " " + here.words()));
+      try (StoreFile created = store.fs().create(directory.resolve(name), store.ownFileMode())) {
+        created.write(ByteBuffer.wrap(line.encode()));
         created.force();
         store.fs().forceDirectory(directory);
         return true;
@@ -91,10 +98,25 @@ public final class InstanceServers {
     return all;
   }
 
+  /** Whether a file of the instance holds a line that a key of the store signed. */
+  boolean isSigned(String name) {
+    return line(name).isPresent();
+  }
+
   private Optional<InstanceFile> read(String name) {
-    Path file = store.layout().instances().resolve(name);
+    return line(name).flatMap(Line::where);
+  }
+
+  private Optional<Line> line(String name) {
+    Path directory = store.layout().instances();
     try {
-      return InstanceFile.decode(store.fresh().readAll(file, InstanceFile.MAX_BYTES));
+      byte[] bytes = store.fresh().readAll(directory.resolve(name), InstanceFile.MAX_BYTES);
+      Optional<Line> line = Line.decode(bytes);
+      return line.isPresent()
+              && statements.counts(
+                  directory, number, name + " " + line.get().words(), line.get().signature())
+          ? line
+          : Optional.empty();
     } catch (IOException e) {
       return Optional.empty(); // it is but a hint
     }

@@ -1,10 +1,10 @@
 package dev.cinch.bag.store;
 
 import dev.cinch.bag.layout.CeilingName;
+import dev.cinch.bag.layout.SignedName;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,8 +35,13 @@ final class OldCeilings {
 
   private final StoreContext store;
   private final boolean shared;
-  private final ArrayDeque<CeilingName> published = new ArrayDeque<>();
+  private final ArrayDeque<Published> published = new ArrayDeque<>();
   private int removals;
+
+  /**
+   * @param file its name
+   */
+  record Published(CeilingName ceiling, String file) {}
 
   /**
    * @param shared whether others publish under the same number, or have before
@@ -50,16 +55,16 @@ final class OldCeilings {
    * Takes note of a ceiling, above all before, that is durable. No later instance was there after
    * it was published.
    */
-  void published(CeilingName ceiling) {
+  void published(Published ceiling) {
     if (!published.contains(ceiling)) {
       published.addLast(ceiling);
     }
     if (published.size() > KEPT) {
-      CeilingName old = published.removeFirst();
+      Published old = published.removeFirst();
       if (shared && removals++ % LOOK_EVERY == 0) {
-        removeThrough(old);
+        removeThrough(old.ceiling());
       } else {
-        remove(old);
+        remove(old.file());
       }
     }
   }
@@ -74,13 +79,17 @@ final class OldCeilings {
       return;
     }
     names.stream()
-        .map(CeilingName::parse)
-        .flatMap(Optional::stream)
-        .filter(c -> c.instance() == highest.instance() && c.ceiling() <= highest.ceiling())
+        .filter(
+            name ->
+                SignedName.parse(name)
+                    .flatMap(signed -> CeilingName.parse(signed.base()))
+                    .filter(c -> c.instance() == highest.instance())
+                    .filter(c -> c.ceiling() <= highest.ceiling())
+                    .isPresent())
         .forEach(this::remove);
   }
 
-  private void remove(CeilingName ceiling) {
-    store.fresh().removeQuietly(store.layout().ceilings().resolve(ceiling.toString()));
+  private void remove(String name) {
+    store.fresh().removeQuietly(store.layout().ceilings().resolve(name));
   }
 }

@@ -9,6 +9,8 @@ import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
@@ -39,12 +41,20 @@ public record StoreContext(
   /** How often clocks are compared anew where the filesystem took too long. */
   private static final int COMPARISONS = 3;
 
+  /** After so long every cache of a network filesystem has expired, nanoseconds (rule N2). */
+  static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
+
   public StoreSettings settings() {
     return identity.settings();
   }
 
   public int fileMode() {
     return settings().fileMode();
+  }
+
+  /** Of what its maker alone ever writes: group and others may read it as the store has it. */
+  public int ownFileMode() {
+    return fileMode() & ~0022;
   }
 
   public int directoryMode() {
@@ -58,8 +68,12 @@ public record StoreContext(
    * @param what is waited for
    */
   public void awaitCaches(Object what) throws InterruptedIOException {
+    awaitCaches(what, 1_000_000_000L);
+  }
+
+  void awaitCaches(Object what, long nanos) throws InterruptedIOException {
     try {
-      time.sleepNanos(1_000_000_000L);
+      time.sleepNanos(nanos);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while waiting for caches of " + what);
@@ -79,6 +93,21 @@ public record StoreContext(
     if (!now.id().equals(identity.id())) {
       throw new StoreReplacedException(file, "store", identity.id(), now.id());
     }
+  }
+
+  /**
+   * Lists a directory as it is now, past every cache (rule N2). A user who may make no entry there
+   * waits for as long as caches are believed, 61 s; filesystems of one kernel need no wait.
+   */
+  public List<String> listNow(Path directory) throws IOException {
+    Optional<List<String>> now = fresh.listIfPermitted(directory);
+    if (now.isPresent()) {
+      return now.get();
+    }
+    if (!fs.isLocal(directory)) {
+      awaitCaches(directory, CACHE_EXPIRY_NANOS);
+    }
+    return fs.list(directory);
   }
 
   /**

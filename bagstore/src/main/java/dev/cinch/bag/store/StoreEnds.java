@@ -7,9 +7,11 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -18,11 +20,16 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ends of leases as files in the store (rule L11): {@code service/ends/<correlation>@<instance>}
- * says by its name which lease was ended at which instance, and holds the number of the instance
- * that ended it. Not thread-safe.
+ * says by its name which lease was ended at which instance. It holds the number of the instance
+ * that ended it, all that this one ended with it, and a signature. One that has none of the store's
+ * is anybody's: it is passed over, and the end is made in the next place.
+ *
+ * <p>A client of a cell has no key that counts. What it ends holds the cell's number alone, and
+ * counts for leases of that cell. Not thread-safe.
  */
 @CheckReturnValue
 public final class StoreEnds {
@@ -32,13 +39,22 @@ public final class StoreEnds {
    */
   static final long KEPT_NANOS = 30L * 86_400 * 1_000_000_000;
 
-  /** Ten digits and the end of the line. */
-  private static final int BYTES = 11;
+  /** So many ends at most are in one file. */
+  private static final int MOST = 1_000;
+
+  private static final int MAX_BYTES = 1 << 16;
 
   private final StoreContext store;
+  private final Statements statements;
+  private final @Nullable SigningKey key;
 
-  StoreEnds(StoreContext store) {
+  /**
+   * @param key null for a client of a cell
+   */
+  StoreEnds(StoreContext store, Statements statements, @Nullable SigningKey key) {
     this.store = store;
+    this.statements = statements;
+    this.key = key;
   }
 
   /** Makes their directory unless it is there: stores of older versions have none. */
@@ -58,13 +74,20 @@ public final class StoreEnds {
    * @return those that are this instance's
    */
   Set<LeaseEnd> end(List<LeaseEnd> ends, long number) throws IOException {
+    var mine = new HashSet<LeaseEnd>();
+    for (int from = 0; from < ends.size(); from += MOST) {
+      end(ends.subList(from, Math.min(ends.size(), from + MOST)), number, mine);
+    }
+    return mine;
+  }
+
+  private void end(List<LeaseEnd> ends, long number, Set<LeaseEnd> mine) throws IOException {
     Path directory = store.layout().ends();
     Path temporary = store.fresh().temporary(directory);
-    var mine = new HashSet<LeaseEnd>();
+    statements.look();
     try {
-      try (StoreFile out = store.fs().create(temporary, store.fileMode())) {
-        String content = Numbered.name(number) + "\n";
-        out.write(ByteBuffer.wrap(content.getBytes(StandardCharsets.US_ASCII)));
+      try (StoreFile out = store.fs().create(temporary, store.ownFileMode())) {
+        out.write(ByteBuffer.wrap(content(ends, number).getBytes(StandardCharsets.US_ASCII)));
         out.force();
       }
       store.requireSame();
@@ -79,18 +102,81 @@ public final class StoreEnds {
     } finally {
       store.fresh().removeQuietly(temporary);
     }
-    return mine;
+  }
+
+  private String content(List<LeaseEnd> ends, long number) {
+    var text = new StringBuilder(Numbered.name(number)).append('\n');
+    SigningKey by = key;
+    if (by == null) {
+      return text.toString();
+    }
+    for (LeaseEnd end : ends) {
+      text.append(line(end));
+    }
+    String said = text.toString();
+    return said + statements.sign(by, store.layout().ends(), said) + "\n";
+  }
+
+  private static String line(LeaseEnd end) {
+    return end.correlation() + "@" + Numbered.name(end.instance()) + "\n";
   }
 
   private boolean make(Path temporary, LeaseEnd end, long number) throws IOException {
-    Path file = store.layout().end(end.correlation(), end.instance());
-    try {
-      store.fs().link(temporary, file);
-      return true;
-    } catch (FileAlreadyExistsException e) {
-      // Another's; or ours, from a request that was sent twice or whose answer was lost.
-      return store.fresh().decode(file, BYTES, bytes -> maker(bytes, file)) == number;
+    for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
+      Path file = store.layout().end(end.correlation(), end.instance(), place);
+      try {
+        store.fs().link(temporary, file);
+        return true;
+      } catch (FileAlreadyExistsException e) {
+        // Another's; or ours, from a request that was sent twice or whose answer was lost.
+        OptionalLong maker = maker(file, end);
+        if (maker.isPresent()) {
+          return maker.getAsLong() == number;
+        }
+      }
     }
+    Path first = store.layout().end(end.correlation(), end.instance(), 0);
+    throw new IOException(
+        "%s and %d beside it are no ends that a key of the store signed: remove them"
+            .formatted(first, StoreLayout.LAST_PLACE));
+  }
+
+  /** The instance that made an end; empty for what is none. */
+  private OptionalLong maker(Path file, LeaseEnd end) throws IOException {
+    try {
+      OptionalLong maker = maker(store.fresh().readAll(file, MAX_BYTES), end);
+      return maker.isPresent()
+          ? maker
+          : maker(store.fresh().readAllUncached(file, MAX_BYTES), end); // rule N5
+    } catch (AccessDeniedException | DamagedException e) {
+      return OptionalLong.empty(); // no file, too long for one, or its maker's alone
+    }
+  }
+
+  private OptionalLong maker(byte[] bytes, LeaseEnd end) throws IOException {
+    String text = new String(bytes, StandardCharsets.US_ASCII);
+    int first = text.indexOf('\n');
+    OptionalLong maker =
+        first < 0 ? OptionalLong.empty() : Numbered.parse(text.substring(0, first));
+    if (maker.isEmpty()) {
+      return maker;
+    }
+    if (first == text.length() - 1) {
+      boolean ofClient =
+          maker.getAsLong() == end.instance() && statements.isCell(maker.getAsLong());
+      return ofClient ? maker : OptionalLong.empty();
+    }
+    int last = text.lastIndexOf('\n', text.length() - 2);
+    String said = text.substring(0, last + 1);
+    boolean counts =
+        text.endsWith("\n")
+            && said.indexOf("\n" + line(end), first) >= 0
+            && statements.counts(
+                store.layout().ends(),
+                maker.getAsLong(),
+                said,
+                text.substring(last + 1, text.length() - 1));
+    return counts ? maker : OptionalLong.empty();
   }
 
   /** Removes those that nobody needs any more, and revocations as old; returns how many. */
@@ -127,17 +213,5 @@ public final class StoreEnds {
     } catch (NoSuchFileException e) {
       return Long.MAX_VALUE; // removed meanwhile
     }
-  }
-
-  private static long maker(byte[] bytes, Path file) throws DamagedException {
-    var text = new String(bytes, StandardCharsets.US_ASCII);
-    OptionalLong maker =
-        text.endsWith("\n")
-            ? Numbered.parse(text.substring(0, text.length() - 1))
-            : OptionalLong.empty();
-    if (maker.isEmpty()) {
-      throw new DamagedException(file, 0, "the number of an instance", bytes.length + " bytes");
-    }
-    return maker.getAsLong();
   }
 }

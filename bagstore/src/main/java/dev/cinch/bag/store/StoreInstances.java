@@ -3,6 +3,7 @@ package dev.cinch.bag.store;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
@@ -14,6 +15,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
+import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -22,50 +24,55 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Numbers and ceilings of lease service instances, as files in the store (rules L3, L9): {@code
- * service/instances/<number>}, which may say where it is, and {@code
- * service/ceilings/<number>-<ceiling>}. Names say all that counts, so a listing is all it takes to
- * read them. Where several servers share the store each shard has a chain of its own (rule L16).
- * Not thread-safe.
+ * Numbers and ceilings of lease service instances, as files in the store (rules L3, L9). A number
+ * is taken by {@code service/instances/<number>}, which may say where it is, and counts by {@code
+ * service/instances/<number>.<signature>}; so does {@code
+ * service/ceilings/<number>-<ceiling>.<signature>}. Names say all that counts, so a listing is all
+ * it takes to read them. Where several servers share the store each shard has a chain of its own
+ * (rule L16). Not thread-safe.
  */
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
   private final StoreContext store;
+  private final @Nullable SigningKey key;
+  private final Statements statements;
   private final Optional<InstanceFile> where;
+  private final StoreCeilings ceilings;
   private final OldCeilings old;
   private final StoreEnds ends;
-  private final CountingKeys keys;
 
   /** The number is a cell's, whose nodes share it; {@link #takeNumber} takes none. */
   private final boolean shared;
-
-  /** Whether it publishes ceilings: clients of a cell leave that to the nodes that sign. */
-  private final boolean publishes;
 
   private long number;
   private long clockWithin = Long.MAX_VALUE;
   private final Shard shard;
   private List<Earlier> earlier = List.of();
 
-  /** For an instance that nobody has to find. */
-  public StoreInstances(StoreContext store) {
-    this(store, Optional.empty(), Shard.WHOLE);
+  /**
+   * For an instance that nobody has to find.
+   *
+   * @param key of the store, by which the number counts; the first one where it has none yet
+   */
+  public StoreInstances(StoreContext store, SigningKey key) {
+    this(store, Optional.empty(), Shard.WHOLE, key);
   }
 
   /** For an instance that leaves its address. */
-  public StoreInstances(StoreContext store, InstanceFile where) {
-    this(store, Optional.of(where), Shard.WHOLE);
+  public StoreInstances(StoreContext store, InstanceFile where, SigningKey key) {
+    this(store, Optional.of(where), Shard.WHOLE, key);
   }
 
   /** For one of several servers (rule L16). */
-  public StoreInstances(StoreContext store, Optional<InstanceFile> where, Shard shard) {
-    this(store, where, shard, 0, true);
+  public StoreInstances(
+      StoreContext store, Optional<InstanceFile> where, Shard shard, SigningKey key) {
+    this(store, where, shard, 0, key);
   }
 
   /**
@@ -74,12 +81,13 @@ public final class StoreInstances implements InstanceRegistry {
    * ended by all of them (rule L11).
    *
    * @param number of the cell, from 1
+   * @param key the node's own
    */
-  public static StoreInstances ofCell(StoreContext store, long number) {
+  public static StoreInstances ofCell(StoreContext store, long number, SigningKey key) {
     if (number < 1) {
       throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
     }
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, true);
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, key);
   }
 
   /**
@@ -92,7 +100,7 @@ public final class StoreInstances implements InstanceRegistry {
     if (number < 1) {
       throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
     }
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, false);
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, null);
   }
 
   /**
@@ -110,15 +118,16 @@ public final class StoreInstances implements InstanceRegistry {
       Optional<InstanceFile> where,
       Shard shard,
       long ofCell,
-      boolean publishes) {
-    this.publishes = publishes;
+      @Nullable SigningKey key) {
+    this.key = key;
+    this.statements = new Statements(store);
     this.store = store;
     this.shared = ofCell > 0;
     this.number = ofCell;
+    this.ceilings = new StoreCeilings(store, statements);
     this.old = new OldCeilings(store, shared);
     this.shard = shard;
-    this.ends = new StoreEnds(store);
-    this.keys = CountingKeys.ofStore(store).strict();
+    this.ends = new StoreEnds(store, statements, key);
     this.where = where;
   }
 
@@ -144,9 +153,12 @@ public final class StoreInstances implements InstanceRegistry {
    */
   private record Earlier(long number, ShardMap map, int shard) {}
 
-  /** The instance of the highest number; empty if there was none. */
+  /**
+   * The instance of the highest number; empty if there was none. For users who may only read it may
+   * be old.
+   */
   public static Optional<Instance> latest(StoreContext store) throws IOException {
-    StoreShards now = StoreShards.look(store);
+    StoreShards now = StoreShards.lookAsPermitted(store);
     long number = now.highestNumber();
     return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
   }
@@ -166,9 +178,16 @@ public final class StoreInstances implements InstanceRegistry {
     return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
   }
 
+  private StoreShards look() throws IOException {
+    // A client of a cell may be a user who may only read. The nodes look for themselves.
+    return key == null
+        ? StoreShards.lookAsPermitted(store, statements)
+        : StoreShards.look(store, statements);
+  }
+
   @Override
   public String latest() throws IOException {
-    StoreShards now = StoreShards.look(store);
+    StoreShards now = look();
     if (now.lastMap() > shard.map().number()) {
       return now.map().inWords();
     }
@@ -208,34 +227,74 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public long takeNumber() throws IOException {
-    ends.prepare(); // before what can't be undone: a number stops the instance before
-    StoreShards now = StoreShards.look(store);
-    if (shared) {
-      requireCellLatest(now);
+    SigningKey by = key;
+    if (by == null) {
+      requireCellLatest(look());
       return number;
     }
+    ends.prepare(); // before what can't be undone: a number stops the instance before
+    if (shared) {
+      requireCellLatest(look());
+      return number;
+    }
+    long unusedKey = TrustedKeyFiles.add(store, by); // without it nothing of what follows counts
+    StoreShards now = look();
     requireLast(now.map());
-    long next = now.highestNumber() + 1;
-    while (true) {
-      if (next >= Numbered.MAX) { // which keeps out software that knows no shard maps
-        throw new IOException(store.layout().instances() + ": no number is left for an instance");
+    // One whose ceilings stand had its number, too, whoever removed that.
+    long taken =
+        ceilings.highest().stream()
+            .mapToLong(CeilingName::instance)
+            .max()
+            .orElse(now.highestNumber());
+    long next = now.free(Math.max(now.highestNumber(), taken) + 1);
+    Path directory = store.layout().instances();
+    while (number == 0) {
+      if (next > Numbered.MAX) {
+        throw new IOException(directory + ": no number is left for an instance");
       }
-      try {
-        Path unused =
-            create(
-                store.layout().instances(), Numbered.name(next), where.map(InstanceFile::encode));
+      String name = Numbered.name(next);
+      String words = where.map(InstanceFile::words).orElse(InstanceFile.NOWHERE);
+      var line = new Line(words, statements.sign(by, directory, name + " " + words));
+      if (take(directory.resolve(name), line)) {
         number = next;
-        if (shard.map().number() > 0) {
-          // Before the ceilings are listed: only by this it has its place in the shard's chain.
-          var entry = new ShardEntry(number, shard.map().number(), shard.index());
-          Path unusedEntry = create(store.layout().instances(), entry.toString(), Optional.empty());
-        }
-        return next;
-      } catch (FileAlreadyExistsException e) {
+      } else {
         next++; // another instance starts at this moment, or our own request was sent twice: a gap
         // does no harm
       }
     }
+    count(by);
+    if (shard.map().number() > 0) {
+      // Before the ceilings are listed: only by this it has its place in the shard's chain.
+      var entry = new ShardEntry(number, shard.map().number(), shard.index());
+      publish(directory, statements.signedName(by, directory, entry.toString()));
+    }
+    return next;
+  }
+
+  /** Whether this was the one that made it: all of it, or nothing. */
+  private boolean take(Path file, Line line) throws IOException {
+    Path directory = store.layout().instances();
+    Path temporary = store.fresh().temporary(directory);
+    try {
+      try (StoreFile created = store.fs().create(temporary, store.ownFileMode())) {
+        created.write(ByteBuffer.wrap(line.encode()));
+        created.force();
+      }
+      store.requireSame();
+      store.fs().link(temporary, file);
+      store.fs().forceDirectory(directory);
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      return false;
+    } finally {
+      store.fresh().removeQuietly(temporary);
+    }
+  }
+
+  /** From now on the number counts. */
+  private void count(SigningKey by) throws IOException {
+    Path directory = store.layout().instances();
+    publish(directory, statements.signedName(by, directory, Numbered.name(number)));
   }
 
   /** So that it stops nobody in vain. No safety rests on that: see {@link #publishCeiling}. */
@@ -273,33 +332,26 @@ public final class StoreInstances implements InstanceRegistry {
     }
   }
 
-  private Path create(Path directory, String name, Optional<byte[]> content) throws IOException {
-    Path file = directory.resolve(name);
+  private void publish(Path directory, String name) throws IOException {
     store.requireSame(); // a number or a ceiling would stop the servers of another store
-    try (StoreFile created = store.fs().create(file, store.fileMode())) {
-      if (content.isPresent()) {
-        created.write(ByteBuffer.wrap(content.get()));
-        created.force();
-      }
+    try {
+      store.fs().create(directory.resolve(name), store.ownFileMode()).close();
+    } catch (FileAlreadyExistsException e) {
+      // Ours, from a request that was sent twice; or the force of an earlier call failed, after
+      // which the name may not outlive a power cut. Whoever made it, it says the same.
     }
     store.fs().forceDirectory(directory);
-    return file;
   }
 
   @Override
   public OptionalLong highestEarlierCeiling() throws IOException {
     List<CeilingName> published =
-        store.fresh().list(store.layout().ceilings()).stream()
-            .map(CeilingName::parse)
-            .flatMap(Optional::stream)
-            .filter(c -> c.instance() < number)
-            .toList();
+        ceilings.highest().stream().filter(c -> c.instance() < number).toList();
     if (published.isEmpty()) {
       return OptionalLong.empty();
     }
     // Only now: an instance has its entry before its first ceiling.
-    StoreShards shards = StoreShards.look(store);
-    var maps = new HashMap<Long, ShardMap>();
+    StoreShards shards = look();
     var found = new HashMap<Long, Earlier>();
     OptionalLong highest = OptionalLong.empty();
     for (CeilingName ceiling : published) {
@@ -311,10 +363,7 @@ public final class StoreInstances implements InstanceRegistry {
           && entry.shard() != shard.index()) {
         continue; // it has other names
       }
-      if (!maps.containsKey(map)) {
-        maps.put(map, shards.map(map));
-      }
-      ShardMap of = Objects.requireNonNull(maps.get(map));
+      ShardMap of = shards.map(map);
       int index = entry == null ? 1 : entry.shard();
       found.put(ceiling.instance(), new Earlier(ceiling.instance(), of, index));
       highest = OptionalLong.of(Math.max(ceiling.ceiling(), highest.orElse(Long.MIN_VALUE)));
@@ -348,35 +397,38 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public TrustedKeys trustedKeys() throws IOException {
-    return keys.now();
+    return statements.keys();
   }
 
   @Override
   public boolean publishCeiling(long ceiling) throws IOException {
-    if (!publishes) {
-      return isLatest();
+    SigningKey by = key;
+    if (by == null) {
+      return isLatest(); // clients of a cell leave that to the nodes that sign
     }
     var name = new CeilingName(number, ceiling);
-    try {
-      Path unused = create(store.layout().ceilings(), name.toString(), Optional.empty());
-    } catch (FileAlreadyExistsException e) {
-      // Ours, from a request that was sent twice; or the force of an earlier call failed, after
-      // which the name may not outlive a power cut. Or another node's of the cell: as good as ours.
-      store.fs().forceDirectory(store.layout().ceilings());
-    }
+    Path directory = store.layout().ceilings();
+    String file = statements.signedName(by, directory, name.toString());
+    publish(directory, file);
     // Only now look for a later instance: one that took its number before this look will find the
     // ceiling, and fence it. Those of a later map begin when that is there.
     if (!isLatest()) {
       return false;
     }
-    old.published(name);
+    old.published(new OldCeilings.Published(name, file));
     return true;
   }
 
   @Override
   public boolean isLatest() throws IOException {
-    StoreShards now = StoreShards.look(store);
+    StoreShards now = look();
     long map = shard.map().number();
-    return now.lastMap() == map && now.latest(map, shard.index()) == number;
+    SigningKey by = key;
+    if (by != null && now.lastMap() == map && now.highestNumber() < number) {
+      // Somebody removed it. The next one that looks for numbers has to find it.
+      count(by);
+      now = look();
+    }
+    return now.lastMap() == map && now.latest(map, shard.index()) <= number;
   }
 }

@@ -8,12 +8,14 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.lease.Revocation;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** Revocations of leases as files in the store (rule L15). Not thread-safe. */
@@ -31,26 +33,46 @@ public final class StoreRevocations {
     if (store.fresh().ensureDirectory(directory, store.directoryMode())) {
       store.fs().forceDirectory(store.layout().service());
     }
-    Path file = store.layout().revocation(revocation.correlation(), revocation.instance());
     Path temporary = store.fresh().temporary(directory);
     try {
-      try (StoreFile out = store.fs().create(temporary, store.fileMode())) {
+      try (StoreFile out = store.fs().create(temporary, store.ownFileMode())) {
         out.write(ByteBuffer.wrap(RevocationFile.encode(revocation)));
         out.force();
       }
       store.requireSame();
-      Revocation standing = revocation;
-      try {
-        store.fs().link(temporary, file);
-      } catch (FileAlreadyExistsException e) { // an answer was lost, or two operators asked
-        standing = read(store, file);
-      }
+      Revocation standing = standing(store, temporary, revocation);
       store
           .fs()
           .forceDirectory(directory); // also if it was there: an earlier force may have failed
       return standing;
     } finally {
       store.fresh().removeQuietly(temporary);
+    }
+  }
+
+  /** What is no revocation of this lease is passed over: another place is taken. */
+  private static Revocation standing(StoreContext store, Path temporary, Revocation revocation)
+      throws IOException {
+    for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
+      Path file = store.layout().revocation(revocation.correlation(), revocation.instance(), place);
+      try {
+        store.fs().link(temporary, file);
+        return revocation;
+      } catch (FileAlreadyExistsException e) { // an answer was lost, or two operators asked
+        Optional<Revocation> found = readable(store, file);
+        if (found.filter(f -> f.isOf(revocation)).isPresent()) {
+          return found.get();
+        }
+      }
+    }
+    return revocation; // what stands there says nothing, and no safety rests on it
+  }
+
+  private static Optional<Revocation> readable(StoreContext store, Path file) throws IOException {
+    try {
+      return Optional.of(read(store, file));
+    } catch (DamagedException | AccessDeniedException e) {
+      return Optional.empty();
     }
   }
 

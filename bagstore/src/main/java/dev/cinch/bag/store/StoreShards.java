@@ -1,124 +1,169 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.format.ShardMapFile;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.ServerEntry;
 import dev.cinch.bag.layout.ShardEntry;
+import dev.cinch.bag.layout.SignedName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Shard maps, and which instances have which shards, as files beside the instances' numbers (rule
- * L16): one listing tells all but how many shards a map has. Immutable: what stood there at one
- * look.
+ * Shard maps, and which instances have which shards, as files beside the instances' numbers (rules
+ * L9, L16): one listing tells it all. Only what a key of the store signed counts; the rest may be
+ * anybody's. Immutable: what stood there at one look.
  */
 @CheckReturnValue
 public final class StoreShards {
   private final StoreContext store;
+  private final Statements statements;
   private final List<String> names;
   private final long highestNumber;
-  private final long lastMap;
+  private final ShardMap lastMap;
+  private final Map<Long, ShardMap> maps = new HashMap<>();
   private final Map<Long, ShardEntry> entries = new HashMap<>();
 
-  private StoreShards(StoreContext store, List<String> names) {
+  private StoreShards(StoreContext store, Statements statements, List<String> names)
+      throws IOException {
     this.store = store;
+    this.statements = statements;
     this.names = names;
-    long highest = 0;
-    long last = 0;
+    Path directory = store.layout().instances();
+    statements.look();
+    var numbers = new TreeMap<Long, List<SignedName>>(Comparator.reverseOrder());
     for (String name : names) {
-      OptionalLong number = Numbered.parse(name);
-      OptionalLong map = StoreLayout.shardMapNumber(name);
-      if (number.isPresent() && number.getAsLong() != Numbered.MAX) {
-        highest = Math.max(highest, number.getAsLong());
-      } else if (map.isPresent()) {
-        last = Math.max(last, map.getAsLong());
-      } else {
-        ShardEntry.parse(name).ifPresent(e -> entries.put(e.instance(), e));
+      SignedName signed = SignedName.parse(name).orElse(null);
+      if (signed == null) {
+        continue;
+      }
+      OptionalLong number = Numbered.parse(signed.base());
+      Optional<ShardMap> map = StoreLayout.shardMap(signed.base());
+      Optional<ShardEntry> entry = ShardEntry.parse(signed.base());
+      if (number.isPresent()) {
+        numbers.computeIfAbsent(number.getAsLong(), n -> new ArrayList<>()).add(signed);
+      } else if (map.isPresent() && statements.counts(directory, 0, signed)) {
+        ShardMap unused = maps.merge(map.get().number(), map.get(), StoreShards::first);
+      } else if (entry.isPresent()
+          && statements.counts(directory, entry.get().instance(), signed)) {
+        entries.put(entry.get().instance(), entry.get());
       }
     }
-    highestNumber = highest;
-    lastMap = last;
+    highestNumber = highest(numbers);
+    lastMap =
+        maps.values().stream()
+            .max(Comparator.comparingLong(ShardMap::number))
+            .orElse(ShardMap.NONE);
+  }
+
+  /** Its number is one's who made the map; if that was removed, all go by the same of two. */
+  private static ShardMap first(ShardMap a, ShardMap b) {
+    return a.count() < b.count() ? a : b;
+  }
+
+  /** Those below it are not looked at. */
+  private long highest(NavigableMap<Long, List<SignedName>> numbers) throws IOException {
+    for (Map.Entry<Long, List<SignedName>> of : numbers.entrySet()) {
+      for (SignedName name : of.getValue()) {
+        if (statements.counts(store.layout().instances(), of.getKey(), name)) {
+          return of.getKey();
+        }
+      }
+    }
+    return 0;
   }
 
   /** Looks, past every cache. */
   public static StoreShards look(StoreContext store) throws IOException {
-    return new StoreShards(store, store.fresh().list(store.layout().instances()));
+    return look(store, new Statements(store));
+  }
+
+  /** As {@link #look(StoreContext)}, for who looks again and again. */
+  static StoreShards look(StoreContext store, Statements statements) throws IOException {
+    return new StoreShards(store, statements, store.listNow(store.layout().instances()));
   }
 
   /**
    * As {@link #look}; for users who may only read it may be old. For what is shown, and nothing
-   * that a server or a client of one decides by.
+   * that a server decides by.
    */
   public static StoreShards lookAsPermitted(StoreContext store) throws IOException {
-    return new StoreShards(store, store.fresh().listAsPermitted(store.layout().instances()));
+    return lookAsPermitted(store, new Statements(store));
+  }
+
+  static StoreShards lookAsPermitted(StoreContext store, Statements statements) throws IOException {
+    return new StoreShards(
+        store, statements, store.fresh().listAsPermitted(store.layout().instances()));
   }
 
   /**
    * Publishes the next map. Instances of all earlier ones stop when they see it.
    *
    * @param count of its shards
-   * @return the one that has the next number: another one if somebody else was faster
+   * @param by a key of the store, or its first
+   * @return the last one afterwards: another one if somebody else was faster
    * @throws IllegalArgumentException for a count out of range
+   * @throws KeyRefusedException if the store trusts other keys alone
    */
-  public static ShardMap publish(StoreContext store, int count) throws IOException {
-    // Software that knows no maps takes this for an instance after which there is no number: those
-    // of its instances that run stop, and none starts. So before the map.
-    Path last = store.layout().instances().resolve(Numbered.name(Numbered.MAX));
+  public static ShardMap publish(StoreContext store, int count, SigningKey by) throws IOException {
+    long unused = TrustedKeyFiles.add(store, by);
+    Path directory = store.layout().instances();
+    StoreShards now = look(store);
     store.requireSame();
-    try {
-      store.fs().create(last, store.fileMode()).close();
-    } catch (FileAlreadyExistsException e) {
-      // of an earlier map
+    long number = now.lastMap() + 1;
+    while (true) {
+      var next = new ShardMap(number, count);
+      try {
+        store.fs().create(store.layout().shardMap(number), store.ownFileMode()).close();
+        String name =
+            new Statements(store).signedName(by, directory, StoreLayout.shardMapName(next));
+        try {
+          store.fs().create(directory.resolve(name), store.ownFileMode()).close();
+        } catch (FileAlreadyExistsException e) {
+          // ours, from a request that was sent twice; or of a map whose number was removed
+        }
+        store.fs().forceDirectory(directory);
+        return look(store).map();
+      } catch (FileAlreadyExistsException e) {
+        now = look(store);
+        if (now.lastMap() >= number) {
+          return now.map();
+        }
+        number++; // somebody else's who has not gone on, or a stray's: a gap does no harm
+      }
     }
-    store.fs().forceDirectory(store.layout().instances());
-    var next = new ShardMap(look(store).lastMap + 1, count);
-    Path file = store.layout().shardMap(next.number());
-    store.fresh().publish(file, ShardMapFile.encode(next), store.fileMode(), store::requireSame);
-    return read(store, next.number());
-  }
-
-  /**
-   * The map of that number, from 1.
-   *
-   * @throws DamagedException if it can't be read, or says that it is another one
-   */
-  public static ShardMap read(StoreContext store, long number) throws IOException {
-    Path file = store.layout().shardMap(number);
-    ShardMap map =
-        store.fresh().decode(file, ShardMapFile.MAX_BYTES, b -> ShardMapFile.decode(b, file));
-    if (map.number() != number) {
-      throw new DamagedException(file, 0, "shard map " + number, "" + map.number());
-    }
-    return map;
   }
 
   /** The last map; {@link ShardMap#NONE} if there is none. */
-  public ShardMap map() throws IOException {
-    return map(lastMap);
+  public ShardMap map() {
+    return lastMap;
   }
 
-  /** The map of that number, 0 for none. */
-  ShardMap map(long number) throws IOException {
-    return number == 0 ? ShardMap.NONE : read(store, number);
+  /** The map of that number; {@link ShardMap#NONE} if there is none. */
+  ShardMap map(long number) {
+    return maps.getOrDefault(number, ShardMap.NONE);
   }
 
   /** The number of the last map; 0 if there is none. */
   long lastMap() {
-    return lastMap;
+    return lastMap.number();
   }
 
   /** The highest number that any instance has taken; 0 if none has. */
@@ -144,17 +189,61 @@ public final class StoreShards {
 
   /** An instance, and where it is. */
   StoreInstances.Instance numbered(long number) {
-    return new StoreInstances.Instance(number, new InstanceServers(store, number, names).where());
+    var servers = new InstanceServers(store, statements, number, names);
+    return new StoreInstances.Instance(number, servers.where());
+  }
+
+  /** The lowest number from here on that nobody has taken, an instance or a stray. */
+  long free(long from) {
+    var taken = new HashSet<>(names);
+    long free = from;
+    while (taken.contains(Numbered.name(free))) {
+      free++;
+    }
+    return free;
+  }
+
+  /**
+   * What stands there and counts for nothing: names that no key of the store signed, and numbers
+   * without such a name. What somebody is taking at this moment is not told.
+   */
+  public List<Path> strays() throws IOException {
+    Path directory = store.layout().instances();
+    var strays = new ArrayList<Path>();
+    for (String name : names) {
+      if (!LogLayout.isTemporary(name) && !counts(directory, name)) {
+        strays.add(directory.resolve(name));
+      }
+    }
+    return strays;
+  }
+
+  private boolean counts(Path directory, String name) throws IOException {
+    SignedName signed = SignedName.parse(name).orElse(null);
+    if (signed != null) {
+      long instance =
+          Numbered.parse(signed.base())
+              .orElse(ShardEntry.parse(signed.base()).map(ShardEntry::instance).orElse(0L));
+      boolean known = instance > 0 || StoreLayout.shardMap(signed.base()).isPresent();
+      return known && statements.counts(directory, instance, signed);
+    }
+    OptionalLong map = StoreLayout.shardMapNumber(name);
+    if (map.isPresent()) {
+      return maps.containsKey(map.getAsLong());
+    }
+    long instance =
+        Numbered.parse(name).orElse(ServerEntry.parse(name).map(ServerEntry::instance).orElse(0L));
+    return instance > 0 && new InstanceServers(store, statements, instance, names).isSigned(name);
   }
 
   /** The latest instance of a shard of the last map, from 1; empty if it has had none. */
   public Optional<StoreInstances.Instance> instance(int shard) {
-    long number = latest(lastMap, shard);
+    long number = latest(lastMap(), shard);
     return number == 0 ? Optional.empty() : Optional.of(numbered(number));
   }
 
   /** The latest instance of each shard of the last map. */
-  public ShardServers servers() throws IOException {
+  public ShardServers servers() {
     ShardMap map = map();
     var servers = new ArrayList<ShardServers.Server>(map.count());
     for (int shard = 1; shard <= map.count(); shard++) {
@@ -174,12 +263,13 @@ public final class StoreShards {
    * none. Each may still run. Where it is, is read as the stream gets to it; empty without a map.
    */
   public Stream<StoreInstances.Instance> earlier() {
-    return lastMap == 0
+    return lastMap() == 0
         ? Stream.empty()
         : names.stream()
             .map(Numbered::parse)
             .flatMapToLong(OptionalLong::stream)
-            .filter(n -> n != Numbered.MAX && entry(n).map(e -> e.map() < lastMap).orElse(true))
+            .filter(n -> n <= highestNumber)
+            .filter(n -> entry(n).map(e -> e.map() < lastMap()).orElse(true))
             .boxed()
             .sorted(Comparator.reverseOrder())
             .map(this::numbered);

@@ -18,6 +18,8 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public final class TrustedKeyFiles {
+  private static final int GROUP_WRITE = 0020;
+
   private TrustedKeyFiles() {}
 
   static List<Long> numbers(List<String> names) {
@@ -85,6 +87,7 @@ public final class TrustedKeyFiles {
           before.add(there.key());
           if (there.key().equals(key)) {
             store.fs().forceDirectory(directory); // whoever added it may have stopped
+            awaitReaders(store, path(store, n));
             return n;
           }
         }
@@ -99,10 +102,27 @@ public final class TrustedKeyFiles {
       store.fs().forceDirectory(directory); // or this one could outlive those before it
       long next = before.size() + 1L;
       KeyFile file = KeyFile.signed(store.identity().id(), next, key, signer, by);
-      store.fresh().publish(path(store, next), file.encode(), store.fileMode(), store::requireSame);
+      store.fresh().publish(path(store, next), file.encode(), store.ownFileMode(), store::requireSame);
       if (read(store, path(store, next)).key().equals(key)) {
+        awaitReaders(store, path(store, next));
         return next;
       }
+    }
+  }
+
+  /**
+   * Where closers may not make entries they can't look past their caches. So nothing is written
+   * under a key before every cache is younger than it.
+   */
+  private static void awaitReaders(StoreContext store, Path key) throws IOException {
+    Path directory = store.layout().keys();
+    int theirs = store.directoryMode() & GROUP_WRITE;
+    if (theirs == (store.fs().status(directory).mode() & theirs) || store.fs().isLocal(directory)) {
+      return;
+    }
+    long age = store.fsClock().now() - store.fs().status(key).changeTime();
+    if (age < StoreContext.CACHE_EXPIRY_NANOS) {
+      store.awaitCaches(directory, StoreContext.CACHE_EXPIRY_NANOS - age);
     }
   }
 

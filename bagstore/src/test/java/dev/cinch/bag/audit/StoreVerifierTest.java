@@ -18,6 +18,8 @@ import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.store.NewerFormatException;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
@@ -33,6 +35,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -213,28 +216,27 @@ class StoreVerifierTest {
     assertTrue(summary.intact());
   }
 
+  /** Whoever may create files in the store may have left them. */
   @Test
-  void notesCeilingsThatNoInstanceCanHavePublished() throws Exception {
+  void notesWhatNoKeySignedOfTheLeaseService() throws Exception {
     fill();
-    Path ceilings = log.context().store().layout().ceilings();
-    for (String name : List.of("0000000001-1767225600000000000", "9999999999-" + Long.MAX_VALUE)) {
-      Files.createFile(ceilings.resolve(name));
-    }
+    StoreContext store = log.context().store();
+    var instance = new StoreInstances(store, s.key);
+    long number = instance.takeNumber();
+    assertTrue(instance.publishCeiling(1_767_225_600_000_000_000L));
     assertEquals(0, verify().notes(), found::toString);
-    List<String> foreign =
+    var strays =
         List.of(
-            "0000000000-1",
-            "0000000001-",
-            "0000000001--",
-            "0000000001-" + "1".repeat(20),
-            "0000000001-" + "9".repeat(19),
-            "1-1");
-    for (String name : foreign) {
-      Files.createFile(ceilings.resolve(name));
+            store.layout().ceilings().resolve("%010d-%d".formatted(number, Long.MAX_VALUE)),
+            store.layout().ceilings().resolve("0000000001-"),
+            store.layout().instances().resolve("0000000007"),
+            store.layout().instances().resolve("0000000007." + "a".repeat(128)),
+            store.layout().instances().resolve("mine"));
+    for (Path stray : strays) {
+      Files.createFile(stray);
     }
     assertTrue(verify().intact());
-    assertEquals(
-        foreign, found.stream().map(f -> String.valueOf(f.path().getFileName())).sorted().toList());
+    assertEquals(Set.copyOf(strays), Set.copyOf(found.stream().map(Finding::path).toList()));
   }
 
   @Test

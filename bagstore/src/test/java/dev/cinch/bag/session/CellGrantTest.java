@@ -55,7 +55,7 @@ final class CellGrantTest extends SessionRig {
         };
     MemoryLeaseService cell =
         MemoryLeaseService.builder(signer, rig.time)
-            .registry(new StoreInstances(store("head2").context()))
+            .registry(new StoreInstances(store("head2").context(), key))
             .start();
     assertEquals(2, cell.number());
     rig.time.advanceMs(120_000);

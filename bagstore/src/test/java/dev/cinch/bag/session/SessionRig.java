@@ -55,14 +55,14 @@ abstract class SessionRig {
 
   static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store) throws IOException {
     return MemoryLeaseService.builder(new WitnessSigner(key), time)
-        .registry(new StoreInstances(store.context()))
+        .registry(new StoreInstances(store.context(), key))
         .start();
   }
 
   /** A service of the store that looks at nothing there, whatever its number and its clock. */
   static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store, long number)
       throws IOException {
-    var of = new StoreInstances(store.context());
+    var of = new StoreInstances(store.context(), key);
     var registry =
         (InstanceRegistry)
             Proxy.newProxyInstance(

@@ -421,10 +421,10 @@ class SessionRulesTest extends SessionRig {
   @Test
   void l16_aSessionHoldsLeasesOfServersOfSeveralShards() throws Exception {
     StoreContext store = store("a").context();
-    ShardMap map = StoreShards.publish(store, 2);
+    ShardMap map = StoreShards.publish(store, 2, key);
     LeaseService[] servers = new LeaseService[2];
     for (int i = 0; i < 2; i++) {
-      var registry = new StoreInstances(store, Optional.empty(), new Shard(map, i + 1));
+      var registry = new StoreInstances(store, Optional.empty(), new Shard(map, i + 1), key);
       servers[i] =
           MemoryLeaseService.builder(new WitnessSigner(key), rig.time).registry(registry).start();
     }

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
+import dev.cinch.bag.layout.SignedName;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -20,6 +22,7 @@ import org.junit.jupiter.api.Test;
  * all that any node may sign.
  */
 final class CellCeilingsTest {
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
   private static final int WORLDS = Integer.getInteger("cinch.cell.ceilings", 3_000);
   private static final int NODES = 5;
   private static final int STEPS = 60;
@@ -48,7 +51,7 @@ final class CellCeilingsTest {
       random = new Random(seed);
       rig = Rig.memory(seed);
       look = rig.open(rig.disk.view(Rig.ALICE), rig.time).context().store();
-      number = new StoreInstances(look).takeNumber();
+      number = new StoreInstances(look, KEY).takeNumber();
       takesAt = 10 + random.nextInt(STEPS);
       for (int i = 0; i < NODES; i++) {
         nodes.add(new Node());
@@ -64,14 +67,14 @@ final class CellCeilingsTest {
 
       Node() throws IOException {
         store = rig.open(fs, rig.time).context().store();
-        instances = StoreInstances.ofCell(store, number);
+        instances = StoreInstances.ofCell(store, number, KEY);
         fs.before(op -> meanwhile());
       }
 
       void act() throws IOException {
         busy = true;
         if (random.nextInt(8) == 0) {
-          instances = StoreInstances.ofCell(store, number);
+          instances = StoreInstances.ofCell(store, number, KEY);
           highest = Long.MIN_VALUE;
         }
         long ceiling = Math.max(highest + 1, now + random.nextInt(6));
@@ -107,7 +110,7 @@ final class CellCeilingsTest {
     void later() throws IOException {
       later++;
       if (later == 1) {
-        assertTrue(new StoreInstances(look).takeNumber() > number);
+        assertTrue(new StoreInstances(look, KEY).takeNumber() > number);
       } else if (later == 2) {
         stood = listed();
       } else {
@@ -128,7 +131,8 @@ final class CellCeilingsTest {
       }
       long found =
           stood.stream()
-              .flatMap(name -> CeilingName.parse(name).stream())
+              .flatMap(
+                  name -> SignedName.parse(name).flatMap(s -> CeilingName.parse(s.base())).stream())
               .mapToLong(CeilingName::ceiling)
               .max()
               .orElse(Long.MIN_VALUE);

@@ -9,6 +9,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
+import dev.cinch.bag.layout.SignedName;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseEnd;
@@ -30,6 +31,7 @@ import org.junit.jupiter.api.Test;
 
 /** Rules L3 and L11 where several nodes are one instance. */
 final class CellInstancesTest {
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
   private static final InstanceFile WHERE =
       new InstanceFile("http://a:8470,http://b:8470,http://c:8470", "web-1");
 
@@ -46,18 +48,18 @@ final class CellInstancesTest {
   }
 
   private long makeCell() throws IOException {
-    return new StoreInstances(store(), WHERE).takeNumber();
+    return new StoreInstances(store(), WHERE, KEY).takeNumber();
   }
 
   private StoreInstances node(long number) throws IOException {
-    StoreInstances node = StoreInstances.ofCell(store(), number);
+    StoreInstances node = StoreInstances.ofCell(store(), number, KEY);
     assertEquals(number, node.takeNumber());
     return node;
   }
 
   private long[] ceilings(long number) throws IOException {
     return store().fs().list(store().layout().ceilings()).stream()
-        .flatMap(name -> CeilingName.parse(name).stream())
+        .flatMap(name -> SignedName.parse(name).flatMap(s -> CeilingName.parse(s.base())).stream())
         .filter(c -> c.instance() == number)
         .mapToLong(CeilingName::ceiling)
         .sorted()
@@ -82,10 +84,10 @@ final class CellInstancesTest {
     long number = makeCell();
     StoreInstances runs = node(number);
     var where = new InstanceFile("http://d:8470", "web-2");
-    assertEquals(2, new StoreInstances(store(), where).takeNumber());
+    assertEquals(2, new StoreInstances(store(), where, KEY).takeNumber());
     assertFalse(runs.isLatest());
     assertFalse(runs.publishCeiling(100));
-    StoreInstances late = StoreInstances.ofCell(store(), number);
+    StoreInstances late = StoreInstances.ofCell(store(), number, KEY);
     IOException e = assertThrows(IOException.class, late::takeNumber);
     assertEquals(
         "instance 2 at http://d:8470 on web-2 has taken over from the cell, which is instance 1:"
@@ -101,7 +103,7 @@ final class CellInstancesTest {
     assertEquals(number, client.takeNumber());
     assertTrue(client.publishCeiling(100));
     assertEquals(List.of(), store().fs().list(store().layout().ceilings()));
-    StoreInstances later = new StoreInstances(store());
+    StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(number + 1, later.takeNumber());
     assertEquals(OptionalLong.empty(), later.highestEarlierCeiling());
     assertFalse(client.publishCeiling(200));
@@ -111,18 +113,18 @@ final class CellInstancesTest {
 
   @Test
   void l9_aNodeOfAStoreThatKnowsNoSuchCellDoesNotStart() throws IOException {
-    StoreInstances elsewhere = StoreInstances.ofCell(store(), 3);
+    StoreInstances elsewhere = StoreInstances.ofCell(store(), 3, KEY);
     IOException e = assertThrows(IOException.class, elsewhere::takeNumber);
     assertTrue(String.valueOf(e.getMessage()).contains("has no instance 3"), e::getMessage);
-    assertThrows(IllegalArgumentException.class, () -> StoreInstances.ofCell(store(), 0));
+    assertThrows(IllegalArgumentException.class, () -> StoreInstances.ofCell(store(), 0, KEY));
   }
 
   @Test
   void l16_aCellEndsWhereAShardMapBegins() throws IOException {
     StoreInstances runs = node(makeCell());
-    assertEquals(2, StoreShards.publish(store(), 2).count());
+    assertEquals(2, StoreShards.publish(store(), 2, KEY).count());
     assertFalse(runs.publishCeiling(100));
-    StoreInstances late = StoreInstances.ofCell(store(), 1);
+    StoreInstances late = StoreInstances.ofCell(store(), 1, KEY);
     IOException e = assertThrows(IOException.class, late::takeNumber);
     assertEquals(
         "the store has shard map 1 of 2 shards, of which a cell can serve no shard",
@@ -138,7 +140,7 @@ final class CellInstancesTest {
     for (long ceiling = 100; ceiling < 120; ceiling++) {
       assertTrue(b.publishCeiling(ceiling));
     }
-    StoreInstances later = new StoreInstances(store());
+    StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(2, later.takeNumber());
     assertEquals(OptionalLong.of(500), later.highestEarlierCeiling());
     assertEquals(OptionalLong.of(1), later.lastEarlierInstance(new LeaseName("any")));
@@ -154,7 +156,7 @@ final class CellInstancesTest {
     for (long ceiling = 101; ceiling <= 110; ceiling++) {
       assertTrue(a.publishCeiling(ceiling)); // and removes what b relies on, below its own
     }
-    StoreInstances later = new StoreInstances(store());
+    StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(2, later.takeNumber());
     assertEquals(OptionalLong.of(110), later.highestEarlierCeiling());
   }
@@ -187,7 +189,7 @@ final class CellInstancesTest {
 
   @Test
   void l3_ceilingsOfOtherInstancesStay() throws IOException {
-    StoreInstances before = new StoreInstances(store());
+    StoreInstances before = new StoreInstances(store(), KEY);
     assertEquals(1, before.takeNumber());
     assertTrue(before.publishCeiling(5));
     StoreInstances node = node(makeCell());
@@ -201,7 +203,8 @@ final class CellInstancesTest {
   void l3_aCeilingStaysPublishedThoughOldOnesCanNotBeListed() throws IOException {
     long number = makeCell();
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
-    StoreInstances node = StoreInstances.ofCell(rig.open(fs, rig.time).context().store(), number);
+    StoreInstances node =
+        StoreInstances.ofCell(rig.open(fs, rig.time).context().store(), number, KEY);
     assertEquals(number, node.takeNumber());
     for (long ceiling = 1; ceiling <= OldCeilings.KEPT; ceiling++) {
       assertTrue(node.publishCeiling(ceiling));
@@ -221,13 +224,13 @@ final class CellInstancesTest {
     SigningKey key = SigningKey.ofSeed(new byte[32]);
     long unused = TrustedKeyFiles.add(store(), key);
     long number = makeCell();
-    MemoryLeaseService a = serve(key, StoreInstances.ofCell(store(), number));
-    MemoryLeaseService b = serve(key, StoreInstances.ofCell(store(), number));
+    MemoryLeaseService a = serve(key, StoreInstances.ofCell(store(), number, KEY));
+    MemoryLeaseService b = serve(key, StoreInstances.ofCell(store(), number, KEY));
     assertEquals(number, a.info().instance());
     assertEquals(number, b.info().instance());
     assertEquals(number, acquire(a, "a", 10_000).instance());
     Witness longest = acquire(b, "b", 60_000);
-    MemoryLeaseService later = serve(key, new StoreInstances(store()));
+    MemoryLeaseService later = serve(key, new StoreInstances(store(), KEY));
     rig.time.advanceMs(6_000);
     a.maintain();
     b.maintain();
@@ -238,7 +241,8 @@ final class CellInstancesTest {
     rig.time.advanceMs(180_000);
     assertTrue(acquire(later, "a", 10_000).fence().upTo() >= longest.expiry());
     IOException e =
-        assertThrows(IOException.class, () -> serve(key, StoreInstances.ofCell(store(), number)));
+        assertThrows(
+            IOException.class, () -> serve(key, StoreInstances.ofCell(store(), number, KEY)));
     assertTrue(String.valueOf(e.getMessage()).startsWith("instance 2 has taken"), e::getMessage);
   }
 
@@ -272,7 +276,7 @@ final class CellInstancesTest {
     assertEquals(
         Set.of(end(1, number), end(2, number)), b.end(List.of(end(1, number), end(2, number))));
     assertEquals(Set.of(end(2, number)), a.end(List.of(end(2, number))));
-    StoreInstances later = new StoreInstances(store());
+    StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(2, later.takeNumber());
     assertEquals(Set.of(end(3, number)), later.end(List.of(end(1, number), end(3, number))));
     assertEquals(Set.of(end(1, number)), b.end(List.of(end(1, number), end(3, number))));

@@ -12,6 +12,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.fuzz.Hostile;
+import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -25,6 +26,7 @@ import java.util.Optional;
 
 /** {@code store.json}, and what stands in the directories of keys and instances. */
 final class StoreFilesFuzzTest {
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
   private static final Path FILE = Path.of("store.json");
   private static final int MOST_NAMES = 8;
 
@@ -101,7 +103,7 @@ final class StoreFilesFuzzTest {
         Hostile.parse(
             n, extra, () -> CountingKeys.ofStore(store).strict().now(), DamagedException.class);
     assertTrue(keys.isEmpty() || keys.get().size() <= made.size());
-    var instances = new StoreInstances(store);
+    var instances = new StoreInstances(store, KEY);
     long number = Hostile.parse(n, extra, instances::takeNumber, IOException.class).orElse(0L);
     if (number > 0) {
       assertTrue(

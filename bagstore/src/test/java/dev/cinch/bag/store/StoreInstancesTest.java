@@ -9,9 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.TestTime;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.StoreInstances.Instance;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
@@ -25,8 +27,10 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.StoreStatement;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -40,6 +44,7 @@ import org.junit.jupiter.api.Test;
 
 /** Rules L3, L9: numbers and ceilings in a store, and what a wrong clock does to them. */
 final class StoreInstancesTest {
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
   private static final long MS = 1_000_000;
   private static final long TEN_YEARS = 10 * 365 * 86_400_000L * MS;
   private static final long LEASE_MS = 10_000;
@@ -64,7 +69,7 @@ final class StoreInstancesTest {
   private MemoryLeaseService serve(StoreContext store) throws IOException {
     return MemoryLeaseService.builder(
             new WitnessSigner(SigningKey.ofSeed(new byte[32])), store.time())
-        .registry(new StoreInstances(store))
+        .registry(new StoreInstances(store, KEY))
         .start();
   }
 
@@ -208,7 +213,7 @@ final class StoreInstancesTest {
 
   @Test
   void aClockThatWasSetSinceItWasReadIsJudgedByWhatWasRead() throws Exception {
-    var instances = new StoreInstances(store());
+    var instances = new StoreInstances(store(), KEY);
     instances.checkClock(rig.time.wallNanos() + 500 * MS);
     instances.checkClock(rig.time.wallNanos() - 60_000 * MS); // a request that waited for its turn
     assertThrows(ClockException.class, () -> instances.checkClock(rig.time.wallNanos() + 501 * MS));
@@ -226,25 +231,24 @@ final class StoreInstancesTest {
   void theLatestInstanceSaysWhereItIsIfItLeftThat() throws Exception {
     assertEquals(Optional.empty(), StoreInstances.latest(store()));
     var where = new InstanceFile("http://web-1:8470", "web-1");
-    var first = new StoreInstances(store(), where);
+    var first = new StoreInstances(store(), where, KEY);
     assertEquals(1, first.takeNumber());
     rig.disk.powerCut();
     assertEquals(new Instance(1, Optional.of(where)), StoreInstances.latest(store()).orElseThrow());
     assertEquals("instance 1 at http://web-1:8470 on web-1", first.latest());
-    assertEquals(2, new StoreInstances(store()).takeNumber());
+    assertEquals(2, new StoreInstances(store(), KEY).takeNumber());
     assertEquals(new Instance(2, Optional.empty()), StoreInstances.latest(store()).orElseThrow());
     assertEquals("instance 2", first.latest());
   }
 
   @Test
   void anAddressThatWasCutShortOrIsNoneIsNoAddress() {
-    byte[] whole = new InstanceFile("http://web-1:8470", "web-1").encode();
+    byte[] whole = new Line("http://web-1:8470 web-1", "5".repeat(128)).encode();
     for (int length = 0; length < whole.length; length++) {
-      assertEquals(Optional.empty(), InstanceFile.decode(Arrays.copyOf(whole, length)));
+      assertEquals(Optional.empty(), Line.decode(Arrays.copyOf(whole, length)));
     }
-    for (String other :
-        List.of("\n", " \n", "ftp://a b\n", "http://a b c\n", "http://\u00e9 b\n")) {
-      assertEquals(Optional.empty(), InstanceFile.decode(other.getBytes(UTF_8)), other);
+    for (String other : List.of("", " ", "ftp://a b", "http://a b c", "http://\u00e9 b", "-")) {
+      assertEquals(Optional.empty(), new Line(other, "").where(), other);
     }
   }
 
@@ -252,9 +256,12 @@ final class StoreInstancesTest {
   void equalServersLeaveUpToSixteenAddresses() {
     String all = "http://web-1:8470" + ",https://web-2".repeat(15);
     var where = new InstanceFile(all, "web-1");
-    assertEquals(Optional.of(where), InstanceFile.decode(where.encode()));
+    var line = new Line(where.words(), "5".repeat(128));
+    assertEquals(Optional.of(line), Line.decode(line.encode()));
+    assertEquals(Optional.of(where), line.where());
     String longest = "http://" + "a".repeat(493) + ",http://" + "b".repeat(392);
-    assertTrue(new InstanceFile(longest, "m".repeat(100)).encode().length < InstanceFile.MAX_BYTES);
+    String most = new InstanceFile(longest, "m".repeat(100)).words();
+    assertTrue(new Line(most, "5".repeat(128)).encode().length < InstanceFile.MAX_BYTES);
     for (String none :
         List.of(all + ",http://web-3", longest + "b", "http://a,", "http://a,b", ",http://a")) {
       assertThrows(IllegalArgumentException.class, () -> new InstanceFile(none, "web-1"), none);
@@ -264,7 +271,7 @@ final class StoreInstancesTest {
   @Test
   void l3_aCeilingWhoseForceFailedCountsOnlyOnceItIsForced() throws Exception {
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
-    var instances = new StoreInstances(store(fs, rig.time));
+    var instances = new StoreInstances(store(fs, rig.time), KEY);
     assertEquals(1, instances.takeNumber());
     rig.disk.forceAll();
     long ceiling = rig.time.wallNanos() + 90_000 * MS;
@@ -276,7 +283,7 @@ final class StoreInstancesTest {
     assertThrows(IOException.class, () -> instances.publishCeiling(ceiling));
     assertTrue(instances.publishCeiling(ceiling));
     rig.disk.powerCut();
-    var later = new StoreInstances(store());
+    var later = new StoreInstances(store(), KEY);
     assertEquals(2, later.takeNumber());
     assertEquals(OptionalLong.of(ceiling), later.highestEarlierCeiling());
   }
@@ -286,7 +293,7 @@ final class StoreInstancesTest {
   }
 
   private StoreInstances instance(StoreContext at) throws IOException {
-    var instance = new StoreInstances(at);
+    var instance = new StoreInstances(at, KEY);
     long unused = instance.takeNumber();
     return instance;
   }
@@ -370,7 +377,7 @@ final class StoreInstancesTest {
   void l15_aDamagedRevocationIsToldAndLeftOut() throws Exception {
     StoreContext store = store();
     assertEquals(revocation(1, "x"), instance(store).revoked(revocation(1, "x")));
-    Path file = store.layout().revocation(new Id(1, 1), 1);
+    Path file = store.layout().revocation(new Id(1, 1), 1, 0);
     store.fs().unlink(file);
     store.fs().create(file, 0640).close();
     var damaged = new ArrayList<DamagedException>();
@@ -378,14 +385,124 @@ final class StoreInstancesTest {
     assertEquals(1, damaged.size());
   }
 
+  /** Whoever may create files there could have an instance stop, or a resume refused. */
   @Test
-  void l11_aDamagedEndIsNobodysToActOn() throws Exception {
+  void l11_anEndThatNoKeySignedIsPassedOver() throws Exception {
     StoreContext store = store();
     StoreInstances first = instance(store);
-    assertEquals(Set.of(end(1)), first.end(List.of(end(1))));
-    Path file = store.layout().end(end(1).correlation(), 1);
+    StoreInstances later = instance(store);
+    assertEquals(Set.of(end(1), end(2)), first.end(List.of(end(1), end(2))));
+    Path honest = store.layout().end(end(1).correlation(), 1, 0);
+    byte[] bytes = store.fresh().readAll(honest, 1 << 16);
+    String maker = "0000000002\n";
+    List<byte[]> strays =
+        List.of(
+            new byte[0],
+            maker.getBytes(UTF_8),
+            "0000000001\n".getBytes(UTF_8), // as a client of a cell writes it, and it is no cell
+            bytes, // of other leases
+            (maker + new String(bytes, UTF_8).substring(maker.length())).getBytes(UTF_8),
+            Arrays.copyOf(bytes, bytes.length - 1));
+    for (int i = 0; i < strays.size(); i++) {
+      LeaseEnd end = end(10 + i);
+      write(store, store.layout().end(end.correlation(), 1, 0), strays.get(i));
+      write(store, store.layout().end(end.correlation(), 1, 1), new byte[] {1});
+      assertEquals(Set.of(end), first.end(List.of(end)), "stray " + i);
+      assertEquals(Set.of(), later.end(List.of(end)), "stray " + i);
+    }
+    for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
+      write(store, store.layout().end(end(99).correlation(), 1, place), new byte[0]);
+    }
+    assertThrows(IOException.class, () -> first.end(List.of(end(99))));
+  }
+
+  private static void write(StoreContext store, Path file, byte[] bytes) throws IOException {
+    try (var out = store.fs().create(file, 0640)) {
+      out.write(ByteBuffer.wrap(bytes));
+      out.force();
+    }
+  }
+
+  /** As {@code touch}, {@code cp}, {@code mkdir} and {@code ln -s} of anybody would leave them. */
+  @Test
+  void l9_aNumberThatNoKeySignedStopsNobody() throws Exception {
+    StoreContext store = store();
+    StoreInstances first = instance(store);
+    assertTrue(first.publishCeiling(5));
+    Path directory = store.layout().instances();
+    Path ceilings = store.layout().ceilings();
+    String signed =
+        store.fs().list(directory).stream()
+            .filter(n -> n.startsWith("0000000001."))
+            .findAny()
+            .orElseThrow();
+    String foreign = StoreStatement.sign(SigningKey.generate(), store.identity().id(), "x");
+    String elsewhere = StoreStatement.sign(KEY, new Id(1, 1), "instances/0000000003");
+    var strays =
+        new ArrayList<>(
+            List.of(
+                "0000000002",
+                "9999999999",
+                "9223372036854775807",
+                "0000000003." + signed.substring(11), // a copy
+                "0000000003." + foreign,
+                "0000000003." + elsewhere, // of another store of the same key
+                "0000000004-0000000001-0001." + signed.substring(11)));
+    for (String stray : strays) {
+      store.fs().create(directory.resolve(stray), 0640).close();
+    }
+    store.fs().mkdir(directory.resolve("0000000005"), 0750);
+    strays.add("0000000005");
+    String far = "0000000001-" + Long.MAX_VALUE;
+    for (String stray : List.of(far, far + "." + signed.substring(11))) {
+      store.fs().create(ceilings.resolve(stray), 0640).close();
+    }
+    assertTrue(first.isLatest());
+    assertTrue(first.publishCeiling(6));
+    assertEquals(1, StoreInstances.latest(store).orElseThrow().number());
+    assertEquals(
+        Set.copyOf(strays.stream().map(directory::resolve).toList()),
+        Set.copyOf(StoreShards.look(store).strays()));
+    assertEquals(2, StoreCeilings.of(store).strays().size());
+    assertEquals(OptionalLong.of(6), StoreCeilings.of(store).highestOfAll());
+
+    StoreInstances later = new StoreInstances(store, KEY);
+    assertEquals(3, later.takeNumber(), "the lowest that nobody has, stray or not");
+    assertEquals(OptionalLong.of(6), later.highestEarlierCeiling());
+    assertFalse(first.isLatest());
+    assertTrue(later.isLatest());
+  }
+
+  /** Whoever may remove files there does not stop an instance by it, nor have two be one. */
+  @Test
+  void l9_aNumberThatIsRemovedIsMadeAgainAndNotTakenTwice() throws Exception {
+    StoreContext store = store();
+    StoreInstances first = instance(store);
+    assertTrue(first.publishCeiling(5));
+    Path directory = store.layout().instances();
+    for (String name : store.fs().list(directory)) {
+      store.fs().unlink(directory.resolve(name));
+    }
+    assertTrue(first.isLatest());
+    assertEquals(1, StoreInstances.latest(store).orElseThrow().number());
+    for (String name : store.fs().list(directory)) {
+      store.fs().unlink(directory.resolve(name));
+    }
+    StoreInstances later = instance(store);
+    assertTrue(later.isLatest());
+    assertFalse(first.isLatest());
+  }
+
+  /** The address is asked by whoever starts next, who goes by the answer. */
+  @Test
+  void l9_anAddressThatNoKeySignedIsNone() throws Exception {
+    StoreContext store = store();
+    var where = new InstanceFile("http://web-1:8470", "web-1");
+    assertEquals(1, new StoreInstances(store, where, KEY).takeNumber());
+    Path file = store.layout().instances().resolve("0000000001");
+    byte[] bytes = store.fresh().readAll(file, InstanceFile.MAX_BYTES);
     store.fs().unlink(file);
-    store.fs().create(file, 0640).close();
-    assertThrows(DamagedException.class, () -> first.end(List.of(end(1))));
+    write(store, file, new String(bytes, UTF_8).replace("web-1:8470", "evil:8470").getBytes(UTF_8));
+    assertEquals(Optional.empty(), StoreInstances.latest(store).orElseThrow().where());
   }
 }

@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -23,12 +21,14 @@ import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.StoreStatement;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
@@ -52,7 +52,7 @@ final class StoreShardsTest {
   }
 
   private MemoryLeaseService serve(Shard shard) throws IOException {
-    return serve(new StoreInstances(store(), Optional.empty(), shard));
+    return serve(new StoreInstances(store(), Optional.empty(), shard, KEY));
   }
 
   private MemoryLeaseService serve(StoreInstances registry) throws IOException {
@@ -60,7 +60,7 @@ final class StoreShardsTest {
   }
 
   private ShardMap publish(int count) throws IOException {
-    return StoreShards.publish(store(), count);
+    return StoreShards.publish(store(), count, KEY);
   }
 
   private static LeaseName in(Shard shard, int n) {
@@ -98,11 +98,11 @@ final class StoreShardsTest {
 
   @Test
   void aStoreWithoutAMapHasOneShardAndNoNewFile() throws Exception {
-    MemoryLeaseService service = serve(new StoreInstances(store()));
+    MemoryLeaseService service = serve(new StoreInstances(store(), KEY));
     assertEquals(1, witness(acquire(service, new LeaseName("a"))).instance());
     assertEquals(ShardMap.NONE, StoreShards.look(store()).map());
-    assertEquals(
-        List.of("0000000001"), store().fs().list(store().layout().instances()).stream().toList());
+    List<String> names = store().fs().list(store().layout().instances());
+    assertEquals(Set.of(10, 139), Set.copyOf(names.stream().map(String::length).toList()));
   }
 
   @Test
@@ -114,16 +114,31 @@ final class StoreShardsTest {
     assertThrows(IllegalArgumentException.class, () -> publish(ShardMap.MAX_SHARDS + 1));
   }
 
+  /** Whoever may create files there could end all servers by a map. */
   @Test
-  void aMapThatSaysAnotherNumberIsDamage() throws Exception {
+  void l16_aMapThatNoKeySignedIsPassedOver() throws Exception {
     ShardMap map = publish(4);
     StoreContext store = store();
-    byte[] bytes = store.fresh().readAll(store.layout().shardMap(map.number()), 1 << 12);
-    try (var file = store.fs().create(store.layout().shardMap(7), 0640)) {
-      file.write(ByteBuffer.wrap(bytes));
-      file.force();
+    Path instances = store.layout().instances();
+    String signed =
+        store.fs().list(instances).stream()
+            .filter(n -> n.startsWith("map-0000000001-"))
+            .findAny()
+            .orElseThrow();
+    List<String> strays =
+        List.of(
+            "map-0000000002",
+            signed.replace("map-0000000001", "map-0000000007"),
+            signed.replace("0001-0004", "0001-0002"),
+            "map-9999999999-0001." + "0".repeat(128));
+    for (String stray : strays) {
+      store.fs().create(instances.resolve(stray), 0640).close();
     }
-    assertThrows(DamagedException.class, () -> StoreShards.look(store).map());
+    assertEquals(map, StoreShards.look(store).map());
+    assertEquals(
+        strays.stream().map(instances::resolve).sorted().toList(),
+        StoreShards.look(store).strays().stream().sorted().toList());
+    assertEquals(new ShardMap(3, 2), publish(2));
   }
 
   @Test
@@ -202,7 +217,7 @@ final class StoreShardsTest {
 
   @Test
   void l16_aNewMapStopsAllInstancesOfTheOneBefore() throws Exception {
-    MemoryLeaseService whole = serve(new StoreInstances(store()));
+    MemoryLeaseService whole = serve(new StoreInstances(store(), KEY));
     Grant unused = acquire(whole, new LeaseName("a"));
     ShardMap two = publish(2);
     rig.time.advanceMs(60_000);
@@ -229,7 +244,7 @@ final class StoreShardsTest {
     assertEquals(
         "the store has shard map 2 of 4 shards: say which one is served with --shard, like 1/4",
         why);
-    assertThrows(IOException.class, () -> serve(new StoreInstances(store())));
+    assertThrows(IOException.class, () -> serve(new StoreInstances(store(), KEY)));
     assertEquals(1, serve(new Shard(four, 1)).number());
   }
 
@@ -283,7 +298,7 @@ final class StoreShardsTest {
   @Test
   void l16_anInstanceThatStartsLateUnderAnEarlierMapIsNobodysPredecessor() throws Exception {
     ShardMap one = publish(1);
-    StoreInstances late = new StoreInstances(store(), Optional.empty(), new Shard(one, 1));
+    StoreInstances late = new StoreInstances(store(), Optional.empty(), new Shard(one, 1), KEY);
     long number = late.takeNumber();
     ShardMap two = publish(2);
     MemoryLeaseService first = serve(new Shard(two, 1));
@@ -294,26 +309,15 @@ final class StoreShardsTest {
     assertEquals(1, number);
     // And so it is with one that looked for maps before, and took a higher number after.
     StoreContext store = store();
-    store.fs().create(store.layout().instances().resolve("0000000009"), 0640).close();
-    store
-        .fs()
-        .create(store.layout().instances().resolve("0000000009-0000000001-0001"), 0640)
-        .close();
-    store.fs().create(store.layout().ceilings().resolve("0000000009-1"), 0640).close();
+    for (String left :
+        List.of(
+            "instances/0000000009",
+            "instances/0000000009-0000000001-0001",
+            "ceilings/0000000009-1")) {
+      String signature = StoreStatement.sign(KEY, store.identity().id(), left);
+      store.fs().create(store.layout().service().resolve(left + "." + signature), 0640).close();
+    }
     MemoryLeaseService next = serve(new Shard(two, 1));
     assertEquals(next.number(), witness(resume(next, held)).instance());
-  }
-
-  @Test
-  void softwareThatKnowsNoMapsFindsNoNumberLeft() throws Exception {
-    ShardMap unused = publish(2);
-    // What it did: the highest number that stands there, and one more.
-    long highest =
-        store().fs().list(store().layout().instances()).stream()
-            .map(Numbered::parse)
-            .flatMapToLong(OptionalLong::stream)
-            .max()
-            .orElse(0);
-    assertEquals(Numbered.MAX, highest);
   }
 }

@@ -100,7 +100,7 @@ final class SessionWorld extends World {
     assertEquals(1, TrustedKeyFiles.add(elsewhere.context(), KEY));
     service =
         MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time)
-            .registry(new StoreInstances(elsewhere.context()))
+            .registry(new StoreInstances(elsewhere.context(), KEY))
             .start();
     keeper = LeaseKeeper.stepped(rig.time);
   }

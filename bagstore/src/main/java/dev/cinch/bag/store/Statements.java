@@ -1,0 +1,89 @@
+package dev.cinch.bag.store;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.layout.SignedName;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.StoreStatement;
+import dev.cinch.lease.witness.TrustedKeys;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * What servers of the lease service leave below {@code service/}, signed by a key of the store
+ * (rules L3, L9, L11, L16). What is not counts for nothing: whoever may create files in the store
+ * may have left it. Not thread-safe.
+ */
+@CheckReturnValue
+final class Statements {
+  private final StoreContext store;
+  private final CountingKeys counting;
+  private TrustedKeys keys = TrustedKeys.NONE;
+  private boolean renewed;
+
+  Statements(StoreContext store) {
+    this.store = store;
+    this.counting = CountingKeys.ofStore(store).strict();
+  }
+
+  /** A new look: keys may have been added since the last one. */
+  void look() {
+    renewed = false;
+  }
+
+  /** Of a text in a directory of {@code service/}, as everybody signs and checks it. */
+  private static String text(Path directory, String text) {
+    return directory.getFileName() + "/" + text;
+  }
+
+  String sign(SigningKey by, Path directory, String text) {
+    return StoreStatement.sign(by, store.identity().id(), text(directory, text));
+  }
+
+  /** The name of a file that says by its name what is signed. */
+  String signedName(SigningKey by, Path directory, String base) {
+    return new SignedName(base, sign(by, directory, base)).toString();
+  }
+
+  /**
+   * Whether it counts.
+   *
+   * @param instance that it is of; 0 for none
+   * @throws IOException if the keys can't be read
+   */
+  boolean counts(Path directory, long instance, String text, String signature) throws IOException {
+    if (isSigned(directory, instance, text, signature)) {
+      return true;
+    }
+    if (renewed) {
+      return false;
+    }
+    renewed = true;
+    TrustedKeys now = counting.now();
+    boolean more = !now.equals(keys);
+    keys = now;
+    return more && isSigned(directory, instance, text, signature);
+  }
+
+  boolean counts(Path directory, long instance, SignedName name) throws IOException {
+    return counts(directory, instance, name.base(), name.signature());
+  }
+
+  private boolean isSigned(Path directory, long instance, String text, String signature) {
+    return StoreStatement.isSigned(
+        keys, store.identity().id(), instance, text(directory, text), signature);
+  }
+
+  /** Whether a number is one of a cell, whose nodes have it together. */
+  boolean isCell(long instance) throws IOException {
+    if (keys.cell(instance).isEmpty() && !renewed) {
+      renewed = true;
+      keys = counting.now();
+    }
+    return keys.cell(instance).isPresent();
+  }
+
+  TrustedKeys keys() throws IOException {
+    keys = counting.now();
+    return keys;
+  }
+}
