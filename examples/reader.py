@@ -7,7 +7,8 @@ Prints a line a message: its timestamp, data file, position and payload; with --
 line, its payload in base64. Checks every digest and checksum on the way, and where the store says
 "leases: required" every signature. Reads from segments what lies behind a checkpoint. Writes
 nothing. Exit code 1 if something is damaged or can't be read, standard output can't be written, or
-there are messages and none of them has a valid witness.
+there are messages and none of them has a valid witness. Exit code 5 if messages expired while it
+read, so that what it printed lacks them; standard error says which.
 
 Written from docs/format.md and docs/format-segments.md.
 """
@@ -1016,13 +1017,22 @@ class Log:
         self.keys = None
         self.known = {}
         self.passed = self.ignored = 0
+        self.expired = False  # some of what was to be read
 
     def messages(self):
         """Yields (timestamp, file name, position, payload, name and correlation of each lease) in the total order."""
-        last = None
+        last = began = None
+        given = 0
         while True:
             checkpoint = last_checkpoint(self.directory, self.id)
             floor = last_floor(self.directory, self.id)
+            passed = floor["messages"] if floor else 0  # how many messages of the log those were that are gone
+            began = passed if began is None else began
+            if last and floor and floor["to"] > last[0] and passed > began + given:
+                self.expired = True
+                what = f"{passed - began - given} messages from {last[0]} to {floor['to']}"
+                print(f"{self.directory}: {what} expired while they were read", file=sys.stderr)
+                began, given = passed, 0
             try:
                 before = None
                 for message in self.all(checkpoint, floor, last):
@@ -1032,7 +1042,9 @@ class Log:
                     before = key
                     if last is None or key > last:  # else it was given before somebody retired what we read
                         last = key
-                        yield message
+                        given += 1
+                        if message[3] is not None:
+                            yield message
                 return
             except (Damaged, OSError):
                 # Retired under our hands (on NFS that is ESTALE): the order is the same in segments.
@@ -1136,6 +1148,7 @@ class Log:
         if self.settings["leases"] == "required" and not self.permitted(keys, leases, timestamp):
             self.ignored += 1
             print(f"{name}: the message with timestamp {timestamp} has no valid witness", file=sys.stderr)
+            yield timestamp, name, position, None, []
         else:
             self.passed += 1
             yield timestamp, name, position, payload, [(w.name, w.correlation) for w in leases if w]
@@ -1186,6 +1199,8 @@ def main(arguments):
         if log.ignored and not log.passed:
             print(f"no message passed: all {log.ignored} have no valid witness", file=sys.stderr)
             return 1
+        if log.expired:
+            return 5
     except BrokenPipeError:
         abandon(out)
         return 0  # the reader has had enough

@@ -48,36 +48,11 @@ public final class ViewReader {
   @CanIgnoreReturnValue
   public long read(long from, long to, MessageSink sink, LogReader.Objection objection)
       throws IOException {
-    long covered = covered();
-    long at = Math.max(from, covered);
-    boolean more = true;
-    if (from < covered) {
-      long last = segments.lastAsPermitted().orElseThrow();
-      more = segments.read(from, Math.min(to, covered), last, sink, objection);
-    }
-    // The rest, and how far the log is settled.
-    long end = more ? Math.max(at, to) : at;
-    return log.reader().settled(at, end, sink, objection);
+    return log.reader().fromSegments(from, to, sink, objection);
   }
 
   /** The time through which segments cover the log, {@link Long#MIN_VALUE} if there is none. */
   public long covered() throws IOException {
     return segments.lastHeader(false).map(SegmentHeader::to).orElse(Long.MIN_VALUE);
-  }
-
-  /**
-   * Reads only what stands in segments.
-   *
-   * @return the time through which they cover the log, {@link Long#MIN_VALUE} if there is none
-   */
-  @CanIgnoreReturnValue
-  public long readSegments(long from, long to, MessageSink sink, LogReader.Objection objection)
-      throws IOException {
-    long covered = covered();
-    if (from < covered) {
-      long last = segments.lastAsPermitted().orElseThrow();
-      boolean unused = segments.read(from, Math.min(to, covered), last, sink, objection);
-    }
-    return covered;
   }
 }

@@ -115,7 +115,7 @@ final class Checks {
 
   private List<Found> read(Log log, int index) throws IOException {
     var scan = new Scan(history, index, plan);
-    log.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, true, scan, scan::ignored);
+    log.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, true, scan, scan);
     return scan.found();
   }
 

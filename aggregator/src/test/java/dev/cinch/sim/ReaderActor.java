@@ -53,10 +53,9 @@ final class ReaderActor extends Actor {
         }
         var scan = new Scan(world.history, index, world.plan);
         if (follows || rng.oneIn(3)) {
-          reader.live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan::ignored);
+          reader.live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan);
         } else {
-          long to =
-              reader.settled(Long.MIN_VALUE, Long.MAX_VALUE, rng.oneIn(2), scan, scan::ignored);
+          long to = reader.settled(Long.MIN_VALUE, Long.MAX_VALUE, rng.oneIn(2), scan, scan);
           long floor = world.plan.expiring() ? expired(log, index) : Long.MIN_VALUE;
           world.history.views.add(
               new History.View(me.toString(), index, floor, to, scan.ids(), scan.times()));

@@ -1,6 +1,8 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Receipt;
+import dev.cinch.bag.read.Gap;
+import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.store.StoreSettings.Leases;
@@ -13,7 +15,7 @@ import java.util.List;
 import java.util.Set;
 
 /** Takes what one read gives, and checks its order and payloads on the way. */
-final class Scan implements MessageSink {
+final class Scan implements MessageSink, LogReader.Objection {
   private final History history;
   private final int log;
   private final Plan plan;
@@ -60,13 +62,18 @@ final class Scan implements MessageSink {
     return true;
   }
 
-  void ignored(Message m, Path file, String why) {
+  @Override
+  public void ignored(Message m, Path file, String why) {
     Attempt a = history.find(m.payload());
     boolean unleased = a != null && a.leases.isEmpty() && plan.leases() == Leases.REQUIRED;
     if (!unleased) {
       history.violation("ignored by a reader: " + place(m) + ": " + why);
     }
   }
+
+  /** What a read lacks is judged in the end, by the floors there were. */
+  @Override
+  public void expired(Gap gap) {}
 
   private static String place(Message m) {
     return m.timestamp() + " " + m.file() + " " + m.position();

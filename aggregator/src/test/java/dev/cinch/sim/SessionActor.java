@@ -137,7 +137,7 @@ final class SessionActor extends Actor {
   /** The first read under the leases: what it does not find must never exist. */
   private void look(SimProcess me, Log log, int index, List<Held> held) throws IOException {
     var scan = new Scan(world.history, index, world.plan);
-    log.reader().live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan::ignored);
+    log.reader().live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan);
     var found = new HashSet<Integer>();
     for (Scan.Found f : scan.found()) {
       found.add(f.attempt().id);

@@ -11,8 +11,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Messages;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.StoredMessage;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.LeaseAuditor;
@@ -25,12 +27,17 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.read.Floors;
+import dev.cinch.bag.read.Gap;
+import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -251,11 +258,46 @@ class ExpiryTest {
                 }
                 return lines.add(Lines.line(m));
               },
-              (m, file, why) -> {});
+              new Gaps(
+                  gap ->
+                      assertEquals(
+                          lines.size(),
+                          gap.before().orElseThrow() - gap.messages().orElseThrow())));
       List<String> rest = all.subList(2 * MESSAGES, all.size());
       assertEquals(rest, lines.subList(lines.size() - MESSAGES, lines.size()));
       assertEquals(
           all.subList(0, lines.size() - MESSAGES), lines.subList(0, lines.size() - MESSAGES));
+    }
+  }
+
+  /** Whoever iterates is told once, in the place of what is missing, and may go on. */
+  @Test
+  void r4_anIteratorThatMessagesExpireUnder() throws Exception {
+    for (boolean follow : new boolean[] {false, true}) {
+      Rig rig = retired(7, 3);
+      Log log = open(rig);
+      int many = 256; // more than it takes at first
+      Lines.write(rig, many, 5);
+      Lines.write(rig, MESSAGES, 5);
+      aggregate(rig);
+      new Retention(log, Duration.ZERO).run();
+      try (Messages all =
+          follow ? log.follow(Instant.EPOCH) : log.messages(Instant.EPOCH, Instant.MAX)) {
+        for (int i = 0; i < many; i++) {
+          StoredMessage unused = all.next();
+        }
+        rig.time.advanceMs(7_200_000);
+        new Expiry(log, Duration.ZERO).run(path -> {});
+        var thrown = assertThrows(UncheckedIOException.class, all::hasNext);
+        Gap gap = ((GapException) thrown.getCause()).gap();
+        assertEquals(3L * MESSAGES + many, gap.before().orElseThrow());
+        assertTrue(gap.inside());
+        for (int i = 0; i < MESSAGES; i++) {
+          StoredMessage next = all.next();
+          assertTrue(next.timestamp() >= gap.to());
+        }
+        assertFalse(!follow && all.hasNext());
+      }
     }
   }
 

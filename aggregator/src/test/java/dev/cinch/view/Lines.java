@@ -69,12 +69,12 @@ final class Lines {
   /** What stands in segments alone. */
   static List<String> segments(Log log) throws IOException {
     var lines = new ArrayList<String>();
-    new ViewReader(log)
-        .readSegments(
-            MIN,
-            MAX,
-            m -> lines.add(line(m)),
-            (m, file, why) -> lines.add("ignored " + line(m) + why));
+    var view = new ViewReader(log);
+    view.read(
+        MIN,
+        view.covered(),
+        m -> lines.add(line(m)),
+        (m, file, why) -> lines.add("ignored " + line(m) + why));
     return lines;
   }
 

@@ -1,10 +1,14 @@
 package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.read.Gap;
+import dev.cinch.bag.read.GapException;
+import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Iterator;
@@ -17,9 +21,13 @@ import org.slf4j.LoggerFactory;
  * The settled messages of a log in order, each once. Opened by {@link Log#messages} and {@link
  * Log#follow}. Holds some thousands of messages in memory at a time, and no file open between them.
  *
- * <p>What can't be read ends it with {@link UncheckedIOException}, whose cause is a {@link
- * dev.cinch.bag.format.DamagedException} where bytes are damaged. Not thread-safe, but for {@link
- * #close}.
+ * <p>Messages may expire while they are read (rule R4). Then {@link #hasNext} and {@link #next}
+ * throw {@link UncheckedIOException} once, at the hole, whose cause is a {@link GapException} that
+ * says what is missing. Whoever asks again is given what follows.
+ *
+ * <p>Anything else that can't be read ends it with {@link UncheckedIOException}, whose cause is a
+ * {@link dev.cinch.bag.format.DamagedException} where bytes are damaged. Not thread-safe, but for
+ * {@link #close}.
  */
 @CheckReturnValue
 public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
@@ -33,7 +41,7 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
   private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
 
   private final LogContext log;
-  private final dev.cinch.bag.read.LogReader reader;
+  private final LogReader reader;
   private final long to;
   private final boolean follow;
   private final ArrayDeque<StoredMessage> taken = new ArrayDeque<>();
@@ -41,11 +49,18 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
   private int most = FIRST;
   private @Nullable StoredMessage last;
   private boolean ended;
+
+  /** Whether something was read before, so that what expired since is a hole. */
+  private boolean begun;
+
+  /** A hole behind what was taken, which its user was not told of yet. */
+  private @Nullable GapException hole;
+
   private volatile boolean closed;
 
   Messages(LogContext log, Instant from, Instant to, boolean follow) {
     this.log = log;
-    this.reader = new dev.cinch.bag.read.LogReader(log);
+    this.reader = new LogReader(log);
     this.from = nanos(from);
     this.to = nanos(to);
     this.follow = follow;
@@ -68,8 +83,13 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
   public boolean hasNext() {
     try {
       while (taken.isEmpty() && !ended && !closed) {
+        GapException untold = hole;
+        if (untold != null) {
+          hole = null;
+          throw new UncheckedIOException(untold);
+        }
         take();
-        if (taken.isEmpty() && !ended) {
+        if (taken.isEmpty() && !ended && hole == null) {
           log.store()
               .time()
               .sleepNanos(Math.min(LONGEST_PAUSE_NANOS, log.store().settings().bucketWidthNanos()));
@@ -103,24 +123,16 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
   private void take() throws IOException {
     var full = new boolean[1];
     var bytes = new long[1];
-    long settled =
-        reader.settled(
-            from,
-            to,
-            message -> {
-              if (isDone(message)) {
-                return true;
-              }
-              StoredMessage copy = copy(message);
-              taken.add(copy);
-              last = copy;
-              bytes[0] += copy.payload().length;
-              full[0] = taken.size() >= most || bytes[0] >= MOST_BYTES;
-              return !full[0];
-            },
-            (message, file, why) ->
-                LOG.warn(
-                    "{}: the message at {} does not exist: {}", file, message.timestamp(), why));
+    long settled;
+    try {
+      settled = take(full, bytes);
+    } catch (GapException e) {
+      hole = e;
+      from = e.gap().to();
+      return;
+    } finally {
+      begun = true;
+    }
     if (full[0] && last != null) {
       from = last.timestamp(); // others may have the same
       most = Math.min(MOST, 2 * most);
@@ -128,6 +140,36 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
       from = Math.max(from, settled);
       ended = !follow || from >= to;
     }
+  }
+
+  private long take(boolean[] full, long[] bytes) throws IOException {
+    return reader.settled(
+        from,
+        to,
+        message -> {
+          if (isDone(message)) {
+            return true;
+          }
+          StoredMessage copy = copy(message);
+          taken.add(copy);
+          last = copy;
+          bytes[0] += copy.payload().length;
+          full[0] = taken.size() >= most || bytes[0] >= MOST_BYTES;
+          return !full[0];
+        },
+        new LogReader.Objection() {
+          @Override
+          public void ignored(Message message, Path file, String why) {
+            LOG.warn("{}: the message at {} does not exist: {}", file, message.timestamp(), why);
+          }
+
+          @Override
+          public void expired(Gap gap) throws IOException {
+            if (begun || gap.inside()) {
+              throw new GapException(gap.asInside());
+            }
+          }
+        });
   }
 
   /** Of those with the last one's timestamp, some were given already. */

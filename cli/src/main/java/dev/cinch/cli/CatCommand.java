@@ -26,7 +26,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Print a log's settled messages in order: the same for everyone, and for ever.",
       "With --live also those that are not settled yet.",
-      "Exit code 1 if there are messages and all were left out because of their leases."
+      "Exit code 1 if there are messages and all were left out because of their leases; 5 if some",
+      "expired while they were read, so that what was printed lacks them."
     },
     footer = {
       "",
@@ -88,6 +89,7 @@ final class CatCommand implements Callable<Integer> {
     var progress = new Progress(io);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
+      ignored.alsoTo(out, printing);
       MessageSink sink =
           ignored.watched(watched(progress, chosen(sink(out, target.context().bucketWidth()))));
       if (follow) {
@@ -153,8 +155,8 @@ final class CatCommand implements Callable<Integer> {
               meeting.accept(m);
               return last.accept(m);
             },
-            ignored);
-    last.to(sink);
+            last.keeping(ignored));
+    last.to(sink, ignored);
     return next;
   }
 
@@ -172,12 +174,8 @@ final class CatCommand implements Callable<Integer> {
           all
               ? start()
               : readTail(
-                  target,
-                  new Numbered(false),
-                  count,
-                  sink,
-                  follower::meet,
-                  follower.once(ignored)));
+                  target, new Numbered(false), count, sink, follower::meet, follower.once(ignored)),
+          !all);
       return;
     }
     var numbers = new Numbered(printing.asJson());
@@ -189,7 +187,7 @@ final class CatCommand implements Callable<Integer> {
       next = numbers.begin(target, from);
     }
     new Follower(target, range.end(), numbers.counting(sink), numbers.counting(ignored), out)
-        .settled(next);
+        .settled(next, !all);
   }
 
   private long start() {

@@ -6,6 +6,7 @@ import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.InWords;
+import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.KeyRefusedException;
@@ -51,6 +52,9 @@ record Failure(int code, String line) {
         || t instanceof SegmentsDifferException
         || (t instanceof RetireBlockedException && t.getCause() instanceof DamagedException)) {
       return ExitCode.DAMAGE;
+    }
+    if (t instanceof GapException) {
+      return ExitCode.GAP;
     }
     if (t instanceof StoreExistsException
         || t instanceof TooEarlyException

@@ -3,15 +3,18 @@ package dev.cinch.cli;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /** Goes on with what comes to a log, until the end of its range is settled. Not thread-safe. */
 final class Follower {
@@ -29,6 +32,8 @@ final class Follower {
 
   /** Of each data file: how many of its messages were met, and the timestamp of the last. */
   private final Map<DataFileName, Met> met = new HashMap<>();
+
+  private boolean begun;
 
   private static final class Met {
     private long next;
@@ -50,11 +55,17 @@ final class Follower {
     this.out = out;
   }
 
-  /** With what becomes settled. The next record is waited for by listing (rule N3). */
-  void settled(long start) throws IOException, InterruptedException {
+  /**
+   * With what becomes settled. The next record is waited for by listing (rule N3).
+   *
+   * @param goesOn whether something was read before, so that what expired since is a hole
+   */
+  void settled(long start, boolean goesOn) throws IOException, InterruptedException {
     long next = start;
+    begun = goesOn;
     while (true) {
-      next = Math.max(next, reader.settled(next, end, sink, ignored));
+      next = Math.max(next, reader.settled(next, end, sink, going(m -> true, ignored)));
+      begun = true;
       out.flush();
       if (next >= end) {
         return;
@@ -67,12 +78,16 @@ final class Follower {
   /**
    * With what is written, each message once. What is not settled is read again in each round, since
    * one with a lower timestamp may come yet; so a long read is followed by a longer pause.
+   *
+   * @param goesOn as for {@link #settled}
    */
-  void live(long start) throws IOException, InterruptedException {
+  void live(long start, boolean goesOn) throws IOException, InterruptedException {
     long next = start;
+    begun = goesOn;
     while (true) {
       long began = time.monotonicNanos();
       long whole = reader.live(next, end, m -> !isNew(m) || sink.accept(m), once(ignored));
+      begun = true;
       out.flush();
       next = Math.max(next, whole);
       if (next >= end) {
@@ -97,9 +112,21 @@ final class Follower {
 
   /** Tells of each message once. */
   LogReader.Objection once(LogReader.Objection objection) {
-    return (m, file, why) -> {
-      if (isNew(m)) {
-        objection.ignored(m, file, why);
+    return going(this::isNew, objection);
+  }
+
+  private LogReader.Objection going(Predicate<Message> which, LogReader.Objection objection) {
+    return new LogReader.Objection() {
+      @Override
+      public void ignored(Message m, Path file, String why) {
+        if (which.test(m)) {
+          objection.ignored(m, file, why);
+        }
+      }
+
+      @Override
+      public void expired(Gap gap) throws IOException {
+        objection.expired(begun ? gap.asInside() : gap);
       }
     };
   }

@@ -3,13 +3,16 @@ package dev.cinch.cli;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * Numbers settled messages by their place in the log, from 1; those that no lease permits have a
@@ -68,10 +71,32 @@ final class Numbered {
     if (!wanted) {
       return objection;
     }
-    return (m, file, why) -> {
-      long unused = number(m);
-      if (m.timestamp() >= start) {
-        objection.ignored(m, file, why);
+    return new LogReader.Objection() {
+      @Override
+      public void ignored(Message m, Path file, String why) {
+        long unused = number(m);
+        if (m.timestamp() >= start) {
+          objection.ignored(m, file, why);
+        }
+      }
+
+      @Override
+      public void expired(Gap gap) throws IOException {
+        OptionalLong missing = gap.messages();
+        if (gap.before().isPresent()) { // counted anew: what was counted before is gone
+          missing = OptionalLong.of(gap.before().getAsLong() + 1 - next);
+          next = gap.before().getAsLong() + 1;
+        }
+        boolean printed = gap.from() >= start; // else nobody was shown what is before it
+        if (missing.orElse(1) > 0 && gap.to() > start) {
+          objection.expired(
+              new Gap(
+                  Math.max(start, gap.from()),
+                  gap.to(),
+                  printed ? missing : OptionalLong.empty(),
+                  gap.before(),
+                  gap.inside() && printed));
+        }
       }
     };
   }

@@ -167,6 +167,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
+        ignored.alsoTo(out, printing);
         var numbers = new Numbered(printing.asJson());
         long start = numbers.begin(opened, range.start());
         MessageSink sink = ignored.watched(printing.sink(out));

@@ -39,6 +39,7 @@ final class Cinch {
   private boolean terminal;
   private @Nullable String unwritable;
   private Runnable onNotice = () -> {};
+  private Runnable onOutput = () -> {};
   private @Nullable Stop stop;
 
   /** What a command said and how it ended. */
@@ -116,6 +117,13 @@ final class Cinch {
     return this;
   }
 
+  /** When a command first writes to standard output, this is done, once. */
+  @CanIgnoreReturnValue
+  Cinch onOutput(Runnable what) {
+    onOutput = what;
+    return this;
+  }
+
   /** From now on commands hear these signals. */
   @CanIgnoreReturnValue
   Cinch stoppedBy(Stop signals) {
@@ -135,7 +143,16 @@ final class Cinch {
     if (LeaseRunCommand.end(List.of(args)) >= 0) {
       return launched(args);
     }
-    var out = new ByteArrayOutputStream();
+    var out =
+        new ByteArrayOutputStream() {
+          @Override
+          public void write(byte[] bytes, int offset, int length) {
+            super.write(bytes, offset, length);
+            Runnable first = onOutput;
+            onOutput = () -> {};
+            first.run();
+          }
+        };
     var err =
         new ByteArrayOutputStream() {
           @Override

@@ -13,7 +13,9 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.Message;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
@@ -356,11 +358,17 @@ public final class StoreVerifier {
               passed.set(true);
               return false;
             },
-            (m, file, why) -> {
-              first.compareAndSet(null, why);
-              if (!why.equals(LogReader.NAMES_NO_LEASE)) {
-                faulty.compareAndSet(null, why);
+            new LogReader.Objection() {
+              @Override
+              public void ignored(Message m, Path file, String why) {
+                first.compareAndSet(null, why);
+                if (!why.equals(LogReader.NAMES_NO_LEASE)) {
+                  faulty.compareAndSet(null, why);
+                }
               }
+
+              @Override
+              public void expired(Gap gap) {} // what is left is judged
             });
     if (first.get() == null || passed.get()) {
       return;

@@ -1,11 +1,13 @@
 package dev.cinch.bag.read;
 
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.read.LogReader.Objection;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreSettings;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +25,9 @@ final class Delivery {
   private long lastPosition;
   private boolean again;
   private boolean sinkFailed;
+
+  /** The end of what expired, as was told last. */
+  private long gone = Long.MIN_VALUE;
 
   Delivery(LogContext log, long from, long to, MessageSink sink, Objection objection) {
     this.from = from;
@@ -46,9 +51,43 @@ final class Delivery {
     return order < 0 || order == 0 && m.position() <= lastPosition;
   }
 
+  /**
+   * Tells of what expired and was not delivered, once.
+   *
+   * @param at everything before was delivered
+   * @param passed how many messages the log has before that; empty where that is not known
+   */
+  void expired(long at, OptionalLong passed, Floor floor) throws IOException {
+    boolean partly = lastFile != null && lastTimestamp >= at;
+    long begin = partly ? lastTimestamp : at;
+    long end = Math.min(to, floor.to());
+    if (floor.isNone() || end <= Math.max(begin, gone)) {
+      return;
+    }
+    gone = end;
+    OptionalLong missing = OptionalLong.empty();
+    OptionalLong before = OptionalLong.empty();
+    if (floor.to() <= to) {
+      before = OptionalLong.of(floor.messages());
+      if (!partly && passed.isPresent()) {
+        missing = OptionalLong.of(floor.messages() - passed.getAsLong());
+      }
+    }
+    if (missing.orElse(1) > 0) {
+      sinkFailed = true;
+      objection.expired(new Gap(begin, end, missing, before, lastFile != null));
+      sinkFailed = false;
+    }
+  }
+
   /** No message before this is still to be delivered; nanoseconds. */
   long reached() {
     return lastFile == null ? from : Math.max(from, lastTimestamp);
+  }
+
+  /** All before this was given or told of; nanoseconds. */
+  long passed() {
+    return Math.max(gone, lastFile == null ? Long.MIN_VALUE : lastTimestamp);
   }
 
   /** Whether the exception on its way came from the sink, and not from the store. */

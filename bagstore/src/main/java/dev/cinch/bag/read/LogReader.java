@@ -11,6 +11,7 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
@@ -54,10 +55,25 @@ public final class LogReader {
   /** Why a message does not exist that was written without a lease. */
   public static final String NAMES_NO_LEASE = "it names no lease";
 
-  /** Told of every message that does not exist because no valid witness permits it (rule F3). */
+  /**
+   * Told of what is not delivered: every message that does not exist because no valid witness
+   * permits it (rule F3), and what expired (rule R4).
+   */
   @FunctionalInterface
   public interface Objection {
     void ignored(Message message, Path file, String why);
+
+    /**
+     * Told in between messages of a range that expired, before or while it was read. The read goes
+     * on behind it, and numbers go on from {@link Gap#before()}.
+     *
+     * @throws GapException if the read has a hole by that, unless this is overridden
+     */
+    default void expired(Gap gap) throws IOException {
+      if (gap.inside()) {
+        throw new GapException(gap);
+      }
+    }
   }
 
   /**
@@ -82,6 +98,37 @@ public final class LogReader {
   public long settled(long from, long to, MessageSink sink, Objection objection)
       throws IOException {
     return settled(chain.permittedTip(), from, to, sink, objection);
+  }
+
+  /**
+   * As {@link #settled(long, long, MessageSink, Objection)}, from segments as far as they go, which
+   * is one file instead of many directories, and from buckets after that.
+   */
+  @CanIgnoreReturnValue
+  public long fromSegments(long from, long to, MessageSink sink, Objection objection)
+      throws IOException {
+    Optional<Link> tip = chain.permittedTip();
+    if (tip.isEmpty()) {
+      return settled(tip, from, to, sink, objection);
+    }
+    chain.durable(tip.get());
+    var delivery = new Delivery(log, from, to, sink, objection);
+    Optional<SegmentHeader> last = segments.lastHeader(false);
+    long covered = last.map(SegmentHeader::to).orElse(Long.MIN_VALUE);
+    boolean more = true;
+    if (from < covered) {
+      more =
+          segments.read(
+              from,
+              Math.min(to, covered),
+              last.orElseThrow().number(),
+              chain.checkpoint(),
+              tip.get(),
+              keys(tip.get()),
+              delivery);
+    }
+    boolean unused = more && readSettled(tip.get(), Math.max(from, covered), to, delivery);
+    return tip.get().record().to();
   }
 
   /** The time through which the log is settled, as fresh as this user may look. */

@@ -107,6 +107,11 @@ public final class SegmentMarks {
     }
   }
 
+  /** Whether the checkpoint covers a segment: then that is all there is of its records. */
+  boolean names(long number) {
+    return checkpoint.filter(c -> number <= c.segment()).isPresent();
+  }
+
   /** See {@link Checkpoint#messagesThrough}; empty if there is no checkpoint. */
   OptionalLong messagesThrough(long number) {
     return checkpoint.map(c -> c.messagesThrough(number)).orElse(OptionalLong.empty());

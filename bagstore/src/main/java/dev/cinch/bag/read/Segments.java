@@ -2,7 +2,7 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.close.LogKeys;
+import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A log's segments: immutable, numbered from 1 without gaps, each going on where the one before
@@ -215,7 +216,7 @@ public final class Segments {
    */
   boolean read(long from, long to, Checkpoint checkpoint, CountingKeys keys, Delivery delivery)
       throws IOException {
-    return read(from, to, checkpoint.segment(), marks(checkpoint), keys, delivery);
+    return read(from, to, checkpoint.segment(), marks(checkpoint), null, keys, delivery);
   }
 
   /**
@@ -288,14 +289,75 @@ public final class Segments {
     return new HorizonChain(log).checkpoint().map(Checkpoint::segment).orElse(0L);
   }
 
-  private boolean read(
-      long from, long to, long last, SegmentMarks marks, CountingKeys keys, Delivery delivery)
+  /** How far a read of segments has come. */
+  private static final class Place {
+    /** Everything before was delivered. */
+    private long at;
+
+    /** How many messages the log has before that, where that is known. */
+    private OptionalLong passed;
+
+    Place(long at, Floor floor) {
+      this.at = at;
+      this.passed = at == Long.MIN_VALUE ? OptionalLong.of(0) : OptionalLong.empty();
+      if (at == floor.to()) {
+        passed = OptionalLong.of(floor.messages());
+      }
+    }
+  }
+
+  /**
+   * As {@link #read(long, long, Checkpoint, CountingKeys, Delivery)}, from all segments up to a
+   * number. Those that the checkpoint does not name are held against the records and locks that
+   * they were made of (rule R1).
+   *
+   * @param tip the last record; all these segments end with one that it follows, or is
+   */
+  boolean read(
+      long from,
+      long to,
+      long last,
+      Optional<Checkpoint> checkpoint,
+      Link tip,
+      CountingKeys keys,
+      Delivery delivery)
       throws IOException {
-    Floor floor = floor(last, marks);
+    var chain = new HorizonChain(log);
+    Optional<Checkpoint> known = checkpoint;
     while (true) {
       try {
-        long at = Math.max(from, floor.to());
-        return at >= to || readKept(at, to, floor.segment(), last, marks, keys, delivery);
+        var marks = new SegmentMarks(log, known);
+        return read(Math.max(from, delivery.passed()), to, last, marks, tip, keys, delivery);
+      } catch (IOException e) {
+        Optional<Checkpoint> now = delivery.sinkFailed() ? known : chain.checkpoint();
+        if (now.equals(known)) {
+          throw e;
+        }
+        known = now; // what it was held against was retired under our hands
+        delivery.again();
+      }
+    }
+  }
+
+  private boolean read(
+      long from,
+      long to,
+      long last,
+      SegmentMarks marks,
+      @Nullable Link tip,
+      CountingKeys keys,
+      Delivery delivery)
+      throws IOException {
+    Floor floor = floor(last, marks);
+    var place = new Place(from, floor);
+    while (true) {
+      try {
+        if (place.at < floor.to()) {
+          delivery.expired(place.at, place.passed, floor);
+          place.at = floor.to();
+        }
+        return place.at >= to
+            || readKept(place, to, floor.segment(), last, marks, tip, keys, delivery);
       } catch (IOException e) {
         Floor now = delivery.sinkFailed() ? floor : floor(last, marks);
         if (now.segment() <= floor.segment()) {
@@ -308,53 +370,43 @@ public final class Segments {
   }
 
   private boolean readKept(
-      long from,
+      Place place,
       long to,
       long expired,
       long last,
       SegmentMarks marks,
+      @Nullable Link tip,
       CountingKeys keys,
       Delivery delivery)
       throws IOException {
-    long at = from;
     long before = 0;
-    while (before < last && at < to) {
+    while (before < last && place.at < to) {
       try (SegmentReader segment =
           before == 0
-              ? covering(at, expired + 1, last, marks)
+              ? covering(place.at, expired + 1, last, marks)
               : SegmentReader.open(log, before + 1, marks)) {
         SegmentHeader h = segment.header();
-        if (before > 0 && h.from() != at || h.from() > at) {
-          throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());
+        if (before > 0 && h.from() != place.at || h.from() > place.at) {
+          throw new DamagedException(segment.path(), 72, "a range from " + place.at, "" + h.from());
         }
         before = h.number();
-        SegmentCursor m = segment.messages(at, to, keys);
+        SegmentCursor m = segment.messages(place.at, to, keys);
+        if (tip != null && !marks.names(before)) {
+          m.hold(new SegmentChain(log, segment, tip, place.at));
+        }
         while (m.next()) {
           if (!delivery.accept(m, m.leaseSet(), segment.path())) {
             return false;
           }
         }
-        at = h.to();
+        place.at = h.to();
+        place.passed = marks.messagesThrough(before);
       }
     }
-    if (at < to) {
+    if (place.at < to) {
       Path path = log.layout().segment(last);
-      throw new DamagedException(path, 72, "a range up to " + to, "" + at);
+      throw new DamagedException(path, 72, "a range up to " + to, "" + place.at);
     }
     return true;
-  }
-
-  /**
-   * Reads all messages in {@code [from, to)} that stand in segments, with rule F3 applied.
-   *
-   * @param last number of the last segment to read
-   * @return false if the sink wants no more
-   */
-  public boolean read(
-      long from, long to, long last, MessageSink sink, LogReader.Objection objection)
-      throws IOException {
-    var marks = new SegmentMarks(log, new HorizonChain(log).checkpoint());
-    CountingKeys keys = LogKeys.of(log, new HorizonChain(log).permittedTip());
-    return read(from, to, last, marks, keys, new Delivery(log, from, to, sink, objection));
   }
 }
