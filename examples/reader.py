@@ -16,6 +16,7 @@ import base64
 import collections
 import contextlib
 import functools
+import glob
 import hashlib
 import heapq
 import json
@@ -282,6 +283,17 @@ def floors(root):
         return []
     found = [n[6:] for n in names if n.startswith("floor-")]
     return [int(n) for n in found if len(n) == 10 and n.isascii() and n.isdigit() and int(n)]
+
+
+def announced(log_dir):
+    """Whether somebody is settling the log: then buckets are closed before their record is there."""
+    root = os.path.join(log_dir, "horizon", "intents")
+    return os.path.isdir(root) and any(not name.startswith("tmp-") for name in os.listdir(root))
+
+
+def unrecorded(pattern):
+    """Whether a bucket is closed under an intent that stays until a record has reached it."""
+    return any(envelope(path, "lock")[0]["version"] > 1 for path in glob.glob(pattern))
 
 
 def records(log_dir, log_id, checkpoint, width=1):
@@ -1055,6 +1067,7 @@ class Log:
 
     def all(self, checkpoint, floor, after):
         chain = records(self.directory, self.id, checkpoint, self.width)
+        self.reaching(chain[-1]["number"] if chain else 0)
         if last_checkpoint(self.directory, self.id) != checkpoint:
             raise Damaged("records were retired")  # those read may be a sleeper's; begin again
         if chain and self.settings["leases"] == "required":
@@ -1067,6 +1080,24 @@ class Log:
             if after is None or record["to"] > after[0]:
                 for listed in record["buckets"]:
                     yield from self.bucket(record, listed)
+
+    def reaching(self, last):
+        """That records reach as far as what was made of them."""
+        root = os.path.join(self.directory, "segments")
+        names = os.listdir(root) if os.path.isdir(root) else []
+        made = [int(name[:10]) for name in names if NUMBERED.fullmatch(name[:10]) and name[10:11] in ("", ".")]
+        lost = os.path.join(self.directory, "horizon", "records")
+        floored = last_floor(self.directory, self.id)
+        closed = os.path.join(self.directory, "buckets", "*", "*", "*", "lock")
+        check(last or not (made or floored), lost, 0, "records, which segments were made of")
+        check(last or announced(self.directory) or not unrecorded(closed), lost, 0, "records, which list closed buckets")
+        if made and last:
+            path = numbered(root, max(made))
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as f:
+                head = f.read(128)
+                if len(head) == 128 and head[32:48].hex() == self.id:
+                    ends = struct.unpack_from("<q", head, 64)[0]
+                    check(ends <= last, lost, 0, f"record {ends}, which {path} was made of")
 
     def retired(self, checkpoint, floor, after):
         """What the segments behind a checkpoint have, from the one on where a message stands."""

@@ -207,7 +207,7 @@ public final class Retention {
     fs.forceDirectory(log.layout().segments());
     var covered = new ArrayList<Checkpoint.Covered>();
     try {
-      var audit = new SegmentAudit(log);
+      var audit = new SegmentAudit(log, before);
       covered.addAll(before.map(Checkpoint::segments).orElse(List.of()));
       while (covered.size() < verified) { // a checkpoint of version 1 does not know them
         covered.add(audit.read(covered.size() + 1L));

@@ -1,15 +1,11 @@
 package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
-import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Checkpoint.Covered;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.HorizonRecord;
-import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.read.SegmentFeed;
@@ -18,46 +14,64 @@ import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks whole segments against the records and locks that they cover, before these are retired:
- * from then on the segments are all there is (rule R1). Of segments that were published before this
- * was made: listings are made once for all of them. Not thread-safe.
+ * Checks whole segments against the records, locks and data files that they cover, before these are
+ * retired: from then on the segments are all there is (rule R1). Of segments that were published
+ * before this was made: listings are made once for all of them. Not thread-safe.
  */
 @CheckReturnValue
 final class SegmentAudit {
-  private final LogContext log;
   private final HorizonChain chain;
   private final SegmentFeed feed;
   private final SegmentMarks marks;
+  private final LogContext log;
 
   /** The end of the records, where a segment was checked against them; it ends behind all. */
   private @Nullable Link tip;
 
-  SegmentAudit(LogContext log) {
+  /** The last record of the segment before. */
+  private long before;
+
+  /**
+   * @param line the last checkpoint
+   */
+  SegmentAudit(LogContext log, Optional<Checkpoint> line) {
     this.log = log;
     this.chain = new HorizonChain(log);
     this.feed = new SegmentFeed(log);
     this.marks = new SegmentMarks(log, Optional.empty());
+    this.before = line.map(Checkpoint::number).orElse(0L);
   }
 
-  private record Listed(ClosedBucket bucket, HorizonRecord record) {}
-
   /**
-   * @return what a checkpoint says of the segment that was checked
-   * @throws DamagedException if the segment lacks anything that its records and their locks name,
-   *     or has anything else
+   * Reads all of a segment, and makes it once more of what it was made of.
+   *
+   * @param number of the one after that which was checked before
+   * @return what a checkpoint says of the segment
+   * @throws DamagedException if the segment lacks anything that its records, locks and data files
+   *     have, or has anything else
    */
   Covered check(long number) throws IOException {
     try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
-      var expected = new Expected(segment, tip(segment));
-      SegmentDigests digests = new SegmentVerifier(segment).verify(expected::compare);
-      expected.end();
-      return new Covered(digests, segment.trailer().messages());
+      SegmentHeader header = segment.header();
+      if (header.firstRecord() != before + 1) {
+        throw new DamagedException(
+            segment.path(), 56, "record " + (before + 1) + " first", "" + header.firstRecord());
+      }
+      var found = new Covered(digests(segment), segment.trailer().messages());
+      Covered expected = feed.expected(header, segment.path(), tip(segment));
+      if (!found.equals(expected)) {
+        throw new DamagedException(
+            segment.path(),
+            0,
+            "SHA-256 " + expected.digests().sha256() + ", which its records and data files give",
+            found.digests().sha256());
+      }
+      before = header.lastRecord();
+      return found;
     }
   }
 
@@ -68,72 +82,26 @@ final class SegmentAudit {
    */
   Covered read(long number) throws IOException {
     try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
-      SegmentDigests digests = new SegmentVerifier(segment).verify(bucket -> {});
-      return new Covered(digests, segment.trailer().messages());
+      return new Covered(digests(segment), segment.trailer().messages());
     }
+  }
+
+  private static SegmentDigests digests(SegmentReader segment) throws IOException {
+    return new SegmentVerifier(segment).verify(bucket -> {});
   }
 
   private Link tip(SegmentReader segment) throws IOException {
     Link known = tip;
     if (known == null) {
-      known = chain.freshTip().orElseThrow(() -> noRecords(segment));
+      known =
+          chain
+              .freshTip()
+              .orElseThrow(
+                  () ->
+                      new DamagedException(
+                          segment.path(), 0, "the records that it covers", "none"));
       tip = known;
     }
     return known;
-  }
-
-  private static DamagedException noRecords(SegmentReader segment) {
-    return new DamagedException(segment.path(), 0, "the records that it covers", "none");
-  }
-
-  /** The buckets that the segment must have, read record by record. */
-  private final class Expected {
-    private final SegmentReader segment;
-    private final SegmentHeader header;
-    private final Deque<Listed> buckets = new ArrayDeque<>();
-    private final ChainWalk records;
-    private boolean over;
-
-    Expected(SegmentReader segment, Link tip) {
-      this.segment = segment;
-      this.header = segment.header();
-      this.records = new ChainWalk(chain, tip, header.firstRecord());
-    }
-
-    private void fill() throws IOException {
-      while (buckets.isEmpty() && !over) {
-        Link link = records.next().orElseThrow(() -> wrong("its records", "none of that number"));
-        over = link.record().number() == header.lastRecord();
-        if (over && !link.digest().equals(header.lastDigest())) {
-          throw wrong("records up to SHA-256 " + link.digest(), header.lastDigest());
-        }
-        for (ClosedBucket b : link.record().buckets()) {
-          buckets.add(new Listed(b, link.record()));
-        }
-      }
-    }
-
-    void compare(SegmentBucket found) throws IOException {
-      fill();
-      Listed listed = buckets.poll();
-      if (listed == null) {
-        throw wrong("no further bucket", "the bucket " + found.start());
-      }
-      BucketCloser.Closed closed = feed.lock(listed.bucket());
-      if (!SegmentBucket.of(closed.lock(), listed.record()).equals(found)) {
-        throw wrong("what the lock of " + listed.bucket().start() + " says", "" + found.start());
-      }
-    }
-
-    void end() throws IOException {
-      fill();
-      if (!buckets.isEmpty()) {
-        throw wrong("the bucket " + buckets.element().bucket().start(), "the end");
-      }
-    }
-
-    private DamagedException wrong(String expected, String actual) {
-      return new DamagedException(segment.path(), 0, expected, actual);
-    }
   }
 }

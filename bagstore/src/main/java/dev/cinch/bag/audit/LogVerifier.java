@@ -90,8 +90,9 @@ final class LogVerifier {
         next = number + 1;
       }
     }
-    // A seal proves its record, and so does a checkpoint (section 4).
+    // A seal proves its record, and so does a checkpoint (section 4), and a segment (rule R1).
     long proven = Math.max(seals.isEmpty() ? 0 : seals.lastKey(), segments.line());
+    proven = Math.max(proven, segments.covers());
     if (proven >= next) {
       missing(next, proven + 1);
     }
@@ -100,6 +101,7 @@ final class LogVerifier {
     }
     buckets.unrecorded();
     segments.verify(); // those that were published meanwhile
+    segments.compareWithBuckets();
   }
 
   private void open(Bucket bucket) throws IOException {

@@ -2,6 +2,7 @@ package dev.cinch.bag.audit;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
@@ -11,6 +12,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.Floors;
+import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
@@ -360,6 +362,56 @@ final class SegmentsVerifier {
   private SegmentDigests again(long number) throws IOException {
     try (SegmentReader reader = SegmentReader.openUncached(log, number)) {
       return new SegmentVerifier(reader).verify(bucket -> {});
+    }
+  }
+
+  /** The last record that a whole segment says it covers, which must be there. */
+  long covers() {
+    return lastRecord;
+  }
+
+  /**
+   * Makes the segments that no checkpoint names once more, of the records and data files that still
+   * stand: their bytes must be those. What is wrong with these themselves is told elsewhere.
+   */
+  void compareWithBuckets() throws IOException {
+    if (floor > 0 && checkpoint.isEmpty()) {
+      bad(log.layout().floor(floor), "a checkpoint of a later segment (rule R4)", "none");
+    }
+    var feed = new SegmentFeed(log);
+    Optional<Link> tip;
+    try {
+      tip = new HorizonChain(log).permittedTip();
+    } catch (IOException e) {
+      return; // told with the records
+    }
+    for (Map.Entry<Long, SegmentDigests> e : new TreeMap<>(digests).entrySet()) {
+      long number = e.getKey();
+      if (number <= checkpoint.map(Checkpoint::segment).orElse(0L) || tip.isEmpty()) {
+        continue;
+      }
+      tally.unlessRetired(
+          () -> compareWithBuckets(feed, tip.get(), number, e.getValue()),
+          () -> retiredMeanwhile(covered));
+    }
+  }
+
+  private void compareWithBuckets(SegmentFeed feed, Link tip, long number, SegmentDigests found) {
+    Path path = log.layout().segment(number);
+    try {
+      SegmentHeader header = SegmentReader.header(log, number, SegmentMarks.none(log));
+      String expected = feed.expected(header, path, tip).digests().sha256();
+      if (!expected.equals(found.sha256())) {
+        bad(path, "SHA-256 " + expected + ", which its records and data files give", found.sha256());
+      }
+    } catch (DamagedException e) {
+      if (path.equals(e.path()) || !tally.isDamaged()) {
+        tally.found(Finding.of(e));
+      }
+    } catch (IOException e) {
+      if (!tally.isDamaged()) {
+        tally.found(Finding.of(e, path, "what it was made of"));
+      }
     }
   }
 

@@ -66,6 +66,11 @@ final class Tally {
     listener.found(f);
   }
 
+  /** Whether anything damaged was told so far. */
+  boolean isDamaged() {
+    return damage > 0;
+  }
+
   void read(Path file, long size) {
     files++;
     bytes += size;

@@ -129,7 +129,7 @@ public final class HorizonAdvance {
       throws IOException, InterruptedException {
     long to = boundary(time);
     log.requireSame(); // else the records are those of another log
-    Optional<Link> tip = chain.freshTip();
+    Optional<Link> tip = chain.closersTip();
     if (reaches(tip, to)) {
       return chain.durable(tip.orElseThrow());
     }
@@ -241,7 +241,7 @@ public final class HorizonAdvance {
 
   private Link settle(Intent intent, long now) throws IOException, InterruptedException {
     long to = intent.to();
-    Optional<Link> tip = chain.freshTip();
+    Optional<Link> tip = chain.closersTip();
     if (reaches(tip, to)) {
       return chain.durable(tip.orElseThrow());
     }

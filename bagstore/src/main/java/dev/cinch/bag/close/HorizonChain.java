@@ -7,10 +7,15 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
@@ -18,6 +23,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedSet;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +36,9 @@ public final class HorizonChain {
   private static final Logger LOG = LoggerFactory.getLogger(HorizonChain.class);
 
   private final LogContext log;
+
+  /** Whether the records were seen to reach as far as what was made of them. */
+  private volatile boolean whole;
 
   public HorizonChain(LogContext log) {
     this.log = log;
@@ -91,6 +100,99 @@ public final class HorizonChain {
    * <p>A seal without its record is as good as a name: the record was there, and its name durable.
    */
   private Optional<Link> tip(RecordListing.Lister lister) throws IOException {
+    Optional<Link> tip = listedTip(lister);
+    return whole ? tip : reaching(tip);
+  }
+
+  /**
+   * Refuses a chain that ends before a segment does, or a floor: these were made of records that
+   * were durable, and so are lost. Whoever went on from there would begin a second history. Looked
+   * at once by whoever holds this, and by closers each time.
+   */
+  private Optional<Link> reaching(Optional<Link> listed) throws IOException {
+    Optional<Link> tip = listed;
+    CacheWait wait = null;
+    while (true) {
+      Optional<DamagedException> missing = missing(tip.map(t -> t.record().number()).orElse(0L));
+      if (missing.isEmpty()) {
+        whole = true;
+        return tip;
+      }
+      Optional<Link> now = listedTip(this::listAsPermitted); // it was published since
+      if (now.equals(tip)) {
+        wait = wait == null ? CacheWait.ofAll(log) : wait;
+        if (!wait.again()) {
+          throw missing.get();
+        }
+        now = listedTip(this::listAsPermitted);
+      }
+      tip = now;
+    }
+  }
+
+  /** What says that there was a record above a number, if anything does. */
+  private Optional<DamagedException> missing(long last) throws IOException {
+    OptionalLong segment = highest(log.layout().segments(), HorizonChain::segmentNumber);
+    if (segment.isPresent()) {
+      Path path = log.layout().segment(segment.getAsLong());
+      long ends = last == 0 ? 1 : lastRecord(path);
+      if (ends > last) {
+        return Optional.of(missing(path, last == 0 ? lastRecord(path) : ends, last));
+      }
+    }
+    OptionalLong floor =
+        last == 0 ? highest(log.layout().checkpoints(), LogLayout::floorNumber) : OptionalLong.empty();
+    return floor.isEmpty()
+        ? Optional.empty()
+        : Optional.of(missing(log.layout().floor(floor.getAsLong()), 1, last));
+  }
+
+  private DamagedException missing(Path named, long number, long last) {
+    return new DamagedException(
+        path(Math.max(1, number)),
+        0,
+        "a record, which %s was made of".formatted(named),
+        last == 0 ? "none at all" : "none above number " + last);
+  }
+
+  private static OptionalLong segmentNumber(String name) {
+    OptionalLong number = Numbered.parse(name);
+    return number.isPresent()
+        ? number
+        : SegmentSeal.parse(name).map(s -> OptionalLong.of(s.number())).orElse(number);
+  }
+
+  private OptionalLong highest(Path directory, Function<String, OptionalLong> number)
+      throws IOException {
+    try {
+      return log.store().fs().list(directory).stream()
+          .map(number)
+          .flatMapToLong(OptionalLong::stream)
+          .max();
+    } catch (NoSuchFileException e) {
+      return OptionalLong.empty(); // a copy of a store may lack its empty directories
+    }
+  }
+
+  /** The last record that a segment covers; 0 if it says nothing, which its readers tell. */
+  private long lastRecord(Path segment) throws IOException {
+    try (StoreFile in = log.store().fs().read(segment)) {
+      ByteBuffer header = ByteBuffer.allocate(SegmentHeader.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+      int unused = in.read(header, 0);
+      SegmentHeader h = SegmentHeader.decode(header.flip(), segment);
+      return h.log().equals(log.id()) ? h.lastRecord() : 0;
+    } catch (DamagedException | NoSuchFileException e) {
+      return 0;
+    }
+  }
+
+  /** As {@link #freshTip}, for who goes on from there: looked at anew whether anything is lost. */
+  Optional<Link> closersTip() throws IOException {
+    whole = false;
+    return freshTip();
+  }
+
+  private Optional<Link> listedTip(RecordListing.Lister lister) throws IOException {
     RecordListing listing;
     try {
       listing = RecordListing.of(log.layout(), lister);

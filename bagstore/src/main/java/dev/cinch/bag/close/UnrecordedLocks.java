@@ -67,6 +67,14 @@ public final class UnrecordedLocks {
   }
 
   /**
+   * Refuses to say that nothing is settled where buckets are closed: then all records are missing.
+   * To be asked where there is no record.
+   */
+  public void refuseAny() throws IOException {
+    refuse(new BucketTree(log).known(Long.MIN_VALUE, Long.MAX_VALUE), new BucketCloser(log));
+  }
+
+  /**
    * Refuses to settle over what was settled before. To be asked before an intent is left, which
    * would look like the one that the lock was made under.
    */

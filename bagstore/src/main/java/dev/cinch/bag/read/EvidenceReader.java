@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.LogKeys;
+import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -74,6 +75,9 @@ public final class EvidenceReader {
     Optional<Link> tip;
     try {
       tip = chain.knownTip();
+      if (tip.isEmpty()) {
+        new UnrecordedLocks(log).refuseAny();
+      }
     } catch (DamagedException e) {
       sink.damaged(e); // nobody knows how far the log is settled
       return;

@@ -6,6 +6,7 @@ import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.LogKeys;
+import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -164,6 +165,7 @@ public final class LogReader {
       Optional<Link> tip, long from, long to, MessageSink sink, Objection objection)
       throws IOException {
     if (tip.isEmpty()) {
+      new UnrecordedLocks(log).refuseAny();
       return Long.MIN_VALUE;
     }
     var delivery = new Delivery(log, from, to, sink, objection);

@@ -2,17 +2,29 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.ChainWalk;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.format.Checkpoint.Covered;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +47,7 @@ public final class SegmentFeed {
   /**
    * A listed bucket's lock.
    *
-   * @throws dev.cinch.bag.format.DamagedException if there is none, or not the one that the record
+   * @throws DamagedException if there is none, or not the one that the record
    *     lists
    */
   public BucketCloser.Closed lock(ClosedBucket listed) throws IOException {
@@ -63,6 +75,46 @@ public final class SegmentFeed {
     for (ClosedBucket listed : record.buckets()) {
       feed(lock(listed), record, out);
     }
+  }
+
+  /**
+   * What a segment has to be, by its records, their locks and data files, as they stand now: the
+   * segment is made once more, and not kept. The same records give the same bytes (rule R1).
+   *
+   * @param header what the segment says of itself
+   * @param path of the segment
+   * @param tip the last record of the log
+   * @throws DamagedException if it is of other records, or these can't be read
+   */
+  public Covered expected(SegmentHeader header, Path path, Link tip) throws IOException {
+    MessageDigest whole = Envelope.sha256();
+    var encoder = new SegmentEncoder(header, bytes -> whole.update(bytes.duplicate()));
+    var walk = new ChainWalk(new HorizonChain(log), tip, header.firstRecord());
+    long from = header.from();
+    Optional<Link> last = Optional.empty();
+    for (long n = header.firstRecord(); n <= header.lastRecord(); n++) {
+      last = walk.next();
+      if (last.isEmpty()) {
+        throw new DamagedException(
+            path, 64, "records up to " + (n - 1) + ", the last one", "" + header.lastRecord());
+      }
+      if (last.get().record().from() != from) {
+        throw new DamagedException(path, 72, "a range from " + last.get().record().from(), "" + from);
+      }
+      from = last.get().record().to();
+      feed(last.get().record(), encoder);
+    }
+    String digest = last.map(Link::digest).orElse("");
+    if (from != header.to() || !digest.equals(header.lastDigest())) {
+      throw new DamagedException(
+          path,
+          80,
+          "record %d up to %d, of SHA-256 %s".formatted(header.lastRecord(), from, digest),
+          "up to %d, of %s".formatted(header.to(), header.lastDigest()));
+    }
+    encoder.end();
+    String sha256 = HexFormat.of().formatHex(whole.digest());
+    return new Covered(new SegmentDigests(sha256, encoder.indexDigest()), encoder.messages());
   }
 
   private void feed(BucketCloser.Closed closed, HorizonRecord record, SegmentEncoder out)

@@ -7,6 +7,7 @@ import dev.cinch.bag.close.DataFileEnd;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
+import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
@@ -63,6 +64,9 @@ public final class LogSurvey {
   public LogStatus look(Progress progress) throws IOException {
     while (true) {
       Optional<Link> tip = chain.permittedTip();
+      if (tip.isEmpty()) {
+        new UnrecordedLocks(log).refuseAny();
+      }
       long last = segments.last();
       try {
         count(tip, last, progress);
