@@ -402,7 +402,10 @@ final class SegmentsVerifier {
       SegmentHeader header = SegmentReader.header(log, number, SegmentMarks.none(log));
       String expected = feed.expected(header, path, tip).digests().sha256();
       if (!expected.equals(found.sha256())) {
-        bad(path, "SHA-256 " + expected + ", which its records and data files give", found.sha256());
+        bad(
+            path,
+            "SHA-256 " + expected + ", which its records and data files give",
+            found.sha256());
       }
     } catch (DamagedException e) {
       if (path.equals(e.path()) || !tally.isDamaged()) {

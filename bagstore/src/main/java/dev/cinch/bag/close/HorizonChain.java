@@ -141,7 +141,9 @@ public final class HorizonChain {
       }
     }
     OptionalLong floor =
-        last == 0 ? highest(log.layout().checkpoints(), LogLayout::floorNumber) : OptionalLong.empty();
+        last == 0
+            ? highest(log.layout().checkpoints(), LogLayout::floorNumber)
+            : OptionalLong.empty();
     return floor.isEmpty()
         ? Optional.empty()
         : Optional.of(missing(log.layout().floor(floor.getAsLong()), 1, last));

@@ -47,8 +47,7 @@ public final class SegmentFeed {
   /**
    * A listed bucket's lock.
    *
-   * @throws DamagedException if there is none, or not the one that the record
-   *     lists
+   * @throws DamagedException if there is none, or not the one that the record lists
    */
   public BucketCloser.Closed lock(ClosedBucket listed) throws IOException {
     return lock(listed, log.store().time().monotonicNanos());
@@ -99,7 +98,8 @@ public final class SegmentFeed {
             path, 64, "records up to " + (n - 1) + ", the last one", "" + header.lastRecord());
       }
       if (last.get().record().from() != from) {
-        throw new DamagedException(path, 72, "a range from " + last.get().record().from(), "" + from);
+        throw new DamagedException(
+            path, 72, "a range from " + last.get().record().from(), "" + from);
       }
       from = last.get().record().to();
       feed(last.get().record(), encoder);
