@@ -64,7 +64,12 @@ import picocli.CommandLine.Spec;
 final class CellInitCommand implements Callable<Integer> {
   private static final int FEW = 3;
   private static final int RATE_ERROR_PPM = 500;
-  private static final long KEEP_NANOS = Duration.ofHours(1).toNanos();
+
+  /**
+   * What nodes remember of a name beyond the time that its lease may last. A name that comes back
+   * later inherits a fence, up to so long ago: by then logs that are closed have settled.
+   */
+  private static final Duration KEPT = Duration.ofMinutes(2);
 
   private final Io io;
 
@@ -228,14 +233,14 @@ final class CellInitCommand implements Callable<Integer> {
     if (longest % 1_000_000 != 0) {
       throw new IllegalArgumentException("--longest-lease is a number of milliseconds");
     }
+    long keep = longest + 2 * 1_000_000 * ServeBackend.apartMs(opened) + KEPT.toNanos();
     switch (algorithm) {
       case "paxoslease" -> {
         if (clockError != null) {
           throw new IllegalArgumentException("--clock-error goes with --algorithm flease");
         }
         int ppm = rateError == null ? RATE_ERROR_PPM : rateError;
-        return Algorithm.paxosLease(
-            new dev.cinch.lease.cell.paxos.Durations(longest, ppm, KEEP_NANOS));
+        return Algorithm.paxosLease(new dev.cinch.lease.cell.paxos.Durations(longest, ppm, keep));
       }
       case "flease" -> {
         if (rateError != null) {
@@ -246,8 +251,7 @@ final class CellInitCommand implements Callable<Integer> {
         if (error % 1_000_000 != 0) {
           throw new IllegalArgumentException("--clock-error is a number of milliseconds");
         }
-        return Algorithm.flease(
-            new dev.cinch.lease.cell.flease.Durations(longest, error, KEEP_NANOS));
+        return Algorithm.flease(new dev.cinch.lease.cell.flease.Durations(longest, error, keep));
       }
       default ->
           throw new IllegalArgumentException(

@@ -15,14 +15,29 @@ import org.jspecify.annotations.Nullable;
 /**
  * The acceptor of both algorithms, for any number of names, in memory alone (PaxosLease, 2.2 and 3;
  * Flease, algorithm 1). A node that starts makes a new one, which is silent at first (rule R5).
- * What is said to be forgotten in an answer was forgotten by a start or a sweep. Not thread-safe.
+ * What is said to be forgotten in an answer was forgotten by a start or a sweep.
+ *
+ * <p>A name is kept for as long as what is known of it may matter: an attempt that was promised
+ * something may still go on, or a lease that ended may have a successor. Where that takes too much
+ * room, no new name is taken. Not thread-safe.
  */
 public abstract class Acceptor {
+  /** How often it is looked for what can be forgotten for want of room. */
+  private static final long SQUEEZE_NANOS = 1_000_000_000;
+
+  private static final int SQUEEZE_PART = 64;
+
   private final Rows rows = new Rows();
   private final long quarantinedUntil;
   private final long quarantine;
   private final long keep;
   private final boolean first;
+  private long most = Long.MAX_VALUE;
+
+  /** Promised for all names of which nothing is known, beside {@link #floor}. */
+  private Ballot raised = Ballot.NONE;
+
+  private long nextSqueeze = Long.MIN_VALUE;
 
   /**
    * @param quarantinedUntil when all leases and attempts of which this node may have known are over
@@ -52,6 +67,14 @@ public abstract class Acceptor {
   /** Until when this acceptor drops all messages, its own node's too. */
   public final long quarantinedUntil() {
     return quarantinedUntil;
+  }
+
+  /**
+   * Bounds what its names take in the heap, about: above it no new name is taken, and above one and
+   * a half times as much no value grows.
+   */
+  public final void limit(long bytes) {
+    most = bytes;
   }
 
   /** How many names it knows something of. */
@@ -114,7 +137,7 @@ public abstract class Acceptor {
 
   private void prepare(int from, Prepare message, long now, Outbox out) {
     byte[] row = rows.get(message.name());
-    if (below(message.ballot(), row)) {
+    if (below(message.ballot(), row) || (row == null && !hasRoom(now))) {
       out.send(from, reject(message.name(), message.ballot(), row, now));
       return;
     }
@@ -131,6 +154,11 @@ public abstract class Acceptor {
     byte[] row = rows.get(message.name());
     boolean live = row != null && Row.live(row, now);
     boolean same = row != null && Row.acceptedFrom(row, message.ballot());
+    boolean room = row == null ? hasRoom(now) : mayGrow(row, message.value());
+    if (!room) {
+      out.send(from, reject(message.name(), message.ballot(), row, now));
+      return;
+    }
     if (!timely(message, now) || below(message.ballot(), row) || (live && !same)) { // rule R3
       out.send(from, reject(message.name(), message.ballot(), row, now));
       return;
@@ -165,12 +193,42 @@ public abstract class Acceptor {
     }
   }
 
+  /**
+   * Whether one more name may be taken. What was promised, and nothing accepted, is forgotten for
+   * that: as much is promised from then on for every name of which nothing is known.
+   */
+  private boolean hasRoom(long now) {
+    if (rows.bytes() >= most && now >= nextSqueeze) {
+      int before = rows.size();
+      int dropped =
+          rows.drop(
+              row -> {
+                boolean only = !Row.hasAccepted(row);
+                if (only && Row.compare(row, Row.PROMISED, raised) > 0) {
+                  raised = Row.ballot(row, Row.PROMISED);
+                }
+                return only;
+              });
+      // Where a look at all of them finds little, the next one waits.
+      nextSqueeze = dropped > before / SQUEEZE_PART ? now : now + SQUEEZE_NANOS;
+    }
+    return rows.bytes() < most;
+  }
+
+  private boolean mayGrow(byte[] row, Bytes value) {
+    return value.size() <= Row.value(row).size() || rows.bytes() - most < most / 2;
+  }
+
+  private Ballot floorNow() {
+    return floor().below(raised) ? raised : floor();
+  }
+
   private boolean below(Ballot ballot, byte @Nullable [] row) {
-    return row == null ? ballot.below(floor()) : Row.compare(row, Row.PROMISED, ballot) > 0;
+    return row == null ? ballot.below(floorNow()) : Row.compare(row, Row.PROMISED, ballot) > 0;
   }
 
   private Reject reject(Bytes name, Ballot ballot, byte @Nullable [] row, long now) {
-    Ballot promised = row == null ? floor() : Row.ballot(row, Row.PROMISED);
+    Ballot promised = row == null ? floorNow() : Row.ballot(row, Row.PROMISED);
     return new Reject(name, ballot, promised, memory(row, now));
   }
 
@@ -190,6 +248,6 @@ public abstract class Acceptor {
   /** All that it knows. */
   @Override
   public String toString() {
-    return "quarantined until " + quarantinedUntil + " " + rows;
+    return "quarantined until " + quarantinedUntil + " above " + raised + " " + rows;
   }
 }

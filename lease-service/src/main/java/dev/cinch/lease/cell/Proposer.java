@@ -299,9 +299,15 @@ public abstract class Proposer {
       }
       case OUTBID -> {
         attempt = null;
-        yield new Step.Outbid(current.outbidBy);
+        yield outbid(current, true);
       }
     };
+  }
+
+  /** Acceptors refuse a ballot that is not too low, and no lease in the way, for want of room. */
+  private static Step outbid(Attempt current, boolean preparing) {
+    boolean full = preparing && !current.inTheWay.live() && !current.ballot.below(current.outbidBy);
+    return full ? new Step.Full() : new Step.Outbid(current.outbidBy);
   }
 
   private static Step heldByAnother(Attempt current) {
@@ -329,8 +335,9 @@ public abstract class Proposer {
   /** Ends an attempt for what acceptors said. */
   private Step refused(Attempt current, long now, Outbox out) {
     boolean outbid = current.ballot.below(current.outbidBy) || !current.inTheWay.live();
+    boolean preparing = current.phase == Attempt.Phase.PREPARING;
     end(current, now, out);
-    return outbid ? new Step.Outbid(current.outbidBy) : heldByAnother(current);
+    return outbid ? outbid(current, preparing) : heldByAnother(current);
   }
 
   private Step accepted(Attempt current, int acceptor, long now, Outbox out) {

@@ -1,6 +1,7 @@
 package dev.cinch.lease.cell;
 
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,14 +11,23 @@ import org.jspecify.annotations.Nullable;
 final class Rows {
   private static final int SMALLEST = 16;
 
+  /** What a row takes beside its bytes: the array's header, and its part of the slots. */
+  static final int OVERHEAD = 28;
+
   private byte[] @Nullable [] slots = new byte[SMALLEST][];
   private int size;
+  private long bytes;
 
   /** Where the next sweep looks. */
   private int hand;
 
   int size() {
     return size;
+  }
+
+  /** What all rows take in the heap, about. */
+  long bytes() {
+    return bytes;
   }
 
   private int home(int hash) {
@@ -51,9 +61,14 @@ final class Rows {
   /** Puts a row in the place of one of the same name, or adds it. */
   void put(Bytes name, byte[] row) {
     int i = find(name);
-    if (slots[i] == null) {
+    byte[] before = slots[i];
+    if (before == null) {
       size++;
+      bytes += OVERHEAD;
+    } else {
+      bytes -= before.length;
     }
+    bytes += row.length;
     slots[i] = row;
     if (size * 3L > slots.length * 2L) {
       resize(slots.length * 2);
@@ -62,11 +77,21 @@ final class Rows {
 
   /** Looks at some slots, in turn, and drops the rows whose time to be kept is over. */
   int sweep(long now, int count) {
+    return sweep(count, row -> Row.keep(row) <= now);
+  }
+
+  /** Drops rows, wherever they are; returns how many. */
+  int drop(Predicate<byte[]> which) {
+    // Twice, since a removal moves rows from behind the hand to the end of the first round.
+    return sweep(slots.length, which) + sweep(slots.length, which);
+  }
+
+  private int sweep(int count, Predicate<byte[]> which) {
     int dropped = 0;
     for (int n = Math.min(count, slots.length); n > 0; n--) {
       hand &= slots.length - 1;
       byte[] row = slots[hand];
-      if (row != null && Row.keep(row) <= now) {
+      if (row != null && which.test(row)) {
         remove(hand); // which may move another row here
         dropped++;
       } else {
@@ -82,6 +107,8 @@ final class Rows {
   private void remove(int at) {
     int gap = at;
     int i = at;
+    byte[] gone = slots[gap];
+    bytes -= OVERHEAD + (gone == null ? 0 : gone.length);
     slots[gap] = null;
     size--;
     while (true) {

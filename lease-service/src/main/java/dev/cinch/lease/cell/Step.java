@@ -56,6 +56,12 @@ public sealed interface Step {
    */
   record Outbid(Ballot by) implements Step {}
 
+  /**
+   * A majority has no room for one more name: this attempt gives nobody a lease. There may be room
+   * once others are forgotten.
+   */
+  record Full() implements Step {}
+
   /** Time ran out before anything was proposed: this attempt gives nobody a lease. */
   record Unavailable() implements Step {}
 

@@ -10,12 +10,11 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
@@ -82,7 +81,7 @@ final class WaitingRoom implements LeaseListener {
   private final Set<String> waitedFor = ConcurrentHashMap.newKeySet();
 
   /** Those of them that were freed, until the loop knows. */
-  private final Queue<String> freed = new ConcurrentLinkedQueue<>();
+  private final Set<String> freed = ConcurrentHashMap.newKeySet();
 
   private final AtomicBoolean told = new AtomicBoolean();
 
@@ -133,7 +132,9 @@ final class WaitingRoom implements LeaseListener {
 
   private void hear() {
     told.set(false); // before the names are taken: one that comes later calls again
-    for (String name = freed.poll(); name != null; name = freed.poll()) {
+    for (Iterator<String> each = freed.iterator(); each.hasNext(); ) {
+      String name = each.next();
+      each.remove(); // first: what changes from now on is told again
       due.addAll(queues.freed(new LeaseName(name)));
     }
   }

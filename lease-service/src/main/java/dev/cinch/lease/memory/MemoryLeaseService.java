@@ -286,10 +286,10 @@ public final class MemoryLeaseService implements LeaseService {
       for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
         operations.carryOut(wanted.get(i), waiting, batch);
       }
+      return batch.signed(signer);
     } catch (UnansweredException e) {
       throw unavailable(e);
     }
-    return batch.signed(signer);
   }
 
   @Override

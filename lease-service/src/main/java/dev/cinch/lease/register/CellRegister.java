@@ -171,6 +171,7 @@ public final class CellRegister implements StateRegister {
       } else {
         switch ((Outcome.Refused) outcome) {
           case DECLINED -> declined();
+          case FULL -> giveUp("the nodes of the cell remember as many names as they may");
           case OVERLOADED -> giveUp("this node has too much to do");
           case CLOSED, LOST -> giveUp("this node ends");
           case BUSY, HELD_HERE -> again(retry);
@@ -337,6 +338,20 @@ public final class CellRegister implements StateRegister {
   @Override
   public void listen(BiConsumer<String, byte[]> listener) {
     node.listen((name, value) -> listener.accept(text(name), value.toArray()));
+  }
+
+  @Override
+  public void unneeded(byte[] value) {
+    if (signer != null) {
+      signer.forget(Bytes.of(value));
+    }
+  }
+
+  @Override
+  public void sweep() {
+    if (signer != null) {
+      signer.sweep();
+    }
   }
 
   @Override

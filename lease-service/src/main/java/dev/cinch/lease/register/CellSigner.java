@@ -1,10 +1,12 @@
 package dev.cinch.lease.register;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.Notary;
+import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.CellSignatures;
 import dev.cinch.lease.witness.GrantSigner;
@@ -16,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The signatures of a cell, at the node that asks for them: they come while a lease is written
@@ -23,8 +26,17 @@ import java.util.Optional;
  */
 @CheckReturnValue
 public final class CellSigner implements GrantSigner {
-  /** So many grants may wait to be taken; beyond, those are dropped that failed since. */
-  private static final int MOST = 65_536;
+  /** For so many sweeps a grant waits to be taken: longer than a request lasts. */
+  private static final int KEPT_SWEEPS = 120;
+
+  /** What a grant takes in the heap beside three times its bytes, about. */
+  private static final int OVERHEAD = 512;
+
+  /** What those that wait to be taken may take in the heap; the oldest go first. */
+  private final long most;
+
+  private long bytes;
+  private long sweeps;
 
   private final CellKeys keys;
 
@@ -34,12 +46,24 @@ public final class CellSigner implements GrantSigner {
   /** Signed, and not yet taken, the oldest first; and how often. */
   private final Map<Witness, Waiting> waiting = new LinkedHashMap<>();
 
-  private record Waiting(SignedWitness signed, int times) {}
+  private record Waiting(SignedWitness signed, int times, long since) {
+    long bytes() {
+      return 3L * signed.bytes().length + OVERHEAD;
+    }
+  }
 
   /**
    * @param nodes ids of the nodes, in the order of their keys
    */
   public CellSigner(CellKeys keys, List<Integer> nodes) {
+    this(keys, nodes, Runtime.getRuntime().maxMemory() / 16);
+  }
+
+  /**
+   * @param most what signed grants that nobody has taken yet may take in the heap, bytes, about
+   */
+  CellSigner(CellKeys keys, List<Integer> nodes, long most) {
+    this.most = most;
     if (nodes.size() != keys.nodes().size()) {
       throw new IllegalArgumentException(
           nodes.size() + " nodes, and keys of " + keys.nodes().size());
@@ -70,30 +94,67 @@ public final class CellSigner implements GrantSigner {
   }
 
   private synchronized void add(SignedWitness signed) {
-    Waiting before = waiting.remove(signed.witness());
-    waiting.put(signed.witness(), new Waiting(signed, before == null ? 1 : before.times() + 1));
-    if (waiting.size() > MOST) {
-      waiting.remove(waiting.keySet().iterator().next());
+    Waiting before = remove(signed.witness());
+    var now = new Waiting(signed, before == null ? 1 : before.times() + 1, sweeps);
+    waiting.put(signed.witness(), now);
+    bytes += now.bytes();
+    while (bytes > most && waiting.size() > 1) {
+      remove(waiting.keySet().iterator().next());
     }
+  }
+
+  @CanIgnoreReturnValue
+  private synchronized @Nullable Waiting remove(Witness witness) {
+    Waiting before = waiting.remove(witness);
+    bytes -= before == null ? 0 : before.bytes();
+    return before;
+  }
+
+  /** Whoever asked for what was written is refused: its witness is not taken. */
+  void forget(Bytes value) {
+    LeaseNotary.granted(value).ifPresent(lease -> take(lease.witness(keys.instance())));
+  }
+
+  /** Drops what nobody has taken for long; called about every second. */
+  synchronized void sweep() {
+    sweeps++;
+    while (!waiting.isEmpty()) {
+      var eldest = waiting.entrySet().iterator().next();
+      if (sweeps - eldest.getValue().since() <= KEPT_SWEEPS) {
+        return;
+      }
+      remove(eldest.getKey());
+    }
+  }
+
+  /** How many wait to be taken. */
+  synchronized int size() {
+    return waiting.size();
+  }
+
+  @CanIgnoreReturnValue
+  private synchronized @Nullable Waiting take(Witness witness) {
+    Waiting found = waiting.get(witness);
+    if (found != null && found.times() > 1) {
+      waiting.put(witness, new Waiting(found.signed(), found.times() - 1, found.since()));
+    } else {
+      remove(witness);
+    }
+    return found;
   }
 
   /**
    * {@inheritDoc}
    *
-   * @throws IllegalStateException if one was not signed while it was written
+   * @throws UnansweredException if one was not signed while it was written, or waited for too long
    */
   @Override
   public synchronized List<SignedWitness> sign(List<Witness> witnesses) {
     var signed = new ArrayList<SignedWitness>(witnesses.size());
     for (Witness witness : witnesses) {
-      Waiting found = waiting.get(witness);
+      Waiting found = take(witness);
       if (found == null) {
-        throw new IllegalStateException("no nodes signed the witness of " + witness.name());
-      }
-      if (found.times() == 1) {
-        waiting.remove(witness);
-      } else {
-        waiting.put(witness, new Waiting(found.signed(), found.times() - 1));
+        throw new UnansweredException("no nodes signed the witness of " + witness.name());
       }
       signed.add(found.signed());
     }

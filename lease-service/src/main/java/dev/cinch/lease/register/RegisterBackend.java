@@ -23,6 +23,7 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
 import dev.cinch.lease.table.Tenure;
@@ -66,7 +67,7 @@ public final class RegisterBackend implements LeaseBackend {
   private final Setting setting;
   private final Forgotten forgotten;
   private final LeaseRules rules;
-  private final GrantsHere grants = new GrantsHere();
+  private final GrantsHere grants;
   private final Changes told;
   private final LeaseChanges changes;
 
@@ -82,9 +83,12 @@ public final class RegisterBackend implements LeaseBackend {
 
   /**
    * @param forgotten what may have been where the register has forgotten
+   * @param grantBytes what is remembered of grants may take so much in the heap, about
    */
-  private RegisterBackend(StateRegister register, Forgotten forgotten, Setting setting) {
+  private RegisterBackend(
+      StateRegister register, Forgotten forgotten, long grantBytes, Setting setting) {
     this.register = register;
+    this.grants = new GrantsHere(grantBytes);
     this.setting = setting;
     this.forgotten = forgotten;
     var revocations = new Revocations();
@@ -111,12 +115,22 @@ public final class RegisterBackend implements LeaseBackend {
    * @param apartMs milliseconds that the clocks of two of its machines are apart at most
    */
   public static Factory on(StateRegister register, long since, long longestLeaseMs, long apartMs) {
+    return on(register, since, longestLeaseMs, apartMs, Runtime.getRuntime().maxMemory() / 8);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param grantBytes what is remembered of grants may take so much in the heap, about
+   */
+  public static Factory on(
+      StateRegister register, long since, long longestLeaseMs, long apartMs, long grantBytes) {
     var forgotten =
         new Forgotten(
             since,
             TimeUnit.MILLISECONDS.toNanos(longestLeaseMs),
             TimeUnit.MILLISECONDS.toNanos(apartMs));
-    return setting -> new RegisterBackend(register, forgotten, setting);
+    return setting -> new RegisterBackend(register, forgotten, grantBytes, setting);
   }
 
   @Override
@@ -135,10 +149,10 @@ public final class RegisterBackend implements LeaseBackend {
       throw invalid("another request had this id");
     }
     var acquired = new ArrayList<Acquisition>();
+    var states = new ArrayList<LeaseState>(names.size());
+    // Before, since what is not answered may be granted, and is to be released then.
+    grants.begin(id, names, !request.tentative(), now.time());
     try {
-      var states = new ArrayList<LeaseState>(names.size());
-      // Before, since what is not answered may be granted, and is to be released then.
-      grants.put(id, names, !request.tentative(), now.time());
       for (LeaseName name : names) {
         var acquisition = new Acquisition(setting, rules, forgotten, ended, request, name, ceiling);
         states.add(LeaseChanges.single(changes.changeFound(name, now, acquisition)));
@@ -147,14 +161,20 @@ public final class RegisterBackend implements LeaseBackend {
       requireWanted(id);
       return keep(id, names, !request.tentative(), states);
     } catch (Acquisition.Unended e) {
+      unneeded(states);
       undo(id, acquired, before, now);
       throw new UnendedException(unended(names, now));
     } catch (LeaseRefusedException e) {
+      unneeded(states);
       if (e.reason() != Reason.NOT_YET) { // then it is asked again, and goes on
         undo(id, acquired, before, now);
       }
       throw e;
     }
+  }
+
+  private void unneeded(List<LeaseState> written) {
+    written.forEach(lease -> register.unneeded(LeaseStateCodec.encode(lease)));
   }
 
   private void requireWanted(Id id) throws LeaseRefusedException {
@@ -513,6 +533,12 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public void sweep(long now) {
     grants.sweep(now);
+    register.sweep();
+  }
+
+  /** How many ids are remembered that were released or given up, or are about to be. */
+  int idsRemembered() {
+    return grants.ids();
   }
 
   @Override

@@ -10,6 +10,10 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -57,6 +61,38 @@ final class WatchApiTest {
       assertEquals(
           granted.witnesses().get(0).witness().correlation(),
           event.lease().orElseThrow().witness().correlation());
+    }
+  }
+
+  /** As a browser comes back, and a client of the library. */
+  @Test
+  void whoComesBackSaysWhichEventWasItsLast() throws Exception {
+    Grant held = rig.acquire("jobs/1");
+    String last;
+    try (LeaseWatch watch = client.watch(List.of(), List.of("jobs/"))) {
+      assertEquals("HELD jobs/1", next(watch));
+      assertEquals("", watch.lastId());
+      assertEquals("SYNCED", next(watch));
+      last = watch.lastId();
+    }
+    client.release(held.id(), LeaseReport.NOTHING);
+    try (LeaseWatch watch = client.watch(List.of(), List.of("jobs/"), last)) {
+      assertEquals("RELEASED jobs/1", next(watch));
+      assertEquals("SYNCED", next(watch));
+      assertTrue(!watch.lastId().equals(last));
+    }
+    assertEquals("event: released", firstLine(last));
+    assertEquals("event: lagged", firstLine("of-another-server-7"));
+  }
+
+  private String firstLine(String lastId) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(server.uri() + "/v1/watch?prefix=jobs/"))
+            .header("Last-Event-ID", lastId)
+            .build();
+    try (var lines =
+        HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofLines()).body()) {
+      return lines.findFirst().orElseThrow();
     }
   }
 

@@ -12,6 +12,7 @@ import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.States;
+import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.NodeSigner;
@@ -57,12 +58,34 @@ final class CellSignerTest {
     List<SignedWitness> signed;
     try {
       signed = signer.sign(List.of(witness));
-    } catch (IllegalStateException e) {
+    } catch (UnansweredException e) {
       return false;
     }
     var verifier = new WitnessVerifier(TrustedKeys.of(KEYS.key()));
     assertEquals(witness, verifier.verify(signed.get(0).bytes()).witness());
     return true;
+  }
+
+  private void signed(CellSigner by, String name) {
+    LeaseState lease = States.full(name);
+    Notary.Witnessed collecting = by.collect(value(lease)).orElseThrow();
+    assertFalse(collecting.take(9, signed(2, lease)));
+    assertTrue(collecting.take(2, signed(3, lease)));
+  }
+
+  /** Those whose request failed are never taken. */
+  @Test
+  void whatNobodyTakesIsBoundedAndGoesInTime() {
+    var small = new CellSigner(KEYS, IDS, 5_000);
+    for (int i = 0; i < 100; i++) {
+      signed(small, "n" + i);
+    }
+    assertTrue(small.size() > 0 && small.size() < 10, () -> "" + small.size());
+    assertEquals(1, small.sign(List.of(States.full("n99").witness(INSTANCE))).size());
+    for (int i = 0; i < 121; i++) {
+      small.sweep();
+    }
+    assertEquals(0, small.size());
   }
 
   @Test

@@ -124,7 +124,7 @@ final class SigningCellTest {
   void f3_whatTooFewSignIsNotAnsweredAndFoundWhenItIsAskedForAgain() throws Exception {
     sign(1);
     unanswered(write(States.full("a")));
-    assertThrows(IllegalStateException.class, () -> taken(States.full("a")));
+    assertThrows(UnansweredException.class, () -> taken(States.full("a")));
     // It was written all the same, so that whoever asks again finds it; and nobody is kept out.
     StateRegister.Found found = register.look(A).join();
     assertEquals(

@@ -118,7 +118,11 @@ record CellFileReader(Path file) {
   }
 
   private long keep(JsonNode tree) throws IOException {
-    return number(tree, "keepMs", 0, CellFile.MOST_KEEP_MILLIS) * CellFile.NANOS_PER_MILLI;
+    long keep = number(tree, "keepMs", 0, CellFile.MOST_KEEP_MILLIS) * CellFile.NANOS_PER_MILLI;
+    if (keep < longest(tree)) {
+      throw wrong("\"keepMs\" is below \"longestLeaseMs\": leases would be forgotten too early");
+    }
+    return keep;
   }
 
   private Optional<Id> store(JsonNode tree) throws IOException {

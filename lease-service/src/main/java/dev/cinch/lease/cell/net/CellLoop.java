@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -147,6 +146,7 @@ final class CellLoop {
     this.cell = new Cell(nodes, List.of());
     this.ballots = new Ballots(self, boot);
     this.acceptor = algorithm.acceptor(boot, clock.getAsLong(), first);
+    acceptor.limit(settings.rowBytes());
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
     this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
     this.datagrams =
@@ -522,8 +522,9 @@ final class CellLoop {
 
   private static Message.Named named(
       Message.Names to, int from, Message.Named.End end, ByteBuffer part) {
-    Bytes names = Bytes.of(Arrays.copyOf(part.array(), part.position()));
-    return new Message.Named(Listing.LOWEST, to.token(), from, end, names);
+    var names = new byte[part.position()];
+    part.flip().get(names);
+    return new Message.Named(Listing.LOWEST, to.token(), from, end, Bytes.of(names));
   }
 
   private void begin(Pursuit pursuit, long now) {
@@ -599,7 +600,9 @@ final class CellLoop {
       found(holding, pursuit, found, now);
     } else if (step instanceof Step.Outbid) {
       outbid(holding, pursuit, now);
-    } else if (step instanceof Step.Unavailable) {
+    } else if (step instanceof Step.Full && pursuit.proposed == null) {
+      finish(holding, pursuit, Outcome.Refused.FULL, now);
+    } else if (step instanceof Step.Unavailable || step instanceof Step.Full) {
       finish(holding, pursuit, unavailable(pursuit), now);
     } else {
       if (step instanceof Step.Granted granted && pursuit.renewed == null) {

@@ -12,6 +12,8 @@ package dev.cinch.lease.cell.net;
  * @param queuedAcquisitions how many more may wait; what is beyond is refused
  * @param queuedRenewals how many renewals may wait, and how many releases and questions; both come
  *     before acquisitions
+ * @param rowBytes what the names that the node's acceptor knows take in the heap at most, about;
+ *     then no new name is taken
  */
 public record CellSettings(
     int datagramBytes,
@@ -19,7 +21,8 @@ public record CellSettings(
     long backoffNanos,
     int window,
     int queuedAcquisitions,
-    int queuedRenewals) {
+    int queuedRenewals,
+    long rowBytes) {
   static final int SMALLEST = 512;
   private static final int MTU = 1_400;
   private static final long MILLI = 1_000_000;
@@ -27,6 +30,24 @@ public record CellSettings(
   /** For a network that carries 1,500 bytes. */
   public static final CellSettings DEFAULT =
       new CellSettings(MTU, 100 * MILLI, 2 * MILLI, 1_024, 16_384, 262_144);
+
+  /** With a quarter of this process's heap for names. */
+  public CellSettings(
+      int datagramBytes,
+      long resendNanos,
+      long backoffNanos,
+      int window,
+      int queuedAcquisitions,
+      int queuedRenewals) {
+    this(
+        datagramBytes,
+        resendNanos,
+        backoffNanos,
+        window,
+        queuedAcquisitions,
+        queuedRenewals,
+        Runtime.getRuntime().maxMemory() / 4);
+  }
 
   /**
    * @throws IllegalArgumentException if one is out of its range
@@ -41,7 +62,8 @@ public record CellSettings(
         || backoffNanos < 1
         || window < 1
         || queuedAcquisitions < 0
-        || queuedRenewals < 0) {
+        || queuedRenewals < 0
+        || rowBytes < 1) {
       throw new IllegalArgumentException(
           "times and the window are 1 or more, and queues 0 or more");
     }
@@ -49,7 +71,18 @@ public record CellSettings(
 
   public CellSettings withDatagramBytes(int bytes) {
     return new CellSettings(
-        bytes, resendNanos, backoffNanos, window, queuedAcquisitions, queuedRenewals);
+        bytes, resendNanos, backoffNanos, window, queuedAcquisitions, queuedRenewals, rowBytes);
+  }
+
+  public CellSettings withRowBytes(long bytes) {
+    return new CellSettings(
+        datagramBytes,
+        resendNanos,
+        backoffNanos,
+        window,
+        queuedAcquisitions,
+        queuedRenewals,
+        bytes);
   }
 
   /** The longest value that fits every message that carries it. */

@@ -16,6 +16,8 @@ public sealed interface Outcome {
   enum Refused implements Outcome {
     /** Too many wait; try again later, or another node. */
     OVERLOADED,
+    /** A majority of acceptors has no room for one more name; try again later. */
+    FULL,
     /** This node holds the lease: it can be renewed, but not acquired. */
     HELD_HERE,
     /** Another attempt of this node for the name is under way. */

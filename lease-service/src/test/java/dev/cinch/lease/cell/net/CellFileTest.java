@@ -144,6 +144,7 @@ final class CellFileTest {
     refused(GOOD.replace("paxoslease", "raft"), "\"algorithm\"");
     refused(GOOD.replace("\"keepMs\"", "\"keep\\n\""), "no field \"keep?\"");
     refused(GOOD.replace("\"keepMs\": 3600000,", ""), "\"keepMs\"");
+    refused(GOOD.replace("\"keepMs\": 3600000,", "\"keepMs\": 1,"), "is below \"longestLeaseMs\"");
     refused(GOOD.replace("30000", "\"30000\""), "\"longestLeaseMs\"");
     refused(GOOD.replace("30000", "30000.0"), "\"longestLeaseMs\"");
     refused(GOOD.replace("30000", "0"), "\"longestLeaseMs\"");

@@ -74,6 +74,18 @@ final class ClientClocksTest {
     assertEquals(1, sends(CLIENT, prepare(LONGEST / 4)));
   }
 
+  /** One that did not hear of the end may keep it for as long as a change may take. */
+  @Test
+  void r6_theLastLeaseSaysMoreThanAnEarlierOneThatIsTakenForLive() {
+    var inquiry = new Inquiry(NAME, 1L << 60);
+    var earlier = new Memory(Memory.State.LIVE, new Ballot(7, 1, 1), Bytes.of("earlier"), SECOND);
+    var last = new Memory(Memory.State.RELEASED, new Ballot(8, 1, 2), Bytes.of("last"), 0);
+    assertEquals(1, inquiry.add(3, earlier));
+    assertEquals(2, inquiry.add(2, last));
+    inquiry.complete(true);
+    assertEquals(last, inquiry.result.join().orElseThrow());
+  }
+
   @Test
   void r1_whatAClientAnswersCountsForNothing() {
     var inquiry = new Inquiry(NAME, 1L << 60);

@@ -1,0 +1,182 @@
+package dev.cinch.lease.register;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.net.CellSettings;
+import dev.cinch.lease.cell.net.LoopbackCell;
+import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.CellKeys;
+import dev.cinch.lease.witness.Cells;
+import dev.cinch.lease.witness.NodeSigner;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What requests make the servers of a cell remember, which is bounded. */
+@Timeout(120)
+@SuppressWarnings("NullAway.Init") // each test starts its own
+final class BoundsTest {
+  private static final long SECOND = 1_000_000_000;
+  private static final List<Integer> IDS = List.of(1, 2, 3);
+
+  @TempDir Path temp;
+  private LoopbackCell cell;
+  private RegisterBackend backend;
+  private Rig rig;
+
+  private void start(
+      long rowBytes, long grantBytes, @Nullable CellSigner signer, @Nullable CellKeys keys)
+      throws IOException {
+    cell =
+        new LoopbackCell(
+            temp,
+            Algorithm.paxosLease(new Durations(60 * SECOND, 500, 180 * SECOND)),
+            true,
+            CellSettings.DEFAULT.withRowBytes(rowBytes));
+    var register = new CellRegister(cell.node(1), RandomGenerator.of("L64X128MixRandom"), signer);
+    var on = RegisterBackend.on(register, ManualTime.START, 60_000, 1_000, grantBytes);
+    rig =
+        signer == null || keys == null
+            ? new Rig(
+                setting -> {
+                  backend = (RegisterBackend) on.create(setting);
+                  return backend;
+                })
+            : new Rig(new SignedBackend(on, signer, keys));
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    cell.close();
+  }
+
+  private static LeaseRefusedException refused(Reason reason, Executable what) {
+    LeaseRefusedException e = assertThrows(LeaseRefusedException.class, what);
+    assertEquals(reason, e.reason(), e::getMessage);
+    return e;
+  }
+
+  /** Takes leases of names that nobody had before until it is refused; returns why. */
+  private String fill(List<Grant> taken) {
+    for (int i = 0; i < 10_000; i++) {
+      String name = "jobs/" + taken.size();
+      try {
+        taken.add(rig.acquire(name));
+      } catch (LeaseRefusedException e) {
+        assertEquals(Reason.NOT_YET, e.reason(), e::getMessage);
+        return String.valueOf(e.getMessage());
+      }
+    }
+    return "";
+  }
+
+  private int rows() {
+    return cell.node(1).status().join().rows();
+  }
+
+  @Test
+  void l4_nodesTakeNoMoreNamesThanTheyHaveRoomFor() throws Exception {
+    start(40_000, 1 << 20, null, null);
+    var taken = new ArrayList<Grant>();
+    String why = fill(taken);
+    assertTrue(why.contains("the nodes of the cell remember as many names as they may"), why);
+    int names = taken.size();
+    assertTrue(names > 20 && names < 1_000, () -> "" + names);
+    // Who has a lease goes on, and gives it back.
+    Grant renewed =
+        rig.service.renew(taken.get(0).id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
+    assertEquals(1, renewed.witnesses().size());
+    rig.service.release(taken.get(0).id(), LeaseReport.NOTHING);
+    assertEquals(1, rig.acquire("jobs/0").witnesses().size());
+    // Names go once their time is over, and others have room.
+    while (rows() > 0) {
+      cell.forward(SECOND);
+    }
+    rig.time.advanceMs(Rig.LEASE_MS);
+    assertEquals(1, rig.acquire("another").witnesses().size());
+  }
+
+  /** What is asked of names that nobody has is promised, and nothing accepted. */
+  @Test
+  void l4_questionsForNamesThatNobodyHasTakeNoRoomFromOthers() throws Exception {
+    start(20_000, 1 << 20, null, null);
+    for (int i = 0; i < 1_000; i++) {
+      var none = new LeaseName("none/" + i);
+      refused(
+          Reason.NOT_HELD,
+          () -> rig.service.revoke(new RevokeRequest(none, "for a test", Optional.empty())));
+    }
+    assertTrue(rows() <= 300, () -> "" + rows());
+    assertEquals(1, rig.acquire("a").witnesses().size());
+  }
+
+  @Test
+  void l4_aServerRemembersNoMoreGrantsThanItHasRoomFor() throws Exception {
+    start(1 << 24, 20_000, null, null);
+    var taken = new ArrayList<Grant>();
+    String why = fill(taken);
+    assertTrue(why.contains("this server remembers as many grants as it may"), why);
+    assertTrue(backend.grantsRemembered() < 200);
+    rig.service.release(taken.get(0).id(), LeaseReport.NOTHING);
+    assertEquals(1, rig.acquire("jobs/0").witnesses().size());
+    rig.time.advanceMs(Rig.LEASE_MS + 1_000); // those that ended make room at once
+    assertEquals(1, rig.acquire("another").witnesses().size());
+  }
+
+  @Test
+  void l4_idsOfGrantsThatNobodyKnowsAreForgottenWhereThereAreTooMany() throws Exception {
+    start(1 << 24, 64_000, null, null);
+    AcquireRequest last = rig.request("a");
+    for (long i = 0; i < 5_000; i++) {
+      var id = new Id(i, i);
+      refused(Reason.NOT_HELD, () -> rig.service.release(id, LeaseReport.NOTHING));
+    }
+    refused(Reason.NOT_HELD, () -> rig.service.release(last.id(), LeaseReport.NOTHING));
+    assertTrue(backend.idsRemembered() <= 100, () -> "" + backend.idsRemembered());
+    refused(Reason.NOT_HELD, () -> rig.service.acquire(last)); // it was given up a moment ago
+    rig.time.advanceMs(121_000);
+    rig.service.maintain();
+    assertEquals(0, backend.idsRemembered());
+  }
+
+  @Test
+  void l4_ofARequestThatIsRefusedNoSignatureStays() throws Exception {
+    CellKeys keys = Cells.of(ManualTime.START / 1_000_000, 3);
+    var signer = new CellSigner(keys, IDS);
+    start(1 << 24, 1 << 20, signer, keys);
+    for (int id : IDS) {
+      var node = new NodeSigner(Cells.node(id));
+      cell.node(id).notary(new LeaseNotary(keys.instance(), node, SigningLimit.NONE));
+    }
+    Grant held = rig.acquire("m");
+    for (int i = 0; i < 5; i++) {
+      String first = "a" + i;
+      refused(Reason.HELD, () -> rig.acquire(first, "m"));
+    }
+    assertEquals(0, signer.size());
+    assertEquals(1, held.witnesses().size());
+  }
+}
