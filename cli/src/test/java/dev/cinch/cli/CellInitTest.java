@@ -133,7 +133,7 @@ class CellInitTest {
     init(NODES, "--algorithm=flease", "--longest-lease=30s", "--datagram-bytes=1400").ended(0);
     CellFile cell = CellFile.read(file);
     assertEquals(
-        Algorithm.flease(new Durations(30_000_000_000L, 100_000_000, 152_000_000_000L)),
+        Algorithm.flease(new Durations(30_000_000_000L, 1_000_000_000, 152_000_000_000L)),
         cell.algorithm());
     assertEquals(1_400, cell.datagramBytes());
   }
