@@ -80,7 +80,7 @@ class CellInitTest {
     assertEquals(Optional.of(id), cell.store().map(Object::toString));
     assertEquals(
         Algorithm.paxosLease(
-            new dev.cinch.lease.cell.paxos.Durations(60_000_000_000L, 500, 182_000_000_000L)),
+            new dev.cinch.lease.cell.paxos.Durations(60_000_000_000L, 500, 182_400_000_000L)),
         cell.algorithm());
     assertEquals(8_192, cell.datagramBytes());
     assertEquals(
@@ -133,7 +133,7 @@ class CellInitTest {
     init(NODES, "--algorithm=flease", "--longest-lease=30s", "--datagram-bytes=1400").ended(0);
     CellFile cell = CellFile.read(file);
     assertEquals(
-        Algorithm.flease(new Durations(30_000_000_000L, 1_000_000_000, 152_000_000_000L)),
+        Algorithm.flease(new Durations(30_000_000_000L, 1_200_000_000, 152_400_000_000L)),
         cell.algorithm());
     assertEquals(1_400, cell.datagramBytes());
   }
