@@ -161,7 +161,9 @@ final class TrueTimeTest {
 
   @Test
   void l18_aHolderWhoseClockIsSlowHoldsNoLonger() throws Exception {
-    HeldLease held = acquire(node(new Machine(-500, 1)), new Machine(0, 0.99));
+    var own = new Machine(0, 0.99);
+    HeldLease held = acquire(node(new Machine(-500, 1)), own);
+    own.offMs = -5_000; // by which it has even more time
     assertEquals(Rig.LEASE_MS, handedOver(held, node(new Machine(500, 1))));
   }
 
@@ -230,18 +232,20 @@ final class TrueTimeTest {
 
   @Test
   void l18_aServerOfSeveralWhoseClockWasSetGrantsNothingBeforeItHasLooked() throws Exception {
-    var machine = new Machine(-200, 1);
+    var machine = new Machine(200, 1);
     var files = new FakeRegistry(new FakeRegistry.Store(), 7);
     var on = RegisterBackend.on(register, SINCE, 60_000, APART_MS);
     MemoryLeaseService node = service(machine, on, files);
     Grant grant = node.acquire(request());
     node.release(grant.id(), LeaseReport.NOTHING);
     files.broken = true;
-    machine.offMs = 200;
+    machine.offMs = -200;
     Rig.refused(Reason.NOT_YET, () -> node.acquire(request()));
     files.broken = false;
     pass(1_000);
-    assertEquals(SINCE + now + (200 + Rig.LEASE_MS) * MS, node.acquire(request()).expiry());
+    Rig.refused(Reason.NOT_YET, () -> node.acquire(request())); // it was set back
+    pass(400);
+    assertEquals(SINCE + now + (Rig.LEASE_MS - 200) * MS, node.acquire(request()).expiry());
   }
 
   @Test
