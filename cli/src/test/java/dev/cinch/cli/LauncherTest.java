@@ -119,6 +119,7 @@ class LauncherTest {
   void whatKeepsJavaFromStartingIsNoDamage() throws Exception {
     Path store = Cinch.store(temp);
     String verify = "'%s' verify --store='%s'".formatted(LAUNCHER, store);
+    Path unused = script("home/bin/java", "echo no class; exit 1\n");
     for (String how :
         List.of(
             "CINCH_JAVA_OPTS=-XX:+Nonsense",
@@ -128,8 +129,7 @@ class LauncherTest {
             "JDK_JAVA_OPTIONS=@nonsense",
             "_JAVA_OPTIONS=-Xmx1k",
             "JAVA_HOME='" + temp + "'",
-            "JAVA_HOME="
-                + script("home/bin/java", "echo no class; exit 1\n").getParent().getParent(),
+            "JAVA_HOME='" + temp.resolve("home") + "'",
             "ulimit -v 1500000;",
             "mkdir '%1$s/gone'; cd '%1$s/gone'; rmdir '%1$s/gone';".formatted(temp))) {
       Ran ran = bash(how + " " + verify);

@@ -125,7 +125,16 @@ class LostRecordsTest {
     Cinch other = Cinch.on(copy);
     other.settled("jobs", "elsewhere\n", Duration.ofMinutes(30));
     other.run("view", "build", "--wait=0s").ended(0);
-    run("sh", "-c", "rm -f '" + log + "'/segments/*2* && cp '" + copy + "'/logs/jobs/segments/*2* '" + log + "/segments'");
+    run(
+        "sh",
+        "-c",
+        "rm -f '"
+            + log
+            + "'/segments/*2* && cp '"
+            + copy
+            + "'/logs/jobs/segments/*2* '"
+            + log
+            + "/segments'");
     cinch.run("view", "cat", "--log=jobs").ended(1);
     cinch.run("verify").ended(1);
     cinch.run("gc", "--retention=0s").ended(1);

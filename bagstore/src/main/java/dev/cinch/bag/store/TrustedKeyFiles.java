@@ -102,7 +102,9 @@ public final class TrustedKeyFiles {
       store.fs().forceDirectory(directory); // or this one could outlive those before it
       long next = before.size() + 1L;
       KeyFile file = KeyFile.signed(store.identity().id(), next, key, signer, by);
-      store.fresh().publish(path(store, next), file.encode(), store.ownFileMode(), store::requireSame);
+      store
+          .fresh()
+          .publish(path(store, next), file.encode(), store.ownFileMode(), store::requireSame);
       if (read(store, path(store, next)).key().equals(key)) {
         awaitReaders(store, path(store, next));
         return next;
