@@ -18,6 +18,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -27,6 +28,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 
 /** A store with one log, and a lease service whose instances are numbered in it. */
@@ -62,6 +64,15 @@ abstract class SessionRig {
   /** A service of the store that looks at nothing there, whatever its number and its clock. */
   static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store, long number)
       throws IOException {
+    return serve(key, new WitnessSigner(key), time, store, number);
+  }
+
+  /**
+   * @param signer signs what is granted, perhaps not as it should
+   */
+  static MemoryLeaseService serve(
+      SigningKey key, GrantSigner signer, TimeSource time, Store store, long number)
+      throws IOException {
     var of = new StoreInstances(store.context(), key);
     var registry =
         (InstanceRegistry)
@@ -72,11 +83,12 @@ abstract class SessionRig {
                     switch (method.getName()) {
                       case "takeNumber" -> number;
                       case "publishCeiling", "isLatest" -> true;
+                      case "end" -> Set.copyOf((List<?>) args[0]);
                       case "highestEarlierCeiling" -> OptionalLong.empty();
                       case "checkClock" -> null;
                       default -> method.invoke(of, args);
                     });
-    return MemoryLeaseService.builder(new WitnessSigner(key), time).registry(registry).start();
+    return MemoryLeaseService.builder(signer, time).registry(registry).start();
   }
 
   final Store store(StoreFs fs, TimeSource time, String machine) throws IOException {

@@ -59,7 +59,7 @@ final class TamperedGrantTest extends SessionRig {
             return signer.publicKey();
           }
         };
-    return MemoryLeaseService.builder(tampering, rig.time).fresh(true).start();
+    return serve(key, tampering, rig.time, store("served"), 1);
   }
 
   private List<SignedWitness> edited(List<SignedWitness> good, WitnessSigner signer) {

@@ -47,7 +47,7 @@ class WatermarkCheckTest extends SessionRig {
             return signer.publicKey();
           }
         };
-    return MemoryLeaseService.builder(lying, rig.time).fresh(true).start();
+    return serve(key, lying, rig.time, store("served"), 1);
   }
 
   private Witness lied(Witness w) {
