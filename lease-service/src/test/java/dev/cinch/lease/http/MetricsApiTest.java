@@ -33,7 +33,7 @@ final class MetricsApiTest {
   private static final HttpClient HTTP = HttpClient.newHttpClient();
   private static final Pattern LINE =
       Pattern.compile(
-          "# (HELP|TYPE) cinch_[a-z_]+ .+|cinch_[a-z_]+(\\{[a-z_]+=\"[^\"]*\"(,[a-z_]+=\"[^\"]*\")*\\})? -?[0-9.E]+");
+          "# (HELP|TYPE) cinch_[a-z_]+ .+|cinch_[a-z_]+(\\{[a-z_]+=\"[^\"]*\"(,[a-z_]+=\"[^\"]*\")*\\})? -?[0-9.]+(E-?[0-9]+)?");
 
   private final Rig rig = new Rig();
 
