@@ -28,6 +28,9 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
   /** The version with a cell's nodes; a key that signs alone has the first. */
   private static final int OF_A_CELL = 2;
 
+  /** No file is shorter: a plain one, without the end of its line. */
+  public static final int MIN_BYTES = 64;
+
   /** The longest that is read. */
   public static final int MAX_BYTES = 1 << 12;
 

@@ -133,15 +133,11 @@ public final class CountingKeys {
   private synchronized TrustedKeys signed(List<String> names) throws IOException {
     int counted = counted(tip.map(HorizonRecord::trustedKeys).orElse(0)).size();
     List<Long> numbers = TrustedKeyFiles.numbers(names);
-    long last = numbers.isEmpty() ? 0 : numbers.get(numbers.size() - 1);
     try {
-      for (long n = counted + 1L; n <= last; n++) {
-        KeyFile file = file(n, last);
-        Optional<String> objection = KeyRules.objection(store.identity(), n, file, read);
-        if (objection.isPresent() && n > 1) {
-          break; // whoever may create files in the store may have put it there
-        }
-        add(n, file, objection);
+      try {
+        judge(counted, numbers);
+      } catch (DamagedException e) {
+        judge(counted, TrustedKeyFiles.possible(store, numbers));
       }
     } catch (DamagedException e) {
       if (required) {
@@ -149,6 +145,19 @@ public final class CountingKeys {
       }
     }
     return all();
+  }
+
+  /** Reads and judges those behind the counted ones, up to the first that does not count. */
+  private void judge(int counted, List<Long> numbers) throws IOException {
+    long last = numbers.isEmpty() ? 0 : numbers.get(numbers.size() - 1);
+    for (long n = counted + 1L; n <= last; n++) {
+      KeyFile file = file(n, last);
+      Optional<String> objection = KeyRules.objection(store.identity(), n, file, read);
+      if (objection.isPresent() && n > 1) {
+        break; // whoever may create files in the store may have put it there
+      }
+      add(n, file, objection);
+    }
   }
 
   /** Where one of those that were counted is another now, nobody knows which. */

@@ -2,10 +2,13 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.KeyFile;
+import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,6 +37,31 @@ public final class TrustedKeyFiles {
   /** The file of a key. */
   static Path path(StoreContext store, long number) {
     return store.layout().keys().resolve(Numbered.name(number));
+  }
+
+  /**
+   * Of these numbers those whose files may be keys, whole or damaged. Anyone who may create files
+   * in the store can put others there. Damage changes neither what a file is nor how long it is, so
+   * they are no lost keys, and stop nobody.
+   */
+  static List<Long> possible(StoreContext store, List<Long> numbers) throws IOException {
+    var possible = new ArrayList<Long>();
+    for (long n : numbers) {
+      try (StoreFile file = store.fs().readUncached(path(store, n))) {
+        long size = file.size();
+        if (n > 1 && (size < KeyFile.MIN_BYTES || size > KeyFile.MAX_BYTES)) {
+          continue;
+        }
+      } catch (ForeignEntryException e) {
+        if (n > 1) {
+          continue;
+        }
+      } catch (NoSuchFileException e) {
+        // Damage: see who asked.
+      }
+      possible.add(n);
+    }
+    return possible;
   }
 
   static KeyFile read(StoreContext store, Path path) throws IOException {

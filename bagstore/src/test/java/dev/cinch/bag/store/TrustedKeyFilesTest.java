@@ -6,15 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -117,6 +120,19 @@ class TrustedKeyFilesTest {
     }
     assertThrows(DamagedException.class, () -> now(store, 0));
     assertEquals(TrustedKeys.NONE, first(store, 0));
+  }
+
+  @Test
+  void f3_whatNeverWasAKeyStopsNobodyAndADamagedKeyDoes() throws Exception {
+    addSecond();
+    try (StoreFile unused = disk.create(directory.resolve("0000000003"), 0660)) {}
+    try (StoreFile unused = disk.create(directory.resolve("0000000009"), 0660)) {}
+    assertEquals(TrustedKeys.of(ONE, TWO), now(store(disk), 1));
+    disk.unlink(directory.resolve("0000000002"));
+    try (StoreFile damaged = disk.create(directory.resolve("0000000002"), 0660)) {
+      damaged.write(ByteBuffer.wrap(new byte[KeyFile.MIN_BYTES]));
+    }
+    assertThrows(DamagedException.class, () -> now(store(disk), 1));
   }
 
   @Test
