@@ -5,6 +5,7 @@ import static dev.cinch.view.Retiring.aggregate;
 import static dev.cinch.view.Retiring.files;
 import static dev.cinch.view.Retiring.open;
 import static dev.cinch.view.Retiring.rig;
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -289,7 +290,7 @@ class ExpiryTest {
         rig.time.advanceMs(7_200_000);
         new Expiry(log, Duration.ZERO).run(path -> {});
         var thrown = assertThrows(UncheckedIOException.class, all::hasNext);
-        Gap gap = ((GapException) thrown.getCause()).gap();
+        Gap gap = ((GapException) requireNonNull(thrown.getCause())).gap();
         assertEquals(3L * MESSAGES + many, gap.before().orElseThrow());
         assertTrue(gap.inside());
         for (int i = 0; i < MESSAGES; i++) {

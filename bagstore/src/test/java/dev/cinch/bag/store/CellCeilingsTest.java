@@ -3,6 +3,7 @@ package dev.cinch.bag.store;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Share;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
@@ -13,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -21,9 +23,10 @@ import org.junit.jupiter.api.Test;
  * case, which is what stands there from the begin of its listing to the end, has to be as high as
  * all that any node may sign.
  */
+@Tag("share")
 final class CellCeilingsTest {
   private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
-  private static final int WORLDS = Integer.getInteger("cinch.cell.ceilings", 3_000);
+  private static final int WORLDS = Integer.getInteger("cinch.cell.ceilings", Share.of(3_000, 300));
   private static final int NODES = 5;
   private static final int STEPS = 60;
 
