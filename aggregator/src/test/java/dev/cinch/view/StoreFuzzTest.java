@@ -143,7 +143,7 @@ final class StoreFuzzTest {
         }
       }
     }
-    assertEquals(46 * others(5).size(), forged);
+    assertEquals(47 * others(5).size(), forged);
   }
 
   private static List<String> others(long number) {
