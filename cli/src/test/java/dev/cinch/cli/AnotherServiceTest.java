@@ -116,16 +116,14 @@ final class AnotherServiceTest {
     }
   }
 
-  /** What a member of the store's group can make, and what an instance of old may have left. */
+  /** A server may have left no address. */
   @Test
   void statusSaysThatNoServerGrantsWhereNoneCanBeAsked() throws Exception {
-    Path made = Cinch.store(Files.createDirectory(temp.resolve("other")));
-    Files.createDirectories(made.resolve("service/instances"));
-    Files.createFile(made.resolve("service/instances/0000000001"));
-    Cinch.Ran ran = Cinch.on(made).run("status").ended(3);
-    assertTrue(ran.out().startsWith("! "), ran.out());
-    assertTrue(
-        ran.out().lines().findFirst().orElse("").contains("no server is known to grant"),
-        ran.out());
+    try (var served = new Served(Files.createDirectory(temp.resolve("other")))) {
+      Cinch.Ran ran = Cinch.on(served.store).run("status").ended(3);
+      assertTrue(
+          ran.out().lines().findFirst().orElse("").contains("no server is known to grant"),
+          ran.out());
+    }
   }
 }

@@ -54,7 +54,13 @@ class CellInitTest {
 
   private List<String> instances() throws IOException {
     try (var names = Files.list(store.resolve("service/instances"))) {
-      return names.map(n -> n.getFileName().toString()).sorted().toList();
+      // A number's signed name, and beside it where its server listens.
+      return names
+          .map(n -> n.getFileName().toString())
+          .map(n -> n.substring(0, Math.min(n.length(), 10)))
+          .sorted()
+          .distinct()
+          .toList();
     }
   }
 
@@ -208,13 +214,6 @@ class CellInitTest {
     key = temp.resolve("none/cell.key");
     init(NODES).failed(4, "none");
     nothingWasMade();
-  }
-
-  @Test
-  void whereNoNumberCanBeTakenNothingIsLeft() throws Exception {
-    Files.createFile(store.resolve("service/instances/9999999998"));
-    init(NODES).failed(4, "no number is left");
-    assertFalse(Files.exists(file) || Files.exists(key));
   }
 
   @Test

@@ -60,7 +60,9 @@ class ServiceFilesTest {
       assertTrue(second.listening().startsWith("http://"));
       String wait = second.line();
       assertTrue(wait.matches(".* grants again in \\d+ s, at .*"), wait);
-      assertTrue(Files.exists(instances.resolve("0000000006")));
+      try (var all = Files.list(instances)) {
+        assertTrue(Files.exists(instances.resolve("0000000006")), "" + all.toList());
+      }
     }
   }
 

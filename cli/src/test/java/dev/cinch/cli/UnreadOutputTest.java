@@ -84,7 +84,7 @@ class UnreadOutputTest {
     assertEquals(4, unread().run("salvage", "--log=jobs").code());
     unread().run("close", "--every=1ms").failed(4, LEFT);
     try (var served = new Served(Files.createDirectory(temp.resolve("other")))) {
-      unread().with("CINCH_SERVER", served.uri()).run("lease", "acquire", "a").failed(4, LEFT);
+      served.cinch.unwritable("Broken pipe").run("lease", "acquire", "a").failed(4, LEFT);
     }
   }
 

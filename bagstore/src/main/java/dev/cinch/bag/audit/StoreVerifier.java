@@ -218,6 +218,8 @@ public final class StoreVerifier {
       throw e;
     } catch (DamagedException e) {
       // Keys that can't be read were told.
+    } catch (NoSuchFileException e) {
+      // A directory that is missing holds nothing.
     }
     for (String name : list(directory)) {
       Path path = directory.resolve(name);
