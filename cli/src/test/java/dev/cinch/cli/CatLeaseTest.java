@@ -4,8 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Id;
@@ -14,6 +17,8 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,7 +72,10 @@ final class CatLeaseTest {
       assertEquals("c\n", cinch.run(last).ended(0).out());
 
       // A later instance may have granted the name since.
-      Files.createFile(store.resolve("service/instances/0000000009"));
+      var opened =
+          Store.open(store, Store.Environment.of(new MachineName("later"), SystemTime.INSTANCE));
+      var key = SigningKey.load(temp.resolve("served.key"));
+      assertEquals(2, new StoreInstances(opened.context(), key).takeNumber());
       cinch.run(last).failed(3, "knows no lease on one");
     }
   }

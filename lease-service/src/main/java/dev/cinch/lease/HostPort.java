@@ -42,6 +42,15 @@ public record HostPort(String host, int port) {
     return address.getRawAuthority() == null ? Optional.empty() : parse(address.getRawAuthority());
   }
 
+  /** As {@link #of(URI)}; empty also for what is no address of HTTP. */
+  public static Optional<HostPort> of(String address) {
+    try {
+      return of(URI.create(address));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty();
+    }
+  }
+
   /** Whether it is an address, and no name. */
   public boolean isAddress() {
     return ADDRESS.matcher(host).matches();

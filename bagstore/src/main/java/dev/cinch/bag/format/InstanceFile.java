@@ -3,7 +3,6 @@ package dev.cinch.bag.format;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.lease.HostPort;
-import java.net.URI;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,21 +36,12 @@ public record InstanceFile(String address, String machine) {
   public InstanceFile {
     if (address.length() > MAX_LENGTH
         || !ADDRESS.matcher(address).matches()
-        || !Arrays.stream(address.split(",")).allMatch(InstanceFile::isRead)) {
+        || !Arrays.stream(address.split(",")).allMatch(one -> HostPort.of(one).isPresent())) {
       throw new IllegalArgumentException(
           "not an address for others: " + address + " (like http://web-1:8470)");
     }
     if (!machine.matches("[!-~]{1,100}")) {
       throw new IllegalArgumentException("not a machine's name: " + machine);
-    }
-  }
-
-  /** Whether clients and the next instance find a host in it. */
-  private static boolean isRead(String address) {
-    try {
-      return HostPort.of(URI.create(address)).isPresent();
-    } catch (IllegalArgumentException e) {
-      return false;
     }
   }
 
