@@ -4,6 +4,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Store;
+import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -23,8 +29,24 @@ class SecondServerTest {
 
   private List<String> numbers(Path store) throws IOException {
     try (var names = Files.list(store.resolve("service/instances"))) {
-      return names.map(n -> n.getFileName().toString()).sorted().toList();
+      // A number's signed name, and beside it where its server listens.
+      return names
+          .map(n -> n.getFileName().toString().substring(0, 10))
+          .sorted()
+          .distinct()
+          .toList();
     }
+  }
+
+  /** What the first instance has left of where it is, signed by the store's key. */
+  private void first(Path store, String address, String machine) throws Exception {
+    Path file = temp.resolve("served.key");
+    Cinch.Ran unused = new Cinch().run("keygen", "--key=" + file).ended(0);
+    var opened =
+        Store.open(store, Store.Environment.of(new MachineName("first"), SystemTime.INSTANCE));
+    var where = new InstanceFile(address, machine);
+    assertEquals(
+        1, new StoreInstances(opened.context(), where, SigningKey.load(file)).takeNumber());
   }
 
   private Cinch.Ran second(Path store) {
@@ -158,11 +180,10 @@ class SecondServerTest {
   @Test
   void startsAndSaysSoWhereTheFirstCanNotBeAsked() throws Exception {
     Path store = Cinch.store(temp);
-    Path left = store.resolve("service/instances/0000000003");
-    Files.writeString(left, "http://127.0.0.1:8470 elsewhere\n");
+    first(store, "http://127.0.0.1:8470", "elsewhere");
     try (Forked second = Forked.serve(temp, store)) {
       assertEquals(
-          "cinch serve: instance 3 at http://127.0.0.1:8470 on elsewhere can be asked only there:"
+          "cinch serve: instance 1 at http://127.0.0.1:8470 on elsewhere can be asked only there:"
               + " starting in its place",
           second.errLine());
       assertTrue(second.listening().startsWith("http://"));
@@ -174,8 +195,7 @@ class SecondServerTest {
     Path store = Cinch.store(temp);
     try (var silent = new ServerSocket(0, 5, InetAddress.getByName("127.0.0.1"))) {
       String uri = "http://127.0.0.1:" + silent.getLocalPort();
-      Files.writeString(
-          store.resolve("service/instances/0000000003"), uri + " " + MachineNames.ofHost() + "\n");
+      first(store, uri, MachineNames.ofHost().value());
       try (Forked second = Forked.serve(temp, store)) {
         assertTrue(second.errLine().contains(uri), "it says which");
         assertTrue(second.listening().startsWith("http://"));
@@ -189,14 +209,17 @@ class SecondServerTest {
     Files.createDirectory(other);
     try (var served = new Served(other)) {
       Path store = Cinch.store(temp);
-      Path left = store.resolve("service/instances/0000000001");
-      for (String content :
-          List.of(served.uri() + " " + MachineNames.ofHost() + "\n", "", "http://", "a b c\n")) {
+      first(store, served.uri(), MachineNames.ofHost().value());
+      try (Forked second = Forked.serve(temp, store)) {
+        assertTrue(second.listening().startsWith("http://"));
+      }
+      Path left = store.resolve("service/instances/0000000002"); // the second's own line
+      for (String content : List.of("", "http://", "a b c\n")) {
         Files.writeString(left, content);
-        try (Forked second = Forked.serve(temp, store)) {
-          assertTrue(second.listening().startsWith("http://"));
+        try (Forked third = Forked.serve(temp, store)) {
+          assertTrue(third.listening().startsWith("http://"));
         }
-        Files.delete(store.resolve("service/instances/0000000002"));
+        left = store.resolve("service/instances/" + numbers(store).get(numbers(store).size() - 1));
       }
     }
   }
@@ -212,9 +235,8 @@ class SecondServerTest {
     assertEquals(List.of(), numbers(store));
     try (Forked server = Forked.serve(temp, store, "--advertise=http://leases.example:80")) {
       assertTrue(server.listening().startsWith("http://127.0.0.1:"));
-      assertEquals(
-          "http://leases.example:80 " + MachineNames.ofHost() + "\n",
-          Files.readString(store.resolve("service/instances/0000000001")));
+      String line = Files.readString(store.resolve("service/instances/0000000001"));
+      assertTrue(line.startsWith("http://leases.example:80 " + MachineNames.ofHost() + " "), line);
     }
   }
 }
