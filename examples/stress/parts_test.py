@@ -214,7 +214,11 @@ class ReaderTest(unittest.TestCase):
                     raise one
                 yield one, "f", 0, b"", []
 
-        with mock.patch.object(reader, moves, lambda *_: next(published) if len(passes) > 1 else 0):
+        def next_one(*_):
+            count = next(published) if len(passes) > 1 else 0
+            return {"messages": count, "to": count} if moves == "last_floor" else count
+
+        with mock.patch.object(reader, moves, next_one):
             with mock.patch.object(log, "all", messages):
                 try:
                     return [m[0] for m in log.messages()]
