@@ -4,6 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
@@ -85,7 +90,11 @@ class LogRmCommandTest {
       other
           .run("log", "rm", "wrong", "--yes=wrong", "--server=" + served.uri())
           .failed(3, "names log wrong");
-      Files.createFile(store.resolve("service/ceilings/0000000001-9000000000000000000"));
+      var opened =
+          Store.open(store, Store.Environment.of(new MachineName("ended"), SystemTime.INSTANCE));
+      var instance = new StoreInstances(opened.context(), SigningKey.generate());
+      assertEquals(1, instance.takeNumber());
+      assertTrue(instance.publishCeiling(9_000_000_000_000_000_000L));
       cinch.run("log", "rm", "wrong", "--yes=wrong").failed(3, "leases may be held until 2255-");
     }
   }

@@ -40,7 +40,8 @@ class ReadmeTest {
               .replace("/mnt/shared", "$SHARED")
               .replace("--group hpc ", "")
               .replace("http://leases:8470", "$SERVER")
-              .replace("some-program", "cat jobs.txt");
+              .replace("some-program", "cat jobs.txt")
+              .replaceFirst("^cinch lease run", ArchivedClasses.launcher() + " lease run");
       script.append("echo '# ").append(mine.replace("'", "")).append("'\n");
       if (mine.startsWith("cinch serve")) {
         // In the background: the shell goes on once it listens.
