@@ -1093,7 +1093,7 @@ class Log:
         check(last or announced(self.directory) or not unrecorded(closed), lost, 0, "records, which list closed buckets")
         if made and last:
             path = numbered(root, max(made))
-            with contextlib.suppress(FileNotFoundError), open(path, "rb") as f:
+            with contextlib.suppress(FileNotFoundError), regular(path) as f:
                 head = f.read(128)
                 if len(head) == 128 and head[32:48].hex() == self.id:
                     ends = struct.unpack_from("<q", head, 64)[0]
