@@ -100,7 +100,7 @@ class CheckedUnderwayTest {
             });
     assertTrue(operations > 80, "operations: " + operations);
     // Segments are listed, and then compared with what they were made of, last of all.
-    assertTrue(followed[0] > operations - 40, followed[0] + " of " + operations);
+    assertTrue(followed[0] > operations - 32, followed[0] + " of " + operations);
   }
 
   /** What its cache lists may be from before, and of one directory older than of another. */

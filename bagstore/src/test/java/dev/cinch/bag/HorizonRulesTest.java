@@ -266,7 +266,7 @@ class HorizonRulesTest {
     assertFalse(
         fs.trace().stream()
             .anyMatch(op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets")));
-    assertTrue(fs.trace().size() < 130, "it costs nothing per idle bucket: " + fs.trace().size());
+    assertTrue(fs.trace().size() < 124, "it costs nothing per idle bucket: " + fs.trace().size());
   }
 
   @Test

@@ -4,13 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Store;
 import dev.cinch.bag.format.KeyFile;
+import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.cell.flease.Durations;
 import dev.cinch.lease.cell.net.Algorithm;
 import dev.cinch.lease.cell.net.CellFile;
+import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.StoreStatement;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -216,6 +221,21 @@ class CellInitTest {
     key = temp.resolve("none/cell.key");
     init(NODES).failed(4, "none");
     nothingWasMade();
+  }
+
+  @Test
+  void whereNoNumberCanBeTakenNothingIsLeft() throws Exception {
+    new Cinch().run("keygen", "--key=" + temp.resolve("served.key")).ended(0);
+    var opened =
+        Store.open(store, Store.Environment.of(new MachineName("first"), SystemTime.INSTANCE));
+    SigningKey by = SigningKey.load(temp.resolve("served.key"));
+    assertEquals(1, TrustedKeyFiles.add(opened.context(), by));
+    String last = "9999999999";
+    String signature =
+        StoreStatement.sign(by, opened.context().identity().id(), "instances/" + last);
+    Files.createFile(store.resolve("service/instances/" + last + "." + signature));
+    init(NODES).failed(4, "no number is left");
+    assertFalse(Files.exists(file) || Files.exists(key));
   }
 
   @Test

@@ -197,7 +197,7 @@ public final class StoreShards {
   long free(long from) {
     var taken = new HashSet<>(names);
     long free = from;
-    while (taken.contains(Numbered.name(free))) {
+    while (free <= Numbered.MAX && taken.contains(Numbered.name(free))) {
       free++;
     }
     return free;
