@@ -115,6 +115,12 @@ public abstract class Acceptor {
         : Optional.empty();
   }
 
+  /** Whether it has accepted a value with this ballot, or with one above it. */
+  public final boolean hasAcceptedSince(Bytes name, Ballot ballot) {
+    byte[] row = rows.get(name);
+    return row != null && Row.hasAccepted(row) && Row.compare(row, Row.ACCEPTED, ballot) >= 0;
+  }
+
   /** Visits the names of which it knows a value, in no order. */
   public final void each(BiConsumer<Bytes, Bytes> visitor) {
     rows.each(

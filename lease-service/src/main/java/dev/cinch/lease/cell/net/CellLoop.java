@@ -5,6 +5,7 @@ import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
+import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Outbox;
 import dev.cinch.lease.cell.Proposer;
@@ -46,6 +47,9 @@ final class CellLoop {
 
   /** How often it is told that datagrams were lost: whoever hears it asks for much anew. */
   private static final long LOSS_NANOS = 1_000_000_000;
+
+  /** So many names are asked for at once that this acceptor was not told of. */
+  private static final int MOST_UNHEARD = 1_024;
 
   /** For so long an acceptor counts as one that answers: it is asked every second. */
   private static final long MOMENT_NANOS = 3_000_000_000L;
@@ -96,10 +100,13 @@ final class CellLoop {
   /** Whether the acceptor has just accepted a value. */
   private boolean accepted;
 
-  /** Told of values that the acceptor accepts. */
+  /** Told of values that the acceptor accepts, and of those that it was not sent. */
   private final List<BiConsumer<Bytes, Bytes>> listeners = new CopyOnWriteArrayList<>();
 
-  /** Before it nobody is told of one more lost datagram. */
+  /** Whether listeners may not have been told of something. */
+  private boolean missed;
+
+  /** Before it nobody is told of one more loss. */
   private long nextLossAt = Long.MIN_VALUE;
 
   /** Told that datagrams of nodes were lost. */
@@ -198,7 +205,9 @@ final class CellLoop {
         }
       }
       long now = clock.getAsLong();
-      if (now >= nextLossAt && datagrams.hasMissed()) {
+      missed |= datagrams.hasMissed();
+      if (missed && now >= nextLossAt) {
+        missed = false;
         nextLossAt = now + LOSS_NANOS;
         losses.forEach(Runnable::run);
       }
@@ -312,7 +321,33 @@ final class CellLoop {
     acceptor.receive(from, message, now, fromAcceptor);
     if (accepted && message instanceof Message.Accept accept) {
       written(accept.name(), accept.value());
+    } else if (message instanceof Message.Release release) {
+      released(release, now);
     }
+  }
+
+  /**
+   * An acceptor whose promise came late, or that refused the value, is not sent it once the name is
+   * given back. Others know it.
+   */
+  private void released(Message.Release release, long now) {
+    if (listeners.isEmpty()
+        || now < acceptor.quarantinedUntil()
+        || acceptor.hasAcceptedSince(release.name(), release.last())) {
+      return;
+    }
+    if (inquiries.size() >= MOST_UNHEARD) {
+      missed = true;
+      return;
+    }
+    var inquiry = new Inquiry(release.name(), now + MOMENT_NANOS);
+    var unused =
+        inquiry.result.thenAccept(
+            answer -> {
+              missed |= answer.isEmpty();
+              answer.filter(Memory::known).ifPresent(last -> written(release.name(), last.value()));
+            });
+    begin(inquiry, now);
   }
 
   private void written(Bytes name, Bytes value) {

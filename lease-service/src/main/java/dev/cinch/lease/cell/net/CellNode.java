@@ -439,7 +439,8 @@ public final class CellNode implements AutoCloseable {
 
   /**
    * Has somebody told of each value that this node's acceptor accepts, which need not become that
-   * of a lease; a hint. Called on the node's thread: quick, and without waiting.
+   * of a lease, and of those that others agreed on without it; a hint. Called on the node's thread:
+   * quick, and without waiting.
    *
    * @param listener takes the name and the value
    */

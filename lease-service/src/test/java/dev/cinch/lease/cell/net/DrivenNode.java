@@ -83,11 +83,17 @@ public final class DrivenNode {
         };
     node =
         CellNode.driven(id, boot, first, ids, KEY, algorithm, settings, link, clock, times, random);
-    node.listen((name, value) -> around.accepted(name, ballot(name), value));
+    node.listen(
+        (name, value) -> {
+          Memory last = last(name);
+          if (last.known() && last.value().equals(value)) { // and others agreed on the rest
+            around.accepted(name, last.ballot(), value);
+          }
+        });
   }
 
-  /** With which its acceptor accepted the last value of a name. */
-  private Ballot ballot(Bytes name) {
+  /** What its acceptor accepted last. */
+  private Memory last(Bytes name) {
     var last = new Memory[1];
     node.loop()
         .acceptor()
@@ -96,7 +102,7 @@ public final class DrivenNode {
             new Message.Query(name),
             clock.getAsLong(),
             (to, told) -> last[0] = ((Message.Told) told).memory());
-    return last[0].ballot();
+    return last[0];
   }
 
   /** A datagram has come, for the next turn. */

@@ -124,6 +124,18 @@ final class HandoverTest {
     granted(acquire(2));
   }
 
+  /** Nobody sends it the value any more: it asks. */
+  @Test
+  void anAcceptorThatWasLateHearsWhatWasAgreedOnWithoutIt() {
+    var heard = new ArrayList<Bytes>();
+    loops.get(2).listen((name, value) -> heard.add(value));
+    deaf.add(3);
+    Ballot lease = granted(acquire(1));
+    deaf.remove(3);
+    assertTrue(release(1, lease, 0));
+    assertEquals(List.of(VALUE), heard);
+  }
+
   /** An acceptor has the value that was proposed, and the majority does not. */
   @Test
   void anAttemptThatIsUnderWayKeepsNobodyOut() {

@@ -154,8 +154,7 @@ final class EtcdFaultsTest {
     etcd.kill(1);
     assertNotYet("a can't be changed now: etcd at http://", register.change(A, f -> f.value()));
     assertNotYet("a can't be looked at: etcd at http://", register.look(A));
-    // What one knows by itself is no more than a hint, and may be had.
-    assertEquals(1, get(register.list("", "", 9)).size());
+    assertNotYet("can't be listed: etcd at http://", register.list("", "", 9));
     etcd.restart(0);
     var writings = new Writings(new LeaseName("b"));
     writings.write(List.of(register), 1, 1, () -> {});
