@@ -164,6 +164,11 @@ public final class LoopbackCell implements AutoCloseable {
     }
   }
 
+  /** From now on time passes only where it is put forward. */
+  public void stopClock() {
+    clock.stop();
+  }
+
   /** Lets time pass on all clocks. */
   public void forward(long nanos) {
     clock.forward(nanos);

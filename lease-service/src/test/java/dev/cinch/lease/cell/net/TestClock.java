@@ -7,13 +7,19 @@ import java.util.function.LongSupplier;
 final class TestClock implements LongSupplier {
   private final long origin = System.nanoTime();
   private final AtomicLong forward = new AtomicLong();
+  private volatile long stoodAt = -1;
 
   void forward(long nanos) {
     forward.addAndGet(nanos);
   }
 
+  /** From now on it shows no more than what it is put forward by. */
+  void stop() {
+    stoodAt = System.nanoTime();
+  }
+
   @Override
   public long getAsLong() {
-    return System.nanoTime() - origin + forward.get();
+    return (stoodAt < 0 ? System.nanoTime() : stoodAt) - origin + forward.get();
   }
 }
