@@ -301,7 +301,7 @@ final class ServeBackend {
     }
     join(store, claim.number(), where, key);
     long apartMs = apartMs(store);
-    EtcdRegister register = EtcdRegister.of(in, prefix, longestLeaseMs, time, random);
+    EtcdRegister register = EtcdRegister.of(in, prefix, longestLeaseMs + 2 * apartMs, time, random);
     told = "instance %d, whose leases are in %s".formatted(claim.number(), register);
     service
         .registry(StoreInstances.ofCell(context, claim.number(), key))

@@ -68,6 +68,10 @@ final class EtcdChange {
       leave(found, null);
       return;
     }
+    if (found.revision() == 0 && register.isFull()) {
+      giveUp("etcd remembers as many names as it may, " + register.most());
+      return;
+    }
     byte[] value = next.get();
     if (value.length > register.longestValue()) {
       throw new IllegalArgumentException(

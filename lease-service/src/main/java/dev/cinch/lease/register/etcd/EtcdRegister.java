@@ -11,6 +11,7 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.random.RandomGenerator;
 
@@ -19,7 +20,7 @@ import java.util.random.RandomGenerator;
  * and replaces it by a transaction that compares the key's revision.
  *
  * <p>What is not replaced for {@link #KEPT_MS} and the longest lease etcd collects. That is all its
- * leases are for: by then whatever was written has been over for an hour. A value counts from when
+ * leases are for: by then whatever was written has been over for minutes. A value counts from when
  * its change was asked for: until {@code longestLeaseMs} later, and it is kept from later on.
  *
  * <p>Assumed of etcd: that it forgets nothing by itself; that the clock by which it counts its
@@ -28,8 +29,11 @@ import java.util.random.RandomGenerator;
  */
 @CheckReturnValue
 public final class EtcdRegister implements StateRegister, AutoCloseable {
-  /** What etcd keeps beyond the longest lease, milliseconds. */
-  public static final long KEPT_MS = 3_600_000;
+  /** What etcd keeps beyond the longest time that a value counts, milliseconds. */
+  public static final long KEPT_MS = 120_000;
+
+  /** So many names there may be before no new one is taken. */
+  static final int MOST_NAMES = 200_000;
 
   /** For how long a change is tried. */
   static final long PATIENCE_NANOS = 3_000_000_000L;
@@ -46,6 +50,9 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
   private final Watch watch;
   private final long keepNanos;
   private final Turns turns = new Turns();
+  private final AtomicBoolean changed = new AtomicBoolean();
+  private volatile int most = MOST_NAMES;
+  private volatile boolean full;
 
   private EtcdRegister(Gateway gateway, Keys keys, long keepNanos) {
     this.gateway = gateway;
@@ -99,8 +106,35 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
     return gateway.now() + PATIENCE_NANOS;
   }
 
+  /** Whether there were as many names as there may be, a moment ago. */
+  boolean isFull() {
+    return full;
+  }
+
+  /** How many names there may be. */
+  int most() {
+    return most;
+  }
+
+  /** Sets that. */
+  void limit(int names) {
+    most = names;
+  }
+
+  /** Counts the names, if there may be others than there were. */
+  @Override
+  public void sweep() {
+    if (full || changed.getAndSet(false)) {
+      var unused =
+          gateway
+              .ask("/v3/kv/range", keys.count(), false, giveUpAt())
+              .thenAccept(answer -> full = answer.path("count").asLong() >= most);
+    }
+  }
+
   @Override
   public CompletableFuture<Boolean> change(LeaseName name, Change change) {
+    changed.set(true);
     long giveUpAt = giveUpAt();
     return turns.next(name, done -> new EtcdChange(this, name, change, giveUpAt, done).read());
   }

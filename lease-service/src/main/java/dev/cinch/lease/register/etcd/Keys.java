@@ -67,6 +67,14 @@ final class Keys {
         .put("limit", Integer.toString(limit));
   }
 
+  /** Asks how many names there are. */
+  ObjectNode count() {
+    return JSON.objectNode()
+        .put("key", bytes(prefix))
+        .put("range_end", end(prefix))
+        .put("count_only", true);
+  }
+
   /** Puts a value if the last one is still there; asks for the last one otherwise. */
   ObjectNode replace(LeaseName name, long revision, byte[] value, String lease) {
     byte[] key = key(name);

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -113,6 +114,28 @@ final class EtcdRegisterTest {
                   return Optional.of(bytes("y"));
                 })));
     assertArrayEquals(bytes("y"), get(one.look(A)).value().orElseThrow());
+  }
+
+  @Test
+  void whereThereAreAsManyNamesAsThereMayBeNoneIsNew(TestInfo test) throws Exception {
+    EtcdRegister register = register(test.getDisplayName());
+    register.limit(2);
+    assertTrue(put(register, A, "x"));
+    assertTrue(put(register, new LeaseName("b"), "x"));
+    while (!register.isFull()) {
+      register.sweep();
+    }
+    var e = assertThrows(ExecutionException.class, () -> put(register, new LeaseName("c"), "x"));
+    var refusal = assertInstanceOf(LeaseRefusedException.class, cause(e));
+    assertEquals(Reason.NOT_YET, refusal.reason());
+    assertEquals(
+        "c can't be changed now: etcd remembers as many names as it may, 2", refusal.getMessage());
+    assertTrue(put(register, A, "y"));
+    register.limit(3); // as when one is collected
+    while (register.isFull()) {
+      register.sweep();
+    }
+    assertTrue(put(register, new LeaseName("c"), "x"));
   }
 
   @Test
