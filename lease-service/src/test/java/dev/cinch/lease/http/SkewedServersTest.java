@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Rule L18 over HTTP: servers of a cell whose clocks are as far apart as the store allows. */
 @Timeout(120)
+@SuppressWarnings("NullAway.Init") // each test starts its own
 final class SkewedServersTest {
   private static final long MILLI = 1_000_000;
   private static final long APART_MS = 1_000;
