@@ -24,18 +24,17 @@ trap cleanup EXIT
 
 "$cinch" init --key "$work/cinch.key" "$work/store" >"$work/init.log" 2>&1
 CINCH_JAVA_OPTS="-Xmx128m ${CINCH_JAVA_OPTS:-}" "$cinch" serve --store "$work/store" --key "$work/cinch.key" --port 0 \
-  --roughtime 0 >"$work/serve.log" 2>"$work/serve.err" </dev/null &
+  >"$work/serve.log" 2>"$work/serve.err" </dev/null &
 server=$!
-until grep -qs '^answering Roughtime on ' "$work/serve.log"; do
+until grep -qs '^listening on ' "$work/serve.log"; do
   kill -0 "$server" || { cat "$work/serve.err" >&2; exit 1; }
   sleep 0.1
 done
 address=$(sed -n 's/^listening on //p' "$work/serve.log")
-clock=$(sed -n 's/^answering Roughtime on //p' "$work/serve.log")
 
 code=0
 # It ends the server by SIGTERM.
-java -Xmx128m -cp "$classes" dev.cinch.lease.soak.Soak "$address" "$clock" "$server" "$work/store/service" \
+java -Xmx128m -cp "$classes" dev.cinch.lease.soak.Soak "$address" "$server" "$work/store/service" \
   "$work" "$minutes" "$rate" 2>"$work/load.err" || code=1
 [ "$code" = 0 ] || kill -9 "$server" 2>/dev/null || :
 ended=0

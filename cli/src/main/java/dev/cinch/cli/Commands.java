@@ -74,7 +74,6 @@ final class Commands implements Callable<Integer> {
     BY_NAME.put("expire", ExpireCommand::new);
     BY_NAME.put("doctor", DoctorCommand::new);
     BY_NAME.put("keygen", KeygenCommand::new);
-    BY_NAME.put("time", TimeCommand::new);
     BY_NAME.put("completion", CompletionCommand::new);
     BY_NAME.put("help", HelpCommand::new);
     BY_NAME.put("version", VersionCommand::new);

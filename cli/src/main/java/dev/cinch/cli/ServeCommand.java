@@ -14,7 +14,6 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
-import dev.cinch.lease.time.udp.RoughtimeServer;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
@@ -245,7 +244,6 @@ final class ServeCommand implements Callable<Integer> {
                 });
     try (Output out = io.output();
         LeaseServer server = listening.start();
-        RoughtimeServer roughtime = times.start(io, host, signing, bounds);
         ServeBackend.Running unusedNode =
             opened == null
                 ? () -> {}
@@ -273,9 +271,6 @@ final class ServeCommand implements Callable<Integer> {
         start(service, builder, opened, shard.orElse(Shard.WHOLE), server, signing);
         io.stop().listen();
         tell(out, "listening on " + server.uri());
-      }
-      if (roughtime != null) {
-        tell(out, times.line(host, roughtime));
       }
       backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);

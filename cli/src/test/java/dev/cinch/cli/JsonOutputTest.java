@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.cinch.lease.time.udp.RoughtimeServer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -79,13 +78,6 @@ final class JsonOutputTest {
     lines("cinch init", elsewhere.run("init", "--json", store).ended(0));
     String key = temp.resolve("key").toString();
     lines("cinch keygen", elsewhere.run("keygen", "--json", "--key", key).ended(0));
-    try (RoughtimeServer one = TimeCommandTest.server(0);
-        RoughtimeServer two = TimeCommandTest.server(100)) {
-      String first = TimeCommandTest.named(one);
-      lines("cinch time", elsewhere.run("time", "--json", first).ended(0));
-      String[] both = {"time", "--json", first, TimeCommandTest.named(two)};
-      lines("cinch time", elsewhere.run(both).ended(1));
-    }
     assertEquals(schema.commands(), seen, "commands that the schema has, and those of this test");
     assertEquals(withTheOption(), seen, "commands that have --json, and those of this test");
   }

@@ -16,11 +16,8 @@ import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseEvent;
 import dev.cinch.lease.http.LeaseWatch;
 import dev.cinch.lease.time.TimeSource;
-import dev.cinch.lease.time.roughtime.RoughtimeChain;
-import dev.cinch.lease.time.udp.RoughtimeClient;
 import java.io.IOException;
 import java.net.URI;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -42,8 +39,6 @@ final class Load {
 
   private final URI server;
   private final HttpLeaseClient client;
-  private final RoughtimeClient roughtime;
-  private final RoughtimeClient.Server clock;
   private final Ledger ledger;
   private final Tally tally;
   private final TimeSource time;
@@ -80,7 +75,6 @@ final class Load {
           new Kind("drops", 6, this::drops),
           new Kind("revokes", 1, this::revokes),
           new Kind("upgrades", 3, this::upgrades),
-          new Kind("asks the time", 2, this::asksTheTime),
           new Kind("looks", 6, this::looks));
 
   /**
@@ -91,7 +85,6 @@ final class Load {
   Load(
       URI server,
       HttpLeaseClient client,
-      RoughtimeClient.Server clock,
       Ledger ledger,
       Tally tally,
       TimeSource time,
@@ -100,8 +93,6 @@ final class Load {
       long seed) {
     this.server = server;
     this.client = client;
-    this.roughtime = new RoughtimeClient(time, Duration.ofSeconds(10));
-    this.clock = clock;
     this.ledger = ledger;
     this.tally = tally;
     this.time = time;
@@ -328,10 +319,6 @@ final class Load {
       grant = heard(client.upgrade(grant.id(), LONG_MS), sent, LONG_MS);
     }
     release(grant);
-  }
-
-  private void asksTheTime() throws IOException {
-    var unused = roughtime.ask(clock, new RoughtimeChain());
   }
 
   private void looks() throws LeaseUnavailableException {

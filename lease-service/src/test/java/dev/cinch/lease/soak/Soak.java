@@ -2,8 +2,6 @@ package dev.cinch.lease.soak;
 
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.time.roughtime.ServerKeys;
-import dev.cinch.lease.time.udp.RoughtimeClient;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,9 +16,8 @@ import java.util.function.ToLongFunction;
  * Keeps a server busy for some minutes, looks at it again and again, ends it, and judges. Prints
  * what it sees; exit code 0 if all is well, 1 if not.
  *
- * <p>Arguments: the server's address, its Roughtime server as HOST:PORT=KEY, its process, the
- * store's directory of the lease service, a directory for histograms of classes, minutes, and
- * things to do a second.
+ * <p>Arguments: the server's address, its process, the store's directory of the lease service, a
+ * directory for histograms of classes, minutes, and things to do a second.
  */
 public final class Soak {
   /** So often it is looked at, however long it takes. */
@@ -54,16 +51,11 @@ public final class Soak {
 
   /** See the class. */
   public static void main(String[] args) throws Exception {
-    String[] clock = args[1].split("[:=]", 3);
+    int minutes = Integer.parseInt(args[4]);
     var soak =
-        new Soak(new ServerProbe(Long.parseLong(args[2]), Path.of(args[3]), Path.of(args[4])));
-    soak.start(
-        URI.create(args[0]),
-        new RoughtimeClient.Server(
-            clock[0], Integer.parseInt(clock[1]), ServerKeys.parse(clock[2])),
-        Integer.parseInt(args[5]) * NAMES_A_MINUTE,
-        Integer.parseInt(args[6]));
-    soak.look((long) (Integer.parseInt(args[5]) * NANOS_PER_MINUTE));
+        new Soak(new ServerProbe(Long.parseLong(args[1]), Path.of(args[2]), Path.of(args[3])));
+    soak.start(URI.create(args[0]), minutes * NAMES_A_MINUTE, Integer.parseInt(args[5]));
+    soak.look((long) (minutes * NANOS_PER_MINUTE));
     List<String> objections = soak.judge();
     soak.end(ProcessHandle.of(soak.probe.pid()).orElseThrow()).ifPresent(objections::add);
     objections.forEach(o -> System.out.println("FAILED: " + o));
@@ -89,11 +81,11 @@ public final class Soak {
     return of.info().totalCpuDuration().orElse(Duration.ZERO).toSeconds();
   }
 
-  private void start(URI server, RoughtimeClient.Server clock, int names, int perSecond) {
+  private void start(URI server, int names, int perSecond) {
     HttpLeaseClient client = HttpLeaseClient.builder(server).build();
     var pace = new Pace(time, perSecond);
     for (int i = 0; i < QUICK_THREADS + SLOW_THREADS; i++) {
-      var load = new Load(server, client, clock, ledger, tally, time, () -> over, names, i);
+      var load = new Load(server, client, ledger, tally, time, () -> over, names, i);
       boolean quick = i < QUICK_THREADS;
       start(load, quick ? load.quick : load.slow, quick ? pace : new Pace(time, 2));
     }

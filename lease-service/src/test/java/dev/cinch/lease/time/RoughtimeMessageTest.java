@@ -1,46 +1,47 @@
-package dev.cinch.lease.time.roughtime;
+package dev.cinch.lease.time;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.lease.time.RoughtimeMessage.Invalid;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Test;
 
 /** The bytes of messages (section 4 of the draft), written out. */
-class MessageTest {
+class RoughtimeMessageTest {
   private static byte[] hex(String digits) {
     return HexFormat.of().parseHex(digits.replace(" ", ""));
   }
 
   @Test
-  void tagsAscendAsNumbersAndOffsetsLeaveOutTheFirst() throws RoughtimeException {
+  void tagsAscendAsNumbersAndOffsetsLeaveOutTheFirst() throws Invalid {
     byte[] bytes =
         hex(
             "03000000" // three tags
                 + "04000000 0c000000" // where the second and the third value begin
                 + "56455200 4e4f4e43 54595045" // VER, NONC, TYPE
                 + "0c000080 1111111122222222 01000000");
-    Message message =
-        new Message()
-            .putInt(Tag.TYPE, 1)
-            .put(Tag.NONC, hex("1111111122222222"))
-            .putInt(Tag.VER, 0x8000000c);
+    RoughtimeMessage message =
+        new RoughtimeMessage()
+            .putInt(RoughtimeMessage.TYPE, 1)
+            .put(RoughtimeMessage.NONC, hex("1111111122222222"))
+            .putInt(RoughtimeMessage.VER, 0x8000000c);
     assertArrayEquals(bytes, message.encode());
-    Message decoded = Message.decode(bytes);
-    assertEquals(1, decoded.getInt(Tag.TYPE));
-    assertArrayEquals(new int[] {0x8000000c}, decoded.getVersions(Tag.VER));
-    assertEquals("Message[VER(4)NONC(8)TYPE(4)]", decoded.toString());
+    RoughtimeMessage decoded = RoughtimeMessage.decode(bytes);
+    assertEquals(1, decoded.getInt(RoughtimeMessage.TYPE));
+    assertArrayEquals(new int[] {0x8000000c}, decoded.getVersions(RoughtimeMessage.VER));
+    assertArrayEquals(hex("1111111122222222"), decoded.get(RoughtimeMessage.NONC));
     byte[] packet = message.packet();
     assertArrayEquals(hex("524f55474854494d" + "28000000"), java.util.Arrays.copyOf(packet, 12));
-    assertArrayEquals(bytes, Message.ofPacket(packet).encode());
+    assertArrayEquals(bytes, RoughtimeMessage.ofPacket(packet).encode());
   }
 
   @Test
-  void valuesMayBeEmpty() throws RoughtimeException {
+  void valuesMayBeEmpty() throws Invalid {
     byte[] one = hex("01000000 50415448"); // PATH
-    assertArrayEquals(one, new Message().put(Tag.PATH, new byte[0]).encode());
-    assertEquals(0, Message.decode(one).get(Tag.PATH).length);
+    assertArrayEquals(one, new RoughtimeMessage().put(RoughtimeMessage.PATH, new byte[0]).encode());
+    assertEquals(0, RoughtimeMessage.decode(one).get(RoughtimeMessage.PATH).length);
   }
 
   @Test
@@ -61,7 +62,7 @@ class MessageTest {
   }
 
   private static void refused(String why, String digits) {
-    var e = assertThrows(RoughtimeException.class, () -> Message.decode(hex(digits)));
+    var e = assertThrows(Invalid.class, () -> RoughtimeMessage.decode(hex(digits)));
     assertEquals(why, e.getMessage());
   }
 
@@ -75,7 +76,7 @@ class MessageTest {
           "524f55474854494d 07000000 01000000 50415448",
           "524f55474854494d ffffffff 01000000 50415448",
         }) {
-      assertThrows(RoughtimeException.class, () -> Message.ofPacket(hex(digits)), digits);
+      assertThrows(Invalid.class, () -> RoughtimeMessage.ofPacket(hex(digits)), digits);
     }
   }
 }

@@ -1,97 +1,118 @@
-package dev.cinch.lease.time.roughtime;
+package dev.cinch.lease.time;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message: values by their tags. There is one encoding of it, and no other is read. Not
- * thread-safe while it is filled; arrays are not copied.
+ * A message of Roughtime: values by their tags. There is one encoding of it, and no other is read.
+ * Not thread-safe while it is filled; arrays are not copied.
+ *
+ * <p>A <b>packet</b> is {@code ROUGHTIM}, the length of the message, 4 bytes little-endian, and the
+ * message. A <b>message</b> is the number of tags, where each value but the first begins, the tags,
+ * ascending as unsigned numbers, then the values.
  */
-final class Message {
+final class RoughtimeMessage {
+  static final int SIG = tag("SIG");
+  static final int VER = tag("VER");
+  static final int SRV = tag("SRV");
+  static final int NONC = tag("NONC");
+  static final int DELE = tag("DELE");
+  static final int TYPE = tag("TYPE");
+  static final int PATH = tag("PATH");
+  static final int RADI = tag("RADI");
+  static final int PUBK = tag("PUBK");
+  static final int MIDP = tag("MIDP");
+  static final int SREP = tag("SREP");
+  static final int VERS = tag("VERS");
+  static final int MINT = tag("MINT");
+  static final int ROOT = tag("ROOT");
+  static final int CERT = tag("CERT");
+  static final int MAXT = tag("MAXT");
+  static final int INDX = tag("INDX");
+  static final int ZZZZ = tag("ZZZZ");
+
   /** Tags that a message may have. Those of this protocol have 7 at most. */
-  static final int MAX_TAGS = 1_024;
+  private static final int MAX_TAGS = 1_024;
+
+  /** How many versions a list of them may have. */
+  private static final int MAX_VERSIONS = 32;
 
   private static final byte[] MAGIC = {'R', 'O', 'U', 'G', 'H', 'T', 'I', 'M'};
 
   /** Bytes before the message of a packet. */
-  static final int PACKET_HEADER = MAGIC.length + Integer.BYTES;
+  private static final int PACKET_HEADER = MAGIC.length + Integer.BYTES;
 
   private final TreeMap<Integer, byte[]> values = new TreeMap<>(Integer::compareUnsigned);
 
+  /** Bytes that are not what they should be, or not signed by whom. One short line. */
+  static final class Invalid extends Exception {
+    private static final long serialVersionUID = 1;
+
+    Invalid(String message) {
+      super(message);
+    }
+  }
+
   /** Sets a value; its length is a multiple of four. */
-  Message put(int tag, byte[] value) {
+  RoughtimeMessage put(int tag, byte[] value) {
     values.put(tag, value);
     return this;
   }
 
-  Message putInt(int tag, int... numbers) {
-    var value = new byte[Integer.BYTES * numbers.length];
-    ByteBuffer out = wrap(value);
+  RoughtimeMessage putInt(int tag, int... numbers) {
+    ByteBuffer value = little(Integer.BYTES * numbers.length);
     for (int number : numbers) {
-      out.putInt(number);
+      value.putInt(number);
     }
-    return put(tag, value);
-  }
-
-  Message putLong(int tag, long number) {
-    return put(tag, little(Long.BYTES).putLong(number).array());
-  }
-
-  boolean has(int tag) {
-    return values.containsKey(tag);
+    return put(tag, value.array());
   }
 
   /** A value that must be there. */
-  byte[] get(int tag) throws RoughtimeException {
+  byte[] get(int tag) throws Invalid {
     byte @Nullable [] value = values.get(tag);
     if (value == null) {
-      throw new RoughtimeException(Tag.name(tag) + " is missing");
+      throw new Invalid(name(tag) + " is missing");
     }
     return value;
   }
 
   /** A value of a length. */
-  byte[] get(int tag, int length) throws RoughtimeException {
+  byte[] get(int tag, int length) throws Invalid {
     byte[] value = get(tag);
     if (value.length != length) {
-      throw new RoughtimeException(
-          Tag.name(tag) + " has " + value.length + " bytes, not " + length);
+      throw new Invalid(name(tag) + " has " + value.length + " bytes, not " + length);
     }
     return value;
   }
 
-  int getInt(int tag) throws RoughtimeException {
+  int getInt(int tag) throws Invalid {
     return wrap(get(tag, Integer.BYTES)).getInt();
   }
 
-  long getLong(int tag) throws RoughtimeException {
+  long getLong(int tag) throws Invalid {
     return wrap(get(tag, Long.BYTES)).getLong();
   }
 
   /** 1 to 32 numbers that ascend as unsigned ones. */
-  int[] getVersions(int tag) throws RoughtimeException {
+  int[] getVersions(int tag) throws Invalid {
     byte[] value = get(tag);
     int count = value.length / Integer.BYTES;
-    if (value.length % Integer.BYTES != 0 || count < 1 || count > Versions.MAX) {
-      throw new RoughtimeException(Tag.name(tag) + " has " + value.length + " bytes");
+    if (value.length % Integer.BYTES != 0 || count < 1 || count > MAX_VERSIONS) {
+      throw new Invalid(name(tag) + " has " + value.length + " bytes");
     }
     var numbers = new int[count];
     ByteBuffer in = wrap(value);
     for (int i = 0; i < count; i++) {
       numbers[i] = in.getInt();
       if (i > 0 && Integer.compareUnsigned(numbers[i - 1], numbers[i]) >= 0) {
-        throw new RoughtimeException(Tag.name(tag) + " does not ascend");
+        throw new Invalid(name(tag) + " does not ascend");
       }
     }
     return numbers;
-  }
-
-  Message getMessage(int tag) throws RoughtimeException {
-    return decode(get(tag));
   }
 
   byte[] encode() {
@@ -99,8 +120,7 @@ final class Message {
     for (byte[] value : values.values()) {
       length += value.length;
     }
-    var message = new byte[length];
-    ByteBuffer out = wrap(message).putInt(values.size());
+    ByteBuffer out = little(length).putInt(values.size());
     int offset = 0;
     boolean first = true;
     for (byte[] value : values.values()) {
@@ -112,7 +132,7 @@ final class Message {
     }
     values.keySet().forEach(out::putInt);
     values.values().forEach(out::put);
-    return message;
+    return out.array();
   }
 
   /** As a packet. */
@@ -126,46 +146,69 @@ final class Message {
   }
 
   /** The message of a packet that ends with it. */
-  static Message ofPacket(byte[] packet) throws RoughtimeException {
+  static RoughtimeMessage ofPacket(byte[] packet) throws Invalid {
     if (packet.length < PACKET_HEADER
         || !Arrays.equals(packet, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
-      throw new RoughtimeException("not a packet of Roughtime");
+      throw new Invalid("not a packet of Roughtime");
     }
     int length = wrap(packet).getInt(MAGIC.length);
     if (length != packet.length - PACKET_HEADER) {
-      throw new RoughtimeException(
+      throw new Invalid(
           "a message of %s bytes in a packet of %d"
               .formatted(Integer.toUnsignedString(length), packet.length));
     }
     return decode(Arrays.copyOfRange(packet, PACKET_HEADER, packet.length));
   }
 
-  static Message decode(byte[] bytes) throws RoughtimeException {
+  static RoughtimeMessage decode(byte[] bytes) throws Invalid {
     int count = bytes.length < Integer.BYTES ? 0 : wrap(bytes).getInt();
     int header = 2 * Integer.BYTES * count;
     if (count < 1 || count > MAX_TAGS || bytes.length < header) {
-      throw new RoughtimeException(
+      throw new Invalid(
           "a message of %d bytes with %s tags"
               .formatted(bytes.length, Integer.toUnsignedString(count)));
     }
     ByteBuffer in = wrap(bytes);
     int tags = Integer.BYTES * count;
-    var message = new Message();
+    var message = new RoughtimeMessage();
     for (int i = 0; i < count; i++) {
       int tag = in.getInt(tags + Integer.BYTES * i);
       if (i > 0 && Integer.compareUnsigned(in.getInt(tags + Integer.BYTES * (i - 1)), tag) >= 0) {
-        throw new RoughtimeException("tag " + Tag.name(tag) + " is not above the one before");
+        throw new Invalid("tag " + name(tag) + " is not above the one before");
       }
       int from = i == 0 ? 0 : in.getInt(Integer.BYTES * i);
       int to = i == count - 1 ? bytes.length - header : in.getInt(Integer.BYTES * (i + 1));
       if (from % Integer.BYTES != 0 || from < 0 || to < from || to > bytes.length - header) {
-        throw new RoughtimeException(
+        throw new Invalid(
             "the value of %s is from %d to %d of %d"
-                .formatted(Tag.name(tag), from, to, bytes.length - header));
+                .formatted(name(tag), from, to, bytes.length - header));
       }
       message.values.put(tag, Arrays.copyOfRange(bytes, header + from, header + to));
     }
     return message;
+  }
+
+  /** The number that a tag is sorted by. */
+  private static int tag(String name) {
+    int tag = 0;
+    for (int i = 0; i < name.length(); i++) {
+      tag |= name.charAt(i) << (8 * i);
+    }
+    return tag;
+  }
+
+  /** Its name, for messages; a tag that is not of letters as a number. */
+  static String name(int tag) {
+    var name = new byte[4];
+    int length = 0;
+    for (int rest = tag; rest != 0; rest >>>= 8) {
+      int letter = rest & 0xff;
+      if (letter < 'A' || letter > 'Z') {
+        return "0x%08x".formatted(tag);
+      }
+      name[length++] = (byte) letter;
+    }
+    return new String(name, 0, length, StandardCharsets.US_ASCII);
   }
 
   private static ByteBuffer little(int length) {
@@ -174,14 +217,5 @@ final class Message {
 
   private static ByteBuffer wrap(byte[] bytes) {
     return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-  }
-
-  @Override
-  public String toString() {
-    var text = new StringBuilder("Message[");
-    for (Map.Entry<Integer, byte[]> value : values.entrySet()) {
-      text.append(Tag.name(value.getKey())).append('(').append(value.getValue().length).append(')');
-    }
-    return text.append(']').toString();
   }
 }

@@ -1,12 +1,9 @@
-package dev.cinch.lease.time.udp;
+package dev.cinch.lease.time;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.TimeBound;
-import dev.cinch.lease.time.TimeSource;
-import dev.cinch.lease.time.roughtime.RoughtimeChain;
-import dev.cinch.lease.time.roughtime.RoughtimeException;
-import dev.cinch.lease.time.roughtime.RoughtimeReply;
-import dev.cinch.lease.time.roughtime.RoughtimeRequest;
+import dev.cinch.lease.time.RoughtimeMessage.Invalid;
 import dev.cinch.lease.witness.PublicKey;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -18,25 +15,30 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Asks Roughtime servers over UDP. Thread-safe. */
+/** A Roughtime server, asked over UDP: its answers are signed. */
 @CheckReturnValue
-public final class RoughtimeClient {
+public final class RoughtimeSource implements BoundSource {
   /** After what time a request is sent again, at first; then half as long again each time. */
   private static final long RETRY = 1_000_000_000L;
 
   private final SecureRandom random = new SecureRandom();
   private final TimeSource time;
   private final Duration patience;
+  private final Server server;
 
   /**
-   * @param patience how long a server may take to answer
+   * @param patience how long the server may take to answer
    */
-  public RoughtimeClient(TimeSource time, Duration patience) {
+  public RoughtimeSource(TimeSource time, Duration patience, Server server) {
     this.time = time;
     this.patience = patience;
+    this.server = server;
   }
 
   /**
@@ -47,37 +49,57 @@ public final class RoughtimeClient {
    * @param key its long-term key
    */
   public record Server(String host, int port, PublicKey key) {
+    private static final Pattern FORM =
+        Pattern.compile("(\\[[0-9a-fA-F:.]+\\]|[^\\[\\]:=]{1,253}):(\\d{1,5})=(.{1,100})");
+    private static final int MAX_PORT = 65_535;
+    private static final int BASE64 = 44;
+
+    /**
+     * Reads {@code HOST:PORT=KEY}, the key in base64, as lists of Roughtime servers have it, or as
+     * 64 hexadecimal digits.
+     *
+     * @throws IllegalArgumentException for anything else
+     */
+    public static Server parse(String text) {
+      Matcher m = FORM.matcher(text);
+      if (!m.matches() || Integer.parseInt(m.group(2)) > MAX_PORT) {
+        throw new IllegalArgumentException(
+            "not a Roughtime server: \""
+                + OneLine.of(text, 80)
+                + "\"; like time.example.com:2002=KEY, the key in base64 or hexadecimal");
+      }
+      String host = m.group(1);
+      String name = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
+      return new Server(name, Integer.parseInt(m.group(2)), key(m.group(3).strip()));
+    }
+
+    private static PublicKey key(String text) {
+      if (text.length() != BASE64) {
+        return PublicKey.parse(text);
+      }
+      try {
+        return new PublicKey(Base64.getDecoder().decode(text));
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException("a public key is 32 bytes in base64", e);
+      }
+    }
+
     /** Like {@code roughtime.example.com:2002}. */
     public String address() {
       return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + port;
     }
   }
 
-  /**
-   * What a server said, and when.
-   *
-   * @param bound between which times it was when the answer arrived, by that server
-   * @param monotonic the monotonic clock at that moment, nanoseconds
-   * @param wall the machine's clock at that moment, nanoseconds since the Unix epoch
-   * @param roundTripNanos how long the answer took
-   */
-  public record Answer(
-      RoughtimeReply reply, TimeBound bound, long monotonic, long wall, long roundTripNanos) {}
-
-  /**
-   * Asks one server, with a nonce made of the last response of a chain, to which the response is
-   * added.
-   *
-   * @throws IOException if it does not answer, or not validly; one line, without its address
-   */
-  public Answer ask(Server server, RoughtimeChain chain) throws IOException {
-    RoughtimeChain.Question question = chain.next(server.key(), random);
-    Answer answer = ask(server, question.request());
-    chain.add(question, answer.reply());
-    return answer;
+  @Override
+  public String name() {
+    return "roughtime:" + server.address();
   }
 
-  private Answer ask(Server server, RoughtimeRequest request) throws IOException {
+  @Override
+  public Measurement measure() throws IOException {
+    var nonce = new byte[RoughtimeRequest.HASH_BYTES];
+    random.nextBytes(nonce);
+    var request = new RoughtimeRequest(server.key(), nonce);
     var address = new InetSocketAddress(server.host(), server.port());
     if (address.isUnresolved()) {
       throw new IOException("no such host");
@@ -87,18 +109,17 @@ public final class RoughtimeClient {
       channel.configureBlocking(false);
       channel.connect(address); // only what comes from there is received
       SelectionKey unused = channel.register(selector, SelectionKey.OP_READ);
-      return exchange(server, request, channel, selector);
+      return exchange(request, channel, selector);
     } catch (PortUnreachableException e) {
       throw new IOException("nobody listens there", e);
     }
   }
 
-  private Answer exchange(
-      Server server, RoughtimeRequest request, DatagramChannel channel, Selector selector)
+  private Measurement exchange(RoughtimeRequest request, DatagramChannel channel, Selector selector)
       throws IOException {
     ByteBuffer packet = ByteBuffer.wrap(request.packet());
-    ByteBuffer buffer = ByteBuffer.allocate(RoughtimeReply.MAX_BYTES + 1);
-    RoughtimeException invalid = null;
+    ByteBuffer buffer = ByteBuffer.allocate(RoughtimeRequest.MAX_RESPONSE + 1);
+    Invalid invalid = null;
     long first = time.monotonicNanos();
     long end = first + patience.toNanos();
     long retry = first;
@@ -119,21 +140,17 @@ public final class RoughtimeClient {
         long wall = time.wallNanos();
         try {
           // Others may send what they like: only a valid response ends the wait.
-          var reply = RoughtimeReply.verify(bytes(buffer), request, server.key());
-          return answer(reply, first, arrived, wall);
-        } catch (RoughtimeException e) {
+          TimeBound then = request.verify(bytes(buffer));
+          // It answered at some moment between the first request and now.
+          long latest = then.later(arrived - first).latest();
+          var bound = new TimeBound(then.earliest(), latest, then.kind());
+          return new Measurement(bound, arrived, wall);
+        } catch (Invalid e) {
           invalid = e;
         }
       }
     }
     throw silence(invalid);
-  }
-
-  /** It answered at some moment between the first request and now. */
-  private static Answer answer(RoughtimeReply reply, long first, long arrived, long wall) {
-    TimeBound then = reply.bound();
-    var now = new TimeBound(then.earliest(), then.later(arrived - first).latest(), then.kind());
-    return new Answer(reply, now, arrived, wall, arrived - first);
   }
 
   private static byte[] bytes(ByteBuffer buffer) {
@@ -142,7 +159,7 @@ public final class RoughtimeClient {
     return bytes;
   }
 
-  private IOException silence(@Nullable RoughtimeException invalid) {
+  private IOException silence(@Nullable Invalid invalid) {
     String waited = "within " + patience.toMillis() + " ms";
     return invalid == null
         ? new SocketTimeoutException(
