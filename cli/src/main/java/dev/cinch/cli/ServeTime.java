@@ -78,7 +78,7 @@ final class ServeTime {
    */
   TimeBounds bounds(Io io, TimeSource time, @Nullable Store store) throws IOException {
     if (named.isEmpty()) {
-      return TimeBounds.assumed(time);
+      return TimeBounds.ASSUMED;
     }
     var sources = new ArrayList<BoundSource>();
     if (named.contains(CHRONY)) {
@@ -90,7 +90,8 @@ final class ServeTime {
     servers.forEach(server -> sources.add(new RoughtimeSource(time, PATIENCE, server)));
     var measured = new MeasuredTime(time, sources);
     measured.refresh();
-    requireClock(measured.view().bound(), time.wallNanos());
+    long wall = time.wallNanos();
+    requireClock(measured.at(wall, time.monotonicNanos()), wall);
     for (String problem : measured.problems()) {
       Commands.say(io, "cinch serve", "time source: " + problem);
     }

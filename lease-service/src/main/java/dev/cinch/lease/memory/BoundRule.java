@@ -33,8 +33,7 @@ record BoundRule(TimeBounds bounds, WatermarkRule watermarks) {
 
   /** When something is done for which the clocks were looked at. */
   Moment moment(Reading at) {
-    return new Moment(
-        at.now(), bounds.at(at.wall(), at.monotonic()).orElse(Moment.UNKNOWN), at.steady(), 0);
+    return new Moment(at.now(), bounds.at(at.wall(), at.monotonic()), at.steady(), 0);
   }
 
   /**

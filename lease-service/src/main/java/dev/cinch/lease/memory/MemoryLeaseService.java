@@ -85,7 +85,7 @@ public final class MemoryLeaseService implements LeaseService {
             b.ceilingAheadMs * NANOS_PER_MS,
             clock,
             start);
-    bounds = b.bounds == null ? TimeBounds.assumed(b.time) : b.bounds;
+    bounds = b.bounds;
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
     Optional<Id> store = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
@@ -131,7 +131,7 @@ public final class MemoryLeaseService implements LeaseService {
     private final GrantSigner signer;
     private final TimeSource time;
     private @Nullable InstanceRegistry registry;
-    private @Nullable TimeBounds bounds;
+    private TimeBounds bounds = TimeBounds.ASSUMED;
     private boolean fresh;
     private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
     private long ceilingAheadMs = DEFAULT_CEILING_AHEAD_MS;
@@ -409,7 +409,7 @@ public final class MemoryLeaseService implements LeaseService {
         guard.hasCeilings(),
         guard.publishedCeiling(),
         guard.isSuperseded(),
-        bounds.now(),
+        Optional.of(bounds.at(at.wall(), at.monotonic())),
         bounds.problems());
   }
 

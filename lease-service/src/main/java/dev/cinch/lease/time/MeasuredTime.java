@@ -37,18 +37,30 @@ public final class MeasuredTime implements TimeBounds {
   private static final long APART = 1_000_000_000L;
 
   private final TimeSource time;
-  private final List<Opinion> opinions = new CopyOnWriteArrayList<>();
   private final List<BoundSource> sources;
-  private volatile @Nullable Combined combined;
+  private final List<Opinion> opinions = new CopyOnWriteArrayList<>();
+  private volatile @Nullable View kept;
 
   /**
    * What a source said last.
    *
    * @param source its name
-   * @param last empty if it never answered
+   * @param last null if it never answered
    * @param failure why it did not answer when it was asked last; empty if it did
    */
-  public record Opinion(String source, Optional<Measurement> last, String failure) {}
+  private record Opinion(String source, @Nullable Measurement last, String failure) {}
+
+  /**
+   * All that can be said at a moment.
+   *
+   * @param bound the time
+   * @param contradictions in words: which sources are not within it, or that there is no majority;
+   *     empty if all agree
+   * @param doubt that there is no majority, in words; empty if there is one
+   * @param monotonic that moment
+   */
+  private record View(
+      TimeBound bound, List<String> contradictions, Optional<String> doubt, long monotonic) {}
 
   /**
    * @param sources whom to ask
@@ -57,7 +69,7 @@ public final class MeasuredTime implements TimeBounds {
     this.time = time;
     this.sources = List.copyOf(sources);
     for (BoundSource source : sources) {
-      opinions.add(new Opinion(source.name(), Optional.empty(), "not asked yet"));
+      opinions.add(new Opinion(source.name(), null, "not asked yet"));
     }
   }
 
@@ -67,45 +79,31 @@ public final class MeasuredTime implements TimeBounds {
       Opinion before = opinions.get(i);
       Opinion after;
       try {
-        after = new Opinion(before.source, Optional.of(sources.get(i).measure()), "");
+        after = new Opinion(before.source, sources.get(i).measure(), "");
       } catch (IOException e) {
         after = new Opinion(before.source, before.last, String.valueOf(e.getMessage()));
       }
       opinions.set(i, after);
     }
-    combined = null;
+    kept = null;
   }
 
-  /** What each source said last, in their order. */
-  public List<Opinion> opinions() {
-    return List.copyOf(opinions);
-  }
-
-  /** As {@link #view} has it; combined anew after a while only, since every watermark asks. */
+  /** Combined anew after a while only, since every watermark asks. */
   @Override
-  public Optional<TimeBound> now() {
-    return at(time.wallNanos(), time.monotonicNanos());
-  }
-
-  @Override
-  public Optional<TimeBound> at(long wall, long monotonic) {
-    Combined known = combined;
-    if (known == null || monotonic - known.monotonic > KEPT || monotonic < known.monotonic) {
-      View view = view(wall, monotonic);
-      known = new Combined(view.bound, view.doubt, monotonic);
-      combined = known;
+  public TimeBound at(long wall, long monotonic) {
+    View view = kept;
+    if (view == null || monotonic - view.monotonic > KEPT || monotonic < view.monotonic) {
+      view = view(wall, monotonic);
+      kept = view;
     }
-    long age = monotonic - known.monotonic;
-    return Optional.of(known.bound.later(age).wider(age / MILLION * DRIFT_PPM));
+    return later(view.bound, monotonic - view.monotonic);
   }
-
-  private record Combined(TimeBound bound, Optional<String> doubt, long monotonic) {}
 
   /** As of the last time that somebody asked for the bound. */
   @Override
   public Optional<String> doubt() {
-    Combined known = combined;
-    return known == null ? view().doubt : known.doubt;
+    View view = kept;
+    return view == null ? view().doubt : view.doubt;
   }
 
   @Override
@@ -119,30 +117,16 @@ public final class MeasuredTime implements TimeBounds {
     return problems;
   }
 
-  /**
-   * All that can be said now.
-   *
-   * @param bound the time
-   * @param contradictions in words: which sources are not within it, or that there is no majority;
-   *     empty if all agree
-   * @param doubt that there is no majority, in words; empty if there is one
-   */
-  public record View(TimeBound bound, List<String> contradictions, Optional<String> doubt) {
-    public View {
-      contradictions = List.copyOf(contradictions);
-    }
-  }
-
-  /** Combines what the sources said. */
-  public View view() {
+  private View view() {
     return view(time.wallNanos(), time.monotonicNanos());
   }
 
+  /** Combines what the sources said. */
   private View view(long wall, long monotonic) {
     var names = new ArrayList<String>();
     var bounds = new ArrayList<TimeBound>();
     for (Opinion opinion : opinions) {
-      TimeBound bound = brought(opinion.last.orElse(null), wall, monotonic);
+      TimeBound bound = brought(opinion.last, wall, monotonic);
       if (bound != null) {
         names.add(opinion.source);
         bounds.add(bound);
@@ -150,11 +134,11 @@ public final class MeasuredTime implements TimeBounds {
     }
     int measured = bounds.size();
     names.add("this machine's clock");
-    bounds.add(TimeBound.around(wall, ASSUMED_NANOS, Kind.ASSUMED));
+    bounds.add(TimeBounds.ASSUMED.at(wall, monotonic));
     Agreement agreement = Agreement.of(bounds);
     if (!agreement.byMajority(bounds.size())) {
       String doubt = "no majority among " + String.join(", ", names);
-      return new View(hull(bounds), List.of(doubt), Optional.of(doubt));
+      return new View(hull(bounds), List.of(doubt), Optional.of(doubt), monotonic);
     }
     var contradictions = new ArrayList<String>();
     var agreeing = new ArrayList<TimeBound>();
@@ -166,7 +150,7 @@ public final class MeasuredTime implements TimeBounds {
       }
     }
     TimeBound bound = agreeing.isEmpty() ? bounds.get(measured) : Agreement.of(agreeing).bound();
-    return new View(bound, contradictions, Optional.empty());
+    return new View(bound, contradictions, Optional.empty(), monotonic);
   }
 
   /** A measurement, as it stands now; null if it says nothing any more. */
@@ -179,7 +163,12 @@ public final class MeasuredTime implements TimeBounds {
     if (age < 0 || Math.abs(wall - then.wall() - age) > APART) {
       return null;
     }
-    return then.bound().later(age).wider(age / MILLION * DRIFT_PPM);
+    return later(then.bound(), age);
+  }
+
+  /** A bound some time later, by what the monotonic clock may be off. */
+  private static TimeBound later(TimeBound bound, long nanos) {
+    return bound.later(nanos).wider(nanos / MILLION * DRIFT_PPM);
   }
 
   private static TimeBound hull(List<TimeBound> bounds) {
@@ -190,5 +179,57 @@ public final class MeasuredTime implements TimeBounds {
       latest = Math.max(latest, bound.latest());
     }
     return new TimeBound(earliest, latest, Kind.ASSUMED);
+  }
+
+  /**
+   * What several bounds of the same moment say together: the time that most of them allow.
+   * Marzullo's algorithm, with the bounds that disagree named.
+   *
+   * @param bound what all that agree have in common; MEASURED if one of them is
+   * @param outside the places of those in the list that do not overlap it, ascending
+   */
+  record Agreement(TimeBound bound, List<Integer> outside) {
+    /**
+     * Combines. Of several times that equally many allow, it is the earliest.
+     *
+     * @param bounds at least one
+     */
+    static Agreement of(List<TimeBound> bounds) {
+      long best = bounds.get(0).earliest();
+      int most = 0;
+      // Where most overlap, one of them begins.
+      for (TimeBound one : bounds) {
+        long at = one.earliest();
+        int count = (int) bounds.stream().filter(b -> b.contains(at)).count();
+        if (count > most || (count == most && at < best)) {
+          best = at;
+          most = count;
+        }
+      }
+      long earliest = Long.MIN_VALUE;
+      long latest = Long.MAX_VALUE;
+      Kind kind = Kind.ASSUMED;
+      var outside = new ArrayList<Integer>();
+      for (int i = 0; i < bounds.size(); i++) {
+        TimeBound one = bounds.get(i);
+        if (one.contains(best)) {
+          earliest = Math.max(earliest, one.earliest());
+          latest = Math.min(latest, one.latest());
+          kind = one.kind() == Kind.MEASURED ? Kind.MEASURED : kind;
+        } else {
+          outside.add(i);
+        }
+      }
+      return new Agreement(new TimeBound(earliest, latest, kind), outside);
+    }
+
+    /**
+     * Whether more than half agree, so that those outside are wrong unless more than half are.
+     *
+     * @param count how many bounds there were
+     */
+    boolean byMajority(int count) {
+      return 2 * outside.size() < count;
+    }
   }
 }

@@ -125,8 +125,8 @@ final class WatermarkRulesTest {
     TimeBounds bounds =
         new TimeBounds() {
           @Override
-          public Optional<TimeBound> now() {
-            return Optional.of(known);
+          public TimeBound at(long wall, long monotonic) {
+            return known;
           }
 
           @Override

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.TimeBound.Kind;
+import dev.cinch.lease.time.MeasuredTime.Agreement;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
