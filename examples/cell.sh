@@ -63,7 +63,7 @@ export CINCH_SERVER=http://127.0.0.1:$h1,http://127.0.0.1:$h2,http://127.0.0.1:$
 start() { # id [--first]
   "$cinch" serve --backend "$algorithm" --cell cell.json --node "$1" "${@:2}" >"node-$1.log" 2>&1 </dev/null 3>&- & # or the writers' input would not end
   node[$1]=$!
-  until grep -qs '^signs with' "node-$1.log"; do
+  until grep -qs '^listening on' "node-$1.log"; do
     kill -0 "${node[$1]}" 2>/dev/null || { cat "node-$1.log" >&2; exit 1; }
     sleep 0.1
   done

@@ -37,7 +37,7 @@ cell() {
   for node in 1 2 3; do
     start "$1-$node" cli/bin/cinch serve --backend "$1" --cell "$work/$1.json" --node "$node" --node-dir "$work/$1-node-$node" \
       --store "$work/$1-store" --first
-    await "$1-$node" grep -qs '^signs with' "$work/$1-$node.out"
+    await "$1-$node" grep -qs '^listening on' "$work/$1-$node.out"
   done
   await "$1-3" cli/bin/cinch cell status "$work/$1.json" >/dev/null
   addresses_of "$1=$work/$1-store" "http://$host" "$h1" "$h2" "$h3"
@@ -85,7 +85,7 @@ cinch_in_etcd() {
     local port="h$server"
     start "cinch-etcd-$server" cli/bin/cinch serve --backend etcd --etcd "$etcd" --store "$work/etcd-store" --key "$work/etcd-store.key" \
       --port "${!port}"
-    await "cinch-etcd-$server" grep -qs '^signs with' "$work/cinch-etcd-$server.out"
+    await "cinch-etcd-$server" grep -qs '^listening on' "$work/cinch-etcd-$server.out"
   done
   addresses_of "cinch-etcd=$work/etcd-store" "http://$host" "$h1" "$h2" "$h3"
 }

@@ -4,8 +4,7 @@
 # --cell: leases that three servers of each service keep together (lease-cells.sh), not one (lease-servers.sh). --install: first install
 # what is missing, with apt-get. CINCH_BENCH_DIR: where the servers keep their data (/var/tmp, which should be on a disk).
 # CINCH_BENCH_MILLIS: how long a turn lasts (2000). CINCH_BENCH_GRANTS: grants of 1,000 leases that are renewed (16; none with --cell).
-# CINCH_BENCH_PEERS: which ones ("etcd zookeeper redis"; with --cell "paxoslease flease etcd zookeeper cinch-etcd"). CINCH_BENCH_NATIVE=1:
-# Cinch's servers and client sign and check with the add-on that docs/operating.md names.
+# CINCH_BENCH_PEERS: which ones ("etcd zookeeper redis"; with --cell "paxoslease flease etcd zookeeper cinch-etcd").
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
@@ -29,16 +28,6 @@ fi
 libraries=$(cat "$out/classpath.txt")
 classes=cli/target/cinch.jar:lease-service/target/test-classes:$out:$libraries
 javac -nowarn -proc:none -d "$out" -cp "$classes" examples/bench/LeasePeerBench.java
-
-if [ "${CINCH_BENCH_NATIVE:-}" = 1 ]; then
-  # shellcheck source=examples/bench/add-on.sh
-  . examples/bench/add-on.sh
-  add_on "$out/addons"
-  export CINCH_ADDONS=$root/$out/addons
-  classes+=$(printf ':%s' "$CINCH_ADDONS"/*.jar)
-else
-  export CINCH_ADDONS= # nor that of this checkout
-fi
 
 work=$(mktemp -d "${CINCH_BENCH_DIR:-/var/tmp}/lease-bench.XXXXXX")
 servers=()
@@ -105,8 +94,6 @@ else
   # shellcheck source=examples/bench/lease-servers.sh
   . examples/bench/lease-servers.sh
 fi
-signs=$(grep -hm 1 '^signs with' "$work"/*.out | sort -u || :)
-versions+=", Cinch ${signs:-has not said what it signs with}"
 echo "$versions; data on $(stat -f -c %T "$work"), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg)"
 # shellcheck disable=SC2086 # several options in one variable are meant
 java -Xmx2g -Dslf4j.internal.verbosity=ERROR ${CINCH_BENCH_JAVA_OPTS:-} -cp "$classes" LeasePeerBench "$rounds" "${CINCH_BENCH_MILLIS:-2000}" \

@@ -34,10 +34,9 @@ case $what in
     run "$cp" PeerBench "$dir" "$rounds" 1000; rm -rf "$dir"/peer-bench* ;;
   micro)
     # Class path of the tests, with JMH, of the module that knows the most; what the annotation processor made is in test-classes.
-    [ -f bagstore/target/test-classpath.txt ] && [ -f lease-service/target/test-classpath.txt ] ||
+    [ -f bagstore/target/test-classpath.txt ] ||
       mvn -B -q -pl bagstore -am test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath.txt
     cp="bagstore/target/classes:bagstore/target/test-classes:lease-service/target/test-classes:$(cat bagstore/target/test-classpath.txt)"
-    cp+=:$(cat lease-service/target/test-classpath.txt) # has the add-on that signs
     [ $# -gt 2 ] && options=("${@:3}") || options=(-f 1 -wi 4 -w 500ms -i 7 -r 500ms -prof gc)
     flags=("-Dcinch.bench.dir=$dir")
     run "$cp" org.openjdk.jmh.Main "${options[@]}" ;;
@@ -63,17 +62,8 @@ case $what in
     # The leases of a service at such nodes, not signed and signed by a majority of them.
     tmp=$(mktemp -d)
     trap 'rm -rf "$tmp"' EXIT
-    cp=cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes
-    signed() { java -Xmx3g -Djava.io.tmpdir="$tmp" -Dslf4j.internal.verbosity=ERROR -cp "$1" dev.cinch.lease.bench.SignedCellBench "${@:2}"; }
-    signed "$cp" "${@:2}"
-    if [ "${CINCH_BENCH_NATIVE:-}" = 1 ]; then
-      # shellcheck source=examples/bench/add-on.sh
-      . examples/bench/add-on.sh
-      add_on examples/target/bench/leases/addons
-      signed "$cp$(printf ':%s' examples/target/bench/leases/addons/*.jar)" "${@:2}"
-    else
-      echo "skipped: signed with the add-on (CINCH_BENCH_NATIVE=1 gets it from Maven)"
-    fi ;;
+    java -Xmx3g -Djava.io.tmpdir="$tmp" -Dslf4j.internal.verbosity=ERROR \
+      -cp cli/target/cinch.jar:lease-service/target/classes:lease-service/target/test-classes dev.cinch.lease.bench.SignedCellBench "${@:2}" ;;
   process) exec "$root/examples/bench/process.sh" "$dir" "$rounds" ;;
   *) echo "append, cell, close, leases, memory, micro, peers, process or signed" >&2; exit 2 ;;
 esac

@@ -15,7 +15,6 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
-import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -274,7 +273,6 @@ final class ServeCommand implements Callable<Integer> {
       }
       backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);
-      tell(out, "signs with " + Signatures.library());
       Optional<String> by = end.join();
       if (by.isPresent() && opened != null && isMoved(opened, shard.orElseThrow())) {
         handOver(out, service, by.get());

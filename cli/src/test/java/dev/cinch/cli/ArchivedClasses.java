@@ -34,12 +34,6 @@ final class ArchivedClasses {
           .filter(entry -> !entry.isEmpty())
           .toArray(String[]::new);
 
-  /**
-   * The add-on is on the class path of tests, and most users have none. Java 17 crashes when it
-   * archives classes beside it, since its jar is signed.
-   */
-  private static final String WITHOUT_ADD_ON = "-Dcinch.ed25519=bc";
-
   /** Of the launcher. */
   private static final List<Path> PARTS =
       List.of(
@@ -129,7 +123,7 @@ final class ArchivedClasses {
       path.add(packed(i) ? built.resolve(i + ".jar").toString() : ENTRIES[i]);
     }
     String classPath = String.join(File.pathSeparator, path);
-    return List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", WITHOUT_ADD_ON, "-cp", classPath);
+    return List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classPath);
   }
 
   /** Only what is in jars can be archived. */

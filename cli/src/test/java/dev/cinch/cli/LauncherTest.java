@@ -13,8 +13,6 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -277,61 +275,6 @@ class LauncherTest {
       server.destroy(); // SIGTERM
     }
     assertEquals(0, server.waitFor());
-  }
-
-  private static Path addOn() {
-    try {
-      String name = "com.amazon.corretto.crypto.provider.AmazonCorrettoCryptoProvider";
-      Class<?> there = Class.forName(name, false, LauncherTest.class.getClassLoader());
-      return Path.of(there.getProtectionDomain().getCodeSource().getLocation().toURI());
-    } catch (ClassNotFoundException | java.net.URISyntaxException e) {
-      return Assumptions.abort("the add-on is machine code, and tests have none for this machine");
-    }
-  }
-
-  /** Runs a command until it ends or says what it signs with; what it said, and Java loaded. */
-  private String loaded(Path launcher, Map<String, String> env, String... args) throws Exception {
-    var command = new ArrayList<>(List.of(launcher.toString()));
-    command.addAll(List.of(args));
-    Path log = temp.resolve("loaded");
-    var builder = new ProcessBuilder(command).redirectErrorStream(true);
-    builder.environment().put("CINCH_JAVA_OPTS", "-Xlog:class+load:file=" + log);
-    builder.environment().putAll(env);
-    Process process = builder.start();
-    process.getOutputStream().close();
-    var said = new StringBuilder();
-    try (BufferedReader out = process.inputReader(StandardCharsets.UTF_8)) {
-      String line = out.readLine();
-      while (line != null) {
-        said.append(line).append("\n");
-        line = line.startsWith("signs with ") ? null : out.readLine();
-      }
-      process.destroy(); // SIGTERM
-    }
-    assertEquals(0, process.waitFor(), said.toString());
-    return said + Files.readString(log);
-  }
-
-  /** Short commands would pay for what they don't use, and all need the archive. */
-  @Test
-  void addOnsAreForServeAlone() throws Exception {
-    Path jar = addOn();
-    Path launcher = checkout();
-    Path addons = Files.createDirectories(temp.resolve("checkout/cli/addons"));
-    Files.copy(jar, addons.resolve("add on.jar"));
-    String store = "--store=" + Cinch.store(temp);
-    String[] append = {"append", "--log=jobs", store};
-    String[] serve = {"serve", "--port=0", "--key=" + temp.resolve("key"), store};
-    String archived = "dev.cinch.cli.Main source: shared objects file (top)";
-    String addOn = "com.amazon.corretto";
-    String signs = "signs with AmazonCorrettoCryptoProvider ";
-
-    String brief = loaded(launcher, Map.of(), append);
-    assertTrue(brief.contains(archived) && !brief.contains(addOn), brief);
-    String server = loaded(launcher, Map.of(), serve);
-    assertTrue(server.contains(archived) && server.contains(signs), server);
-    String without = loaded(launcher, Map.of("CINCH_ADDONS", ""), serve);
-    assertTrue(without.contains("signs with Bouncy Castle") && !without.contains(addOn), without);
   }
 
   @Test

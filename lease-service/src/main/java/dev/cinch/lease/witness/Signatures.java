@@ -16,7 +16,7 @@ public final class Signatures {
 
   /** Signs. The same yields the same bytes. */
   public static byte[] sign(SigningKey key, byte[]... parts) {
-    return key.signer().sign(parts);
+    return key.sign(parts);
   }
 
   /**
@@ -24,17 +24,6 @@ public final class Signatures {
    * by a cell's: that takes a majority of its nodes.
    */
   public static boolean isBy(PublicKey key, byte[] signature, byte[]... parts) {
-    return signature.length == BYTES
-        && key.cell().isEmpty()
-        && key.checker().isGood(signature, parts);
-  }
-
-  /**
-   * Which library signs and checks in this process, for its operator: Bouncy Castle, or Amazon
-   * Corretto Crypto Provider where it is on the class path and passes a test. Their signatures and
-   * verdicts are the same. {@code -Dcinch.ed25519=bc} asks for Bouncy Castle.
-   */
-  public static String library() {
-    return Ed25519Choice.chosen().title();
+    return signature.length == BYTES && key.cell().isEmpty() && key.isGood(signature, parts);
   }
 }

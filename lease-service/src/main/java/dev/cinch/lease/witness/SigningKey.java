@@ -15,7 +15,7 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Set;
 import org.bouncycastle.crypto.params.Ed25519PrivateKeyParameters;
-import org.jspecify.annotations.Nullable;
+import org.bouncycastle.crypto.signers.Ed25519Signer;
 
 /**
  * An Ed25519 private key, from its 32-byte seed (RFC 8032). Immutable and thread-safe.
@@ -30,16 +30,13 @@ public final class SigningKey {
   private static final String PREFIX = "cinch-signing-key-1 ";
 
   private final byte[] seed;
+  private final Ed25519PrivateKeyParameters key;
   private final PublicKey publicKey;
-
-  /** Made on demand: most commands that read a key sign nothing. */
-  private volatile Ed25519.@Nullable Signer signer;
 
   private SigningKey(byte[] seed) {
     this.seed = seed.clone();
-    this.publicKey =
-        new PublicKey(
-            new Ed25519PrivateKeyParameters(this.seed, 0).generatePublicKey().getEncoded());
+    this.key = new Ed25519PrivateKeyParameters(seed, 0);
+    this.publicKey = new PublicKey(key.generatePublicKey().getEncoded());
   }
 
   /**
@@ -142,13 +139,14 @@ public final class SigningKey {
     return publicKey;
   }
 
-  Ed25519.Signer signer() {
-    Ed25519.Signer found = signer;
-    if (found == null) {
-      found = Ed25519Choice.chosen().signer(seed);
-      signer = found;
+  /** The signature of these parts, as one. */
+  byte[] sign(byte[]... parts) {
+    var signer = new Ed25519Signer();
+    signer.init(true, key);
+    for (byte[] part : parts) {
+      signer.update(part, 0, part.length);
     }
-    return found;
+    return signer.generateSignature();
   }
 
   /** Names the public key only. */

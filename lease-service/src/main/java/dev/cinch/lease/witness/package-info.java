@@ -1,6 +1,5 @@
 /**
- * Signed witnesses: their bytes, their signatures, the keys. The only user of Bouncy Castle, and of
- * the add-on in its place.
+ * Signed witnesses: their bytes, their signatures, the keys. The only user of Bouncy Castle.
  *
  * <p>A <b>witness payload</b>, little-endian except for ids, which are 16 bytes with the most
  * significant first; every number of time is signed 64-bit nanoseconds since the Unix epoch:

@@ -32,7 +32,6 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Scope;
@@ -40,9 +39,8 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * A witness signed by Bouncy Castle and by the add-on, its signature checked by both, against the
- * JDK's own Ed25519 over the same bytes; a witness decoded; and the service's table without
- * signatures.
+ * A witness signed, and its signature checked, against the JDK's own Ed25519 over the same bytes; a
+ * witness decoded; and the service's table without signatures.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -51,8 +49,6 @@ import org.openjdk.jmh.annotations.State;
 public class LeaseMicro {
   private static final int SIGNATURE_BYTES = 64;
   private static final int NAMES = 100_000;
-  private static final String BOUNCY_CASTLE = "-Dcinch.ed25519=bc";
-  private static final String NATIVE = "-Dcinch.ed25519=native";
   private static final String X509_PREFIX = "302a300506032b6570032100";
 
   private final Random random = new Random(1);
@@ -91,10 +87,6 @@ public class LeaseMicro {
     SigningKey signing = SigningKey.ofSeed(seed);
     signer = new WitnessSigner(signing);
     key = signing.publicKey();
-    String wanted = System.getProperty("cinch.ed25519");
-    if (wanted != null && wanted.equals("bc") != Signatures.library().equals("Bouncy Castle")) {
-      throw new IllegalStateException("measures " + Signatures.library() + ": not what was asked");
-    }
     table = MemoryLeaseService.builder(new NoSigner(), SystemTime.INSTANCE).fresh(true).start();
     for (int i = 0; i < NAMES; i++) {
       held = table.acquire(request("held/" + i)).id();
@@ -120,14 +112,7 @@ public class LeaseMicro {
   }
 
   @Benchmark
-  @Fork(jvmArgsAppend = BOUNCY_CASTLE)
   public SignedWitness sign() {
-    return signer.sign(witness);
-  }
-
-  @Benchmark
-  @Fork(jvmArgsAppend = NATIVE)
-  public SignedWitness signNative() {
     return signer.sign(witness);
   }
 
@@ -140,14 +125,7 @@ public class LeaseMicro {
   }
 
   @Benchmark
-  @Fork(jvmArgsAppend = BOUNCY_CASTLE)
   public boolean verify() {
-    return Signatures.isBy(key, signature, payload);
-  }
-
-  @Benchmark
-  @Fork(jvmArgsAppend = NATIVE)
-  public boolean verifyNative() {
     return Signatures.isBy(key, signature, payload);
   }
 

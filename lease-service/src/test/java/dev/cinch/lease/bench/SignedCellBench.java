@@ -22,7 +22,6 @@ import dev.cinch.lease.table.States;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.NodeSigner;
-import dev.cinch.lease.witness.Signatures;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,10 +71,8 @@ public final class SignedCellBench {
     int leases = args.length > 0 ? Integer.parseInt(args[0]) : 60_000;
     int rounds = args.length > 1 ? Integer.parseInt(args[1]) : 5;
     System.out.printf(
-        "%,d leases of three nodes, each acquired and renewed once; signed with %s; load %.1f%n",
-        leases,
-        Signatures.library(),
-        ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
+        "%,d leases of three nodes, each acquired and renewed once; load %.1f%n",
+        leases, ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
     Path directory = Files.createTempDirectory("cell-bench");
     var durations = new Durations(3_600 * SECOND, 500, 3_600 * SECOND);
     CellSettings settings = CellSettings.DEFAULT.withDatagramBytes(8_192);
