@@ -27,7 +27,7 @@ final class AppenderActor extends Actor {
   AppenderActor(World world, Rng rng) {
     super(world, rng);
     this.twoThreads = rng.oneIn(3);
-    this.brief = !twoThreads && world.plan.sharing() && rng.oneIn(2);
+    this.brief = !twoThreads && rng.oneIn(4);
   }
 
   /** What one thread is about. A writer blocks for real whoever comes while a batch is written. */

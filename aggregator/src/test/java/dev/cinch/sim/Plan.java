@@ -34,7 +34,6 @@ import java.util.stream.Stream;
  * @param longestBurst operations that a process may do before another runs
  * @param latencyNanos what one operation takes, on average
  * @param ambushes where things happen again and again, if that kind of fault is on
- * @param sharing whether processes of a machine write to each other's data files
  * @param lastLogNanos simulated time from which on there is the last of several logs, whose first
  *     user makes it; 0: it is there from the start
  * @param faultsEndNanos simulated time after which nothing fails any more
@@ -56,7 +55,6 @@ record Plan(
     int machines,
     int users,
     int logs,
-    boolean sharing,
     long lastLogNanos,
     List<Role> roles,
     boolean lingering,
@@ -112,7 +110,7 @@ record Plan(
   static Plan draw(long seed) {
     Rng rng = Rng.of(seed, 1);
     // Streams of their own, so that one draw more here is another world only where it matters.
-    Rng shares = Rng.of(seed, 3);
+    Rng appears = Rng.of(seed, 3);
     Rng delegates = Rng.of(seed, 4);
     Rng serves = Rng.of(seed, 6);
     Rng makes = Rng.of(seed, 7);
@@ -231,8 +229,7 @@ record Plan(
     if (several) {
       leaseMs = least + rivals.between(1_500, 6_000);
     }
-    int most = theme.equals(Optional.of(Theme.SHARING)) ? 2 : 3;
-    int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, most);
+    int machines = kind == FsKind.LOCAL ? 1 : rng.between(1, 3);
     return new Plan(
         seed,
         theme,
@@ -252,8 +249,7 @@ record Plan(
         machines,
         rng.oneIn(8) ? -1 : rng.between(1, 2),
         rng.oneIn(3) || late ? 2 : 1,
-        theme.equals(Optional.of(Theme.SHARING)) || shares.oneIn(3),
-        shares.oneIn(2) || late ? shares.spread(10_000_000, 5_000_000_000L) : 0,
+        appears.oneIn(2) || late ? appears.spread(10_000_000, 5_000_000_000L) : 0,
         roles,
         resuming || replaced && serves.below(4) > 0 || making && makes.oneIn(2),
         several ? rivals.between(20, 40) : rng.between(3, 12),
@@ -296,9 +292,6 @@ record Plan(
     }
     if (theme.filter(RETIRES::contains).isPresent()) {
       roles.add(Role.AGGREGATOR);
-    }
-    if (theme.equals(Optional.of(Theme.SHARING))) {
-      roles.add(Role.APPENDER);
     }
     return Collections.unmodifiableList(roles);
   }
@@ -435,7 +428,6 @@ record Plan(
         machines,
         users,
         logs,
-        sharing,
         lastLogNanos,
         r,
         lingering,

@@ -2,8 +2,6 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.sim.fs.ClientCache;
-import java.util.HashMap;
-import java.util.Map;
 
 /** A machine: a name, a user, a kernel's caches and two clocks of its own. */
 final class SimMachine {
@@ -21,11 +19,6 @@ final class SimMachine {
 
   /** Grows with every crash of the whole machine. */
   int boots;
-
-  /** What its processes leave each other, and who has locked what. */
-  final Map<String, byte[]> slots = new HashMap<>();
-
-  final Map<String, SimProcess> slotHolders = new HashMap<>();
 
   /**
    * @param offset of the wall clock, nanoseconds

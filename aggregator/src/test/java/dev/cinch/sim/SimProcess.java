@@ -2,7 +2,6 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.write.FateUnknownException;
-import dev.cinch.bag.write.LocalShare;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.Ambush;
@@ -147,10 +146,7 @@ final class SimProcess implements Gate, TimeSource {
 
   Store.Environment environment() {
     var fs = new ClientFs(world.server, machine.cache, faults, this, machine.user, scheduler);
-    return world.plan.sharing()
-        ? new Store.Environment(
-            fs, machine.name, this, random, new LocalShare(new SimSlots(world, machine, this)))
-        : new Store.Environment(fs, machine.name, this, random);
+    return new Store.Environment(fs, machine.name, this, random);
   }
 
   /** A file system of its own, for who has no process. */
@@ -264,7 +260,7 @@ final class SimProcess implements Gate, TimeSource {
   private boolean isPaused(Op op) {
     int chances =
         switch (op) {
-          case CREATE, OPEN_APPEND, WRITE, FLUSH, FORCE, CLOSE, LINK, LIST -> 4;
+          case CREATE, WRITE, FLUSH, FORCE, CLOSE, LINK, LIST -> 4;
           default -> 1;
         };
     boolean paused = false;

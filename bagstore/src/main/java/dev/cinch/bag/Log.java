@@ -6,24 +6,20 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.write.Durability;
-import dev.cinch.bag.write.LocalShare;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import java.time.Instant;
-import org.jspecify.annotations.Nullable;
 
 /** One log of an open store. Thread-safe; holds no resources. */
 @CheckReturnValue
 public final class Log {
   private final LogContext context;
   private final Timestamps timestamps;
-  private final @Nullable LocalShare share;
 
-  Log(LogContext context, Timestamps timestamps, @Nullable LocalShare share) {
+  Log(LogContext context, Timestamps timestamps) {
     this.context = context;
     this.timestamps = timestamps;
-    this.share = share;
   }
 
   public LogName name() {
@@ -41,7 +37,7 @@ public final class Log {
 
   /** A new writer; one for a process and log is best. */
   public LogWriter writer(Durability durability) {
-    return new LogWriter(context, timestamps, durability, share);
+    return new LogWriter(context, timestamps, durability);
   }
 
   public LogReader reader() {

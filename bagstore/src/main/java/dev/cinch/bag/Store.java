@@ -22,7 +22,6 @@ import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.write.LocalShare;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
@@ -61,11 +60,9 @@ public final class Store {
 
   private final StoreContext context;
   private final Timestamps timestamps;
-  private final @Nullable LocalShare share;
 
-  private Store(StoreContext context, @Nullable LocalShare share) {
+  private Store(StoreContext context) {
     this.context = context;
-    this.share = share;
     this.timestamps = new Timestamps(context.time());
   }
 
@@ -76,24 +73,9 @@ public final class Store {
    * @param machine the name under which it writes
    * @param time its clocks
    * @param random a secure source; thread-safe
-   * @param share with which processes of this machine its data files are shared; null: with none
    */
   public record Environment(
-      StoreFs fs,
-      MachineName machine,
-      TimeSource time,
-      RandomGenerator random,
-      @Nullable LocalShare share) {
-    /** A process that shares no data file. */
-    public Environment(StoreFs fs, MachineName machine, TimeSource time, RandomGenerator random) {
-      this(fs, machine, time, random, null);
-    }
-
-    /** The same, sharing data files with other processes of this machine and user. */
-    public Environment sharing(LocalShare with) {
-      return new Environment(fs, machine, time, random, with);
-    }
-
+      StoreFs fs, MachineName machine, TimeSource time, RandomGenerator random) {
     /** This machine's real filesystem. */
     public static Environment of(MachineName machine, TimeSource time) {
       return new Environment(new PosixFs(null, null), machine, time, new SecureRandom());
@@ -180,8 +162,7 @@ public final class Store {
             environment.machine(),
             environment.time(),
             clock,
-            environment.random()),
-        environment.share());
+            environment.random()));
   }
 
   /** What the parts of Cinch that work on this store need. */
@@ -259,7 +240,7 @@ public final class Store {
     }
     Id id = in.id("log");
     new LogList(context).check(new ListedLog(name, id));
-    return new Log(new LogContext(context, layout, id, in.number("created")), timestamps, share);
+    return new Log(new LogContext(context, layout, id, in.number("created")), timestamps);
   }
 
   private static void removed(RemovedLogs removals, LogName name) throws IOException {

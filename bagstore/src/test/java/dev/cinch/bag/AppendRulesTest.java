@@ -92,7 +92,7 @@ class AppendRulesTest {
       ledger.append(writer, "m" + i);
     }
     assertEquals(1, count(Kind.CREATE));
-    assertEquals(0, count(Kind.APPEND));
+    assertEquals(0, count(Kind.OVERWRITE));
     assertEquals(1, open());
     fs.arm(1, Fault.ERROR_AFTER, op -> op.is(Kind.FORCE, ".log"));
     ledger.append(writer, "fails");
@@ -119,7 +119,7 @@ class AppendRulesTest {
   /** Handles of data files, readers' too. */
   private long open() {
     return count(Kind.CREATE)
-        + count(Kind.APPEND)
+        + count(Kind.OVERWRITE)
         + count(Kind.READ)
         + count(Kind.READ_UNCACHED)
         - count(Kind.CLOSE);

@@ -203,7 +203,7 @@ class CloseRulesTest {
     long opened =
         writerFs.trace().stream()
             .filter(op -> op.path().equals(file))
-            .filter(op -> op.kind() == Kind.CREATE || op.kind() == Kind.APPEND)
+            .filter(op -> op.kind() == Kind.CREATE)
             .count();
     assertEquals(1, opened);
     append(writer, "next", 0);
@@ -216,7 +216,7 @@ class CloseRulesTest {
     Path file = append(alice().writer(Durability.SYNC), "one", 0);
     rig.settle(alice());
     StoreFs fs = rig.disk.view(Rig.ALICE);
-    assertThrows(AccessDeniedException.class, () -> fs.append(file));
+    assertThrows(AccessDeniedException.class, () -> fs.overwrite(file));
     Path entry = file.resolveSibling("entry");
     assertThrows(AccessDeniedException.class, () -> fs.create(entry, 0644));
   }

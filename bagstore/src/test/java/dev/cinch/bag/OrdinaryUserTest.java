@@ -112,7 +112,7 @@ class OrdinaryUserTest {
     ledger.check(Ledger.settled(log));
 
     // Closed is closed for honest tools.
-    assertThrows(AccessDeniedException.class, () -> fs.append(file));
+    assertThrows(AccessDeniedException.class, () -> fs.overwrite(file));
     assertThrows(AccessDeniedException.class, () -> fs.create(bucket.resolve("x"), 0644));
     assertThrows(AccessDeniedException.class, () -> fs.unlink(file));
 

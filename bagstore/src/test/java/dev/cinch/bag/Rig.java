@@ -7,7 +7,6 @@ import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.write.LocalShare;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -67,14 +66,6 @@ public final class Rig {
 
   public Log open(StoreFs fs, TimeSource clock) throws IOException {
     return Store.open(root, environment(fs, clock)).log(JOBS);
-  }
-
-  /** What another process of one machine opens that shares data files. */
-  public Log sharing(StoreFs fs, TimeSource clock, LocalShare share) throws IOException {
-    var environment =
-        new Store.Environment(
-            fs, new MachineName("shared"), clock, new Random(random.nextLong()), share);
-    return Store.open(root, environment).log(JOBS);
   }
 
   /** Waits until everything so far can be settled, and settles it. */

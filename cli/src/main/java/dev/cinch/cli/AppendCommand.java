@@ -113,8 +113,6 @@ final class AppendCommand implements Callable<Integer> {
 
   @Mixin CreateOption create;
 
-  @Mixin ShareOptions share;
-
   @Parameters(
       arity = "0..1",
       paramLabel = "FILE",
@@ -141,7 +139,7 @@ final class AppendCommand implements Callable<Integer> {
       refuseWithoutLease("--lease-for");
     }
     var time = new StoppableTime(store.time(), io.stop());
-    Store opened = Store.open(store.store, share.apply(store.environment(time), io.env()));
+    Store opened = Store.open(store.store, store.environment(time));
     if (!leased) {
       refuseWhereLeasesAreRequired(opened);
     }

@@ -136,7 +136,7 @@ final class FilesystemProbes {
       return;
     }
     try {
-      fs.append(file).close();
+      fs.overwrite(file).close();
       diagnosis.warn(
           "this user opens read-only files for writing, as a superuser does",
           "closed buckets are not protected from its other tools; what is settled is safe all the same");

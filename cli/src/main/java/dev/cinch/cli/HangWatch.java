@@ -58,7 +58,7 @@ final class HangWatch {
   /** The same environment, watched by a thread of this process. */
   static Store.Environment watched(Store.Environment e) {
     var fs = new WatchedFs(e.fs(), ofProcess());
-    return new Store.Environment(fs, e.machine(), e.time(), e.random(), e.share());
+    return new Store.Environment(fs, e.machine(), e.time(), e.random());
   }
 
   static HangWatch ofProcess() {

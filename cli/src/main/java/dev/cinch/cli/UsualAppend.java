@@ -46,7 +46,7 @@ final class UsualAppend {
       String name = equals < 0 ? arg : arg.substring(0, equals);
       String value;
       switch (name) {
-        case "--json", "--create", "--no-create", "--no-share" -> value = equals < 0 ? "true" : "";
+        case "--json", "--create", "--no-create" -> value = equals < 0 ? "true" : "";
         case "--store", "--log", "--lease", "--server", "--machine" -> {
           if (equals >= 0) {
             value = arg.substring(equals + 1);
@@ -107,8 +107,6 @@ final class UsualAppend {
     if (given.containsKey("--create") || given.containsKey("--no-create")) {
       command.create.create = given.containsKey("--create");
     }
-    command.share = new ShareOptions();
-    command.share.alone = given.containsKey("--no-share");
     command.file = given.getOrDefault("FILE", "-");
     return true;
   }

@@ -24,8 +24,7 @@ public final class Warmup {
 
   private Warmup() {}
 
-  public static void main(String[] args)
-      throws IOException, InterruptedException, ClassNotFoundException {
+  public static void main(String[] args) throws IOException, InterruptedException {
     QuietLogging.install();
     Path directory = Files.createTempDirectory("cinch-warmup-");
     int worst = 0;
@@ -45,8 +44,6 @@ public final class Warmup {
         worst = Math.max(worst, Main.run(command.toArray(String[]::new), quiet()));
       }
       worst = Math.max(worst, underLease(store, key));
-      // An append on a slow machine has no use for it: its bucket is over before it ends.
-      Class<?> unused = Class.forName("dev.cinch.bag.write.RestingFile");
     } finally {
       remove(directory);
     }

@@ -73,11 +73,6 @@ final class WatchedFs implements StoreFs {
   }
 
   @Override
-  public StoreFile append(Path file) throws IOException {
-    return open(file, () -> inner.append(file));
-  }
-
-  @Override
   public StoreFile overwrite(Path file) throws IOException {
     return open(file, () -> inner.overwrite(file));
   }

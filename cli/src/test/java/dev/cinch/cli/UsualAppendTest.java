@@ -62,7 +62,7 @@ final class UsualAppendTest {
         "CINCH_STORE=s append --log a --lease l --server http://h:1",
         "CINCH_STORE=s append --lease=l --log a --lease m/n --server=http://h:1",
         "CINCH_STORE=s CINCH_GRANT=/tmp/g append --log a",
-        "CINCH_STORE=s append lines.txt --log a --json --create --no-share",
+        "CINCH_STORE=s append lines.txt --log a --json --create",
         "CINCH_STORE=s append --log a --no-create"
       })
   void theOptionsAreThoseThatPicocliSets(String text) throws Exception {

@@ -39,10 +39,8 @@ public record Ambush(
     /** A writer appends to a bucket while it is closed. */
     CLOSING(
         new Point(Op.OPEN_OVERWRITE, "/prelock"),
-        new Point(Op.OPEN_APPEND, "/prelock"),
         new Point(Op.STATUS, "/prelock"),
         new Point(Op.CREATE, DATA),
-        new Point(Op.OPEN_APPEND, DATA),
         new Point(Op.WRITE, DATA),
         new Point(Op.FORCE, DATA),
         new Point(Op.CLOSE, DATA),
@@ -52,7 +50,6 @@ public record Ambush(
     RETIRING(
         new Point(Op.MKDIR, "/buckets"),
         new Point(Op.CREATE, "/prelock"),
-        new Point(Op.OPEN_APPEND, DATA),
         new Point(Op.WRITE, DATA),
         new Point(Op.LINK, "/lock"),
         new Point(Op.LIST, "/records"),
@@ -96,15 +93,6 @@ public record Ambush(
         new Point(Op.UNLINK, DATA),
         new Point(Op.UNLINK, "/lock"),
         new Point(Op.RMDIR, "/buckets")),
-    /** Processes of a machine go on with each other's data files. */
-    SHARING(
-        new Point(Op.SLOT, ""),
-        new Point(Op.OPEN_APPEND, DATA),
-        new Point(Op.WRITE, DATA),
-        new Point(Op.FORCE, DATA),
-        new Point(Op.CLOSE, DATA),
-        new Point(Op.OPEN_OVERWRITE, "/prelock"),
-        new Point(Op.LINK, "/lock")),
     /** Names are made, and the power fails before they are forced. */
     POWER(
         new Point(Op.MKDIR, "/buckets"),

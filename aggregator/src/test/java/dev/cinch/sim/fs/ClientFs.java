@@ -237,8 +237,7 @@ public final class ClientFs implements StoreFs {
           if (known == null && delegates) {
             recaller.recall(node, writes, cache);
           }
-          ClientFile opened =
-              open(file, node, writes, op == Op.OPEN_APPEND, op == Op.OPEN_UNCACHED);
+          ClientFile opened = open(file, node, writes, false, op == Op.OPEN_UNCACHED);
           if (known == null) {
             delegate(file, node, writes);
           }
@@ -381,11 +380,6 @@ public final class ClientFs implements StoreFs {
               new FileStatusOf(node, status), gate.now() + ClientCache.EXPIRY_NANOS, 0, 0));
     }
     return status;
-  }
-
-  @Override
-  public StoreFile append(Path file) throws IOException {
-    return open(Op.OPEN_APPEND, file, 2);
   }
 
   @Override

@@ -41,8 +41,6 @@ import org.jspecify.annotations.Nullable;
 public final class PosixFs implements StoreFs {
   private static final Set<OpenOption> CREATE =
       Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
-  private static final Set<OpenOption> APPEND =
-      Set.of(StandardOpenOption.WRITE, StandardOpenOption.APPEND, LinkOption.NOFOLLOW_LINKS);
 
   /** For reading too: to open a pipe that somebody puts there for writing alone would block. */
   private static final Set<OpenOption> OVERWRITE =
@@ -197,19 +195,10 @@ public final class PosixFs implements StoreFs {
   }
 
   @Override
-  public StoreFile append(Path file) throws IOException {
-    return change(file, APPEND);
-  }
-
-  @Override
   public StoreFile overwrite(Path file) throws IOException {
-    return change(file, OVERWRITE);
-  }
-
-  private StoreFile change(Path file, Set<OpenOption> options) throws IOException {
     guard.changeable(file);
     try (HeldParent parent = HeldParent.of(file, guard)) {
-      return new ChannelFile(parent.open(options), 1, file);
+      return new ChannelFile(parent.open(OVERWRITE), 1, file);
     }
   }
 

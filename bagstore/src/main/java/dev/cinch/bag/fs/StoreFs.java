@@ -40,9 +40,6 @@ public interface StoreFs {
   /** Creates a file that must not exist, gives it the mode, and opens it for appending. */
   StoreFile create(Path file, int mode) throws IOException;
 
-  /** Opens a file for appending; never creates it. */
-  StoreFile append(Path file) throws IOException;
-
   /** Opens a file for writing from its first byte on, keeping what it holds; never creates it. */
   StoreFile overwrite(Path file) throws IOException;
 

@@ -90,7 +90,7 @@ final class BatchEncoder {
     for (LeaseStamp stamp : batch.stamps) {
       for (SignedWitness w : stamp.witnesses()) {
         if (!file.witnesses.containsKey(w)) {
-          file.witnesses.put(w, file.witnessesInFile() + 1);
+          file.witnesses.put(w, file.witnesses.size() + 1);
           byte[] bytes = w.bytes();
           reserve(4 + bytes.length);
           before.putInt(Frame.entry(Frame.KIND_WITNESS, bytes.length)).put(bytes);

@@ -48,7 +48,6 @@ final class BucketAppender {
   private final StoreSettings settings;
   private final Durability durability;
   private final HorizonAdvance horizon;
-  private final @Nullable Baton baton;
   private final ClockCheck clock;
   private final BatchEncoder encoder = new BatchEncoder();
   private Id incarnation;
@@ -74,17 +73,12 @@ final class BucketAppender {
         implements Attempt {}
   }
 
-  /**
-   * @param baton null: every file is this writer's alone
-   */
-  BucketAppender(
-      LogContext log, Durability durability, HorizonAdvance horizon, @Nullable Baton baton) {
+  BucketAppender(LogContext log, Durability durability, HorizonAdvance horizon) {
     this.log = log;
     this.fs = log.store().fs();
     this.settings = log.store().settings();
     this.durability = durability;
     this.horizon = horizon;
-    this.baton = baton;
     this.clock = new ClockCheck(log.store());
     this.incarnation = Id.random(log.store().random());
   }
@@ -101,10 +95,8 @@ final class BucketAppender {
         file.leave();
       }
       try { // step 2; before the first byte, an error means REJECTED (rule A1)
-        file = enter(batch);
-        if (file.out == null) { // not taken over
-          file.out = fs.create(file.path, settings.fileMode());
-        }
+        file = enter(batch.bucket);
+        file.out = fs.create(file.path, settings.fileMode());
       } catch (StoreReplacedException e) {
         replaced = e;
         return rejected(message(e));
@@ -151,16 +143,12 @@ final class BucketAppender {
     return why(unknown, "the bucket is being closed");
   }
 
-  /**
-   * Writes no more to its file, and leaves it to others where that is wanted. An append afterwards
-   * begins anew.
-   */
+  /** Writes no more to its file. An append afterwards begins anew. */
   void release() {
     BucketFile file = current;
     current = null;
-    boolean whole = file != null && file.leave();
-    if (baton != null) {
-      baton.pass(whole ? file : null);
+    if (file != null) {
+      file.leave();
     }
   }
 
@@ -196,12 +184,8 @@ final class BucketAppender {
     return new FileHeader(log.store().identity().id(), log.id(), file.bucket, file.name);
   }
 
-  /**
-   * Makes sure that the bucket and an empty prelock exist, and remembers the prelock: step 2, which
-   * each process does for itself, also for a file that it takes over.
-   */
-  private BucketFile enter(PendingBatch batch) throws IOException {
-    Bucket bucket = batch.bucket;
+  /** Makes sure that the bucket and an empty prelock exist, and remembers the prelock: step 2. */
+  private BucketFile enter(Bucket bucket) throws IOException {
     clock.check();
     Path directory = log.layout().bucket(bucket);
     makeDirectories(bucket, directory);
@@ -214,15 +198,8 @@ final class BucketAppender {
     log.requireSame();
     // One incarnation names one file a bucket; a bucket entered twice gets a second one.
     incarnation = Id.random(log.store().random());
-    var own =
-        new BucketFile(
-            bucket,
-            new DataFileName(log.store().machine(), incarnation),
-            directory,
-            prelock,
-            status);
-    BucketFile shared = baton == null ? null : baton.take(own, batch.first);
-    return shared != null ? shared : own;
+    var name = new DataFileName(log.store().machine(), incarnation);
+    return new BucketFile(bucket, name, directory, prelock, status);
   }
 
   private void makeDirectories(Bucket bucket, Path directory) throws IOException {

@@ -1,6 +1,5 @@
 package dev.cinch.bag.write;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.StoreFile;
@@ -18,9 +17,8 @@ import org.slf4j.LoggerFactory;
 /**
  * What a writer remembers of its data file in one bucket. Confined to the committer.
  *
- * <p>The process may have taken the file over from another one, see {@link Baton}; then the prelock
- * is the one that this process found. Everything in it describes batches that were written without
- * an error; after one the whole object is dropped (rule A2).
+ * <p>Everything in it describes batches that were written without an error; after one the whole
+ * object is dropped (rule A2).
  */
 final class BucketFile {
   private static final Logger LOG = LoggerFactory.getLogger(BucketFile.class);
@@ -39,12 +37,9 @@ final class BucketFile {
   /** Numbers of the witnesses that stand in the file. */
   final Map<SignedWitness, Integer> witnesses = new HashMap<>();
 
-  /** How many others stood in it when this process took the file over (rule A5). */
-  int witnessesBefore;
-
   /**
    * Open for appending while this process writes to it: from its first batch here until it leaves
-   * the bucket, gives the file to others, or meets an error.
+   * the bucket, or meets an error.
    */
   @Nullable StoreFile out;
 
@@ -70,34 +65,20 @@ final class BucketFile {
     this.codec = new FrameCodec(name);
   }
 
-  /** Another file of the same bucket, as it was entered. */
-  BucketFile of(DataFileName other) {
-    return new BucketFile(bucket, other, directory, prelock, prelockStatus);
-  }
-
   /**
    * Closes it, if it is open. An error then concerns no batch: each was forced, or is where
    * everyone sees it, before it was confirmed (rule N4 asks only about what was not).
-   *
-   * @return whether it was open, and nothing went wrong
    */
-  @CanIgnoreReturnValue
-  boolean leave() {
+  void leave() {
     StoreFile open = out;
     out = null;
     if (open == null) {
-      return false;
+      return;
     }
     try {
       open.close();
-      return true;
     } catch (IOException e) {
       LOG.debug("{}: left: {}", path, e.toString());
-      return false;
     }
-  }
-
-  int witnessesInFile() {
-    return witnessesBefore + witnesses.size();
   }
 }

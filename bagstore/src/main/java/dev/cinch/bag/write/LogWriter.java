@@ -80,21 +80,10 @@ public final class LogWriter implements AutoCloseable {
    * @param timestamps of this process
    */
   public LogWriter(LogContext log, Timestamps timestamps, Durability durability) {
-    this(log, timestamps, durability, null);
-  }
-
-  /**
-   * @param timestamps of this process
-   * @param share with whom its files are shared; null: with nobody
-   */
-  public LogWriter(
-      LogContext log, Timestamps timestamps, Durability durability, @Nullable LocalShare share) {
     this.log = log;
     this.timestamps = timestamps;
     var horizon = new HorizonAdvance(log);
-    this.appender =
-        new BucketAppender(
-            log, durability, horizon, share == null ? null : share.baton(log, durability));
+    this.appender = new BucketAppender(log, durability, horizon);
     this.verdicts = new VerdictReader(log, horizon);
     this.messageLimit = log.store().settings().messageLimit();
     this.distance = log.store().settings().timestampDistanceNanos();
@@ -550,7 +539,7 @@ public final class LogWriter implements AutoCloseable {
   }
 
   /**
-   * Refuses every further message, flushes, and leaves the data file to others where it is shared.
+   * Refuses every further message, and flushes.
    *
    * @throws IllegalStateException as {@link #flush}; it is closed all the same
    */

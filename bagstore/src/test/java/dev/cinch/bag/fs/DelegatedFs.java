@@ -34,11 +34,6 @@ public final class DelegatedFs extends FilterFs {
   }
 
   @Override
-  public StoreFile append(Path file) throws IOException {
-    return new Handle(delegated(file, inner.append(file)), Long.MAX_VALUE);
-  }
-
-  @Override
   public StoreFile create(Path file, int mode) throws IOException {
     return new Handle(inner.create(file, mode), Long.MAX_VALUE);
   }

@@ -21,7 +21,6 @@ public final class FaultyFs implements StoreFs {
     MKDIR,
     RMDIR,
     CREATE,
-    APPEND,
     OVERWRITE,
     READ,
     READ_UNCACHED,
@@ -271,11 +270,6 @@ public final class FaultyFs implements StoreFs {
   @Override
   public StoreFile create(Path file, int mode) throws IOException {
     return run(Kind.CREATE, file, () -> new Handle(inner.create(file, mode), file));
-  }
-
-  @Override
-  public StoreFile append(Path file) throws IOException {
-    return run(Kind.APPEND, file, () -> new Handle(inner.append(file), file));
   }
 
   @Override

@@ -50,11 +50,6 @@ class FilterFs implements StoreFs {
   }
 
   @Override
-  public StoreFile append(Path file) throws IOException {
-    return inner.append(file);
-  }
-
-  @Override
   public StoreFile overwrite(Path file) throws IOException {
     return inner.overwrite(file);
   }

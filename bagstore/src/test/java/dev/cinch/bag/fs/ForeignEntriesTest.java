@@ -60,7 +60,6 @@ final class ForeignEntriesTest {
     ON_FILES.put("readShared", (fs, p) -> fs.readShared(p).close());
     ON_FILES.put("freshStatus", (fs, p) -> fs.freshStatus(p));
     ON_FILES.put("overwrite", ForeignEntriesTest::overwrite);
-    ON_FILES.put("append", ForeignEntriesTest::append);
     ON_FILES.put("chmod", (fs, p) -> fs.chmod(p, 0444));
     ON_FILES.put("unlink", (fs, p) -> fs.unlink(p));
     ON_FILES.put("link", (fs, p) -> fs.link(p, p.resolveSibling("another")));
@@ -68,12 +67,6 @@ final class ForeignEntriesTest {
 
   private static void overwrite(PosixFs fs, Path path) throws IOException {
     try (StoreFile out = fs.overwrite(path)) {
-      out.write(ByteBuffer.wrap(new byte[] {'x'}));
-    }
-  }
-
-  private static void append(PosixFs fs, Path path) throws IOException {
-    try (StoreFile out = fs.append(path)) {
       out.write(ByteBuffer.wrap(new byte[] {'x'}));
     }
   }

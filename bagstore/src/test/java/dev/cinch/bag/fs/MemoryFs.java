@@ -231,30 +231,25 @@ public final class MemoryFs {
       return new Handle(made, file, true, true);
     }
 
-    private StoreFile open(Path file, int wanted, boolean append) throws IOException {
+    private StoreFile open(Path file, int wanted) throws IOException {
       synchronized (MemoryFs.this) {
         MemoryNode node = node(file);
         permit(node, wanted, file);
         if (node.directory) {
           throw new FileSystemException(file.toString(), null, "Is a directory");
         }
-        return new Handle(node, file, wanted == 2, append);
+        return new Handle(node, file, wanted == 2, false);
       }
     }
 
     @Override
-    public StoreFile append(Path file) throws IOException {
-      return open(file, 2, true);
-    }
-
-    @Override
     public StoreFile overwrite(Path file) throws IOException {
-      return open(file, 2, false);
+      return open(file, 2);
     }
 
     @Override
     public StoreFile read(Path file) throws IOException {
-      return open(file, 4, false);
+      return open(file, 4);
     }
 
     @Override
@@ -264,7 +259,7 @@ public final class MemoryFs {
 
     @Override
     public StoreFile readShared(Path file) throws IOException {
-      append(file).close(); // who may not write is refused, as by a shared filesystem
+      overwrite(file).close(); // who may not write is refused, as by a shared filesystem
       return readUncached(file);
     }
 

@@ -75,11 +75,6 @@ public final class NegativeFs extends FilterFs {
   }
 
   @Override
-  public StoreFile append(Path file) throws IOException {
-    return look(file, () -> inner.append(file));
-  }
-
-  @Override
   public StoreFile overwrite(Path file) throws IOException {
     return look(file, () -> inner.overwrite(file));
   }
