@@ -73,7 +73,7 @@ final class UsualAppendTest {
     CommandLine picocli = Commands.named("append", io);
     var unused = picocli.getParent().parseArgs(line.args.toArray(String[]::new));
     Map<String, String> options = options(picocli.getCommand());
-    assertTrue(options.size() >= 14, options.toString());
+    assertTrue(options.size() >= 13, options.toString());
     assertEquals(options, options(read));
   }
 
