@@ -115,7 +115,7 @@ final class BucketAppender {
       return attempt;
     } finally {
       if (!ended) {
-        file.leave(); // a fault of ours, or no memory: nobody comes back for it
+        file.leave(); // a fault of ours or of Java: nobody comes back for it
       }
     }
   }

@@ -18,8 +18,6 @@ import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Appends messages to one log, from any number of threads (section 2).
@@ -37,8 +35,6 @@ import org.slf4j.LoggerFactory;
  */
 @CheckReturnValue
 public final class LogWriter implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(LogWriter.class);
-
   /** Messages wait for room once so many bytes wait to be written. */
   private static final int MAX_QUEUED_BYTES = 8 << 20;
 
@@ -146,7 +142,7 @@ public final class LogWriter implements AutoCloseable {
       }
       refuseIfClosed();
       if (needsThread) {
-        startBackground(); // where no thread can be had, before anything is in the queue
+        startBackground();
       }
       long timestamp = timestamp(stamp);
       PendingBatch last = queue.peekLast();
@@ -219,7 +215,7 @@ public final class LogWriter implements AutoCloseable {
         } catch (InterruptedException e) {
           interrupted = true;
         } finally {
-          lockAgain();
+          lock.lock();
         }
         refuseIfClosed();
       }
@@ -266,7 +262,7 @@ public final class LogWriter implements AutoCloseable {
       Thread t = new Thread(this::commitInBackground, "cinch-commit-" + log.layout().name());
       t.setDaemon(true);
       t.start();
-      background = t; // not before: where no thread can be had now, another one may be later
+      background = t;
     }
   }
 
@@ -339,9 +335,6 @@ public final class LogWriter implements AutoCloseable {
         }
       }
     } finally {
-      if (background == Thread.currentThread()) {
-        background = null; // if there was no memory to wait, another one may go on later
-      }
       lock.unlock();
     }
   }
@@ -381,7 +374,7 @@ public final class LogWriter implements AutoCloseable {
             Thread.interrupted(); // a channel would be closed by it, and the append made slow
         attempt = appender.append(batch);
       } finally {
-        lockAgain();
+        lock.lock();
         writing = null;
       }
       settle(batch, attempt);
@@ -414,7 +407,7 @@ public final class LogWriter implements AutoCloseable {
       try {
         outcome = verdicts.resolve(requireNonNull(batch.unclear));
       } finally {
-        lockAgain();
+        lock.lock();
       }
       boolean unused = unclear.remove(batch);
       resolved(batch, outcome);
@@ -436,34 +429,17 @@ public final class LogWriter implements AutoCloseable {
     room.signalAll();
   }
 
-  /** A fault of ours or the end of the process: nobody may be told anything any more. */
+  /** A fault of ours or of Java: nobody may be told anything any more. */
   private void fail(PendingBatch batch, Throwable e) {
     failure = e;
     closed = true;
     batch.done.signalAll();
-    tellAll(queue);
-    tellAll(unclear);
+    queue.forEach(b -> b.done.signalAll());
+    unclear.forEach(b -> b.done.signalAll());
+    queue.clear();
+    unclear.clear();
     work.signalAll();
     room.signalAll();
-  }
-
-  /** Empties it, since an iterator takes memory, and there may be none. */
-  private static void tellAll(ArrayDeque<PendingBatch> batches) {
-    for (PendingBatch b = batches.pollFirst(); b != null; b = batches.pollFirst()) {
-      b.done.signalAll();
-    }
-  }
-
-  /** Takes the lock, also where there is no memory to stand in line for it: others wait for us. */
-  private void lockAgain() {
-    while (true) {
-      try {
-        lock.lock();
-        return;
-      } catch (OutOfMemoryError e) {
-        Thread.onSpinWait(); // where it is free it takes none
-      }
-    }
   }
 
   /** A batch that was rejected before its first byte was written gives its timestamps back. */
@@ -481,12 +457,7 @@ public final class LogWriter implements AutoCloseable {
       work.signalAll(); // the writer's thread ends when the queue is empty, whoever emptied it
     }
     if (wakeWriter() || unresolvedBatch() != null) {
-      try {
-        startBackground();
-      } catch (OutOfMemoryError e) {
-        // Whoever looks after a verdict now goes on with it afterwards, or the next caller does.
-        LOG.warn("no thread can be had to append to {}: {}", log.layout().name(), e.toString());
-      }
+      startBackground();
       work.signal();
     }
   }

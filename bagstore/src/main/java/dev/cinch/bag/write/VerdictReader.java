@@ -97,9 +97,6 @@ final class VerdictReader {
             said = true;
           }
           interrupted |= Thread.interrupted(); // or every further operation would fail for it
-        } catch (OutOfMemoryError e) {
-          // To look again does no harm, and to give up would leave messages without a verdict. Says
-          // nothing, since that takes memory too.
         }
         try {
           log.store().time().sleepNanos(wait);

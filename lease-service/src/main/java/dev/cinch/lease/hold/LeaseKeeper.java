@@ -8,8 +8,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Runs {@link HeldLease#doWork} of any number of held leases on daemon threads, until closed: at
@@ -27,8 +25,6 @@ public final class LeaseKeeper implements AutoCloseable {
 
   /** How long a thread without work lives, seconds. */
   private static final long IDLE_S = 10;
-
-  private static final Logger log = LoggerFactory.getLogger(LeaseKeeper.class);
 
   private final Renewals renewals;
   private final @Nullable ThreadPoolExecutor workers;
@@ -91,14 +87,7 @@ public final class LeaseKeeper implements AutoCloseable {
 
   private void run() {
     while (!closed) {
-      long wait;
-      try {
-        wait = renewals.step();
-      } catch (RuntimeException | VirtualMachineError e) {
-        // No memory at this moment. Without this thread nothing is ever renewed again.
-        wait = LONGEST_SLEEP;
-        failed(e);
-      }
+      long wait = renewals.step();
       if (wait > 0) {
         LockSupport.parkNanos(
             renewals.isEmpty() ? LONGEST_SLEEP * 20 : Math.min(wait, LONGEST_SLEEP));
@@ -106,14 +95,6 @@ public final class LeaseKeeper implements AutoCloseable {
     }
     if (workers != null) {
       workers.shutdown();
-    }
-  }
-
-  private static void failed(Throwable e) {
-    try {
-      log.error("renewals could not be planned now, trying again", e);
-    } catch (RuntimeException | VirtualMachineError unlogged) {
-      // For want of memory, too.
     }
   }
 

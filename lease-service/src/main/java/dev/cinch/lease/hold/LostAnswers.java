@@ -78,7 +78,7 @@ public final class LostAnswers {
       }
       throw e;
     } finally {
-      if (!answered) { // also where there was no memory for the answer
+      if (!answered) { // whatever was thrown
         lost(request.id());
       }
     }

@@ -33,9 +33,6 @@ final class Renewals {
   private final Map<HeldLease, Kept> leases = new ConcurrentHashMap<>();
   private final AtomicInteger underWay = new AtomicInteger();
 
-  /** Whether the last renewal could not be started, which is logged once; of the steps' thread. */
-  private boolean starved;
-
   /** One lease's place in the plan. */
   private static final class Kept {
     final HeldLease lease;
@@ -108,19 +105,7 @@ final class Renewals {
       }
       underWay.incrementAndGet();
       kept.underWay.set(true);
-      try {
-        executor.execute(() -> work(kept));
-        starved = false;
-      } catch (RuntimeException | OutOfMemoryError e) {
-        // No thread can be made at this moment. Whoever plans must live to try again soon.
-        if (!starved) {
-          log.error("no renewal can be started now, trying again", e);
-        }
-        starved = true;
-        kept.next = now + RETRY_NANOS;
-        ended(kept);
-        return RETRY_NANOS;
-      }
+      executor.execute(() -> work(kept));
     }
     return Long.MAX_VALUE;
   }
@@ -135,35 +120,29 @@ final class Renewals {
         leases.remove(kept.lease);
       }
       kept.next = next;
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       kept.next = time.monotonicNanos() + RETRY_NANOS;
       failed(kept.lease, e);
     } finally {
-      ended(kept);
-      wake.run();
-    }
-  }
-
-  /** Once for each start: by whoever ran it or could not have it run, or the first of both. */
-  private void ended(Kept kept) {
-    if (kept.underWay.compareAndSet(true, false)) {
+      kept.underWay.set(false);
       underWay.decrementAndGet();
+      wake.run();
     }
   }
 
   private static void expire(HeldLease lease, long now) {
     try {
       lease.expire(now);
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       failed(lease, e);
     }
   }
 
   /**
-   * A report or a listener failed, or there was no memory or no thread for the request. The others'
-   * leases must not expire for it; this one's deadline still decides.
+   * A report or a listener failed. The others' leases must not expire for it; this one's deadline
+   * still decides.
    */
-  private static void failed(HeldLease lease, Throwable e) {
+  private static void failed(HeldLease lease, RuntimeException e) {
     log.error("renewing {} failed", lease.witnesses().get(0).witness().name(), e);
   }
 }

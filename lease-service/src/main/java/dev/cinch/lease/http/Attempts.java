@@ -21,7 +21,7 @@ record Attempts(LeaseService service, Workers workers, Executor loop)
     List<Outcome> now;
     try {
       now = service.carryOutNow(List.of(List.of(acquire))).get(0);
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       failed.accept(Routes.failed("POST", "/v1/leases/acquire", e));
       return;
     }
@@ -39,7 +39,7 @@ record Attempts(LeaseService service, Workers workers, Executor loop)
       tell = () -> done.accept(outcome);
     } catch (LeaseUnavailableException e) {
       tell = () -> failed.accept(Routes.unavailable(e));
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       Answer answer = Routes.failed("POST", "/v1/leases/acquire", e);
       tell = () -> failed.accept(answer);
     }

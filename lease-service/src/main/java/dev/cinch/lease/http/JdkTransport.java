@@ -37,7 +37,6 @@ final class JdkTransport implements Transport {
             HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER)
-                .executor(ClientThreads.start())
                 .connectTimeout(patience.connect()))
         .build();
   }

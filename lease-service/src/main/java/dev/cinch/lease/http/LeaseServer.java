@@ -112,6 +112,7 @@ public final class LeaseServer implements AutoCloseable {
                     new FileSystemOptions()
                         .setClassPathResolvingEnabled(false)
                         .setFileCachingEnabled(false)));
+    vertx.exceptionHandler(e -> failed("the lease server failed", e));
     Context loop = vertx.getOrCreateContext();
     waiting =
         new WaitingRoom(
@@ -492,7 +493,7 @@ public final class LeaseServer implements AutoCloseable {
       String method, String path, @Nullable String query, byte[] body, Wire wire) {
     try {
       return Written.of(routes.answer(method, path, query, body, wire), wire);
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       log.error("{} {} could not be answered", method, path, e);
       return Written.of(Answer.error(500, Answer.INTERNAL, "the lease service failed"), wire);
     }
@@ -562,11 +563,24 @@ public final class LeaseServer implements AutoCloseable {
         .onComplete(
             done -> {
               maintaining.set(false);
-              // Closing interrupts what runs, and rejects what was about to: that is no fault.
-              if (done.failed() && !closing) {
-                log.error("maintenance failed", done.cause());
+              if (done.failed()) {
+                failed("maintenance failed", done.cause());
               }
             });
+  }
+
+  /**
+   * Vert.x catches what its threads meet; an error of Java's own is to end them as it ends others.
+   */
+  private void failed(String what, Throwable e) {
+    // Closing interrupts what runs, and rejects what was about to: that is no fault.
+    if (!closing) {
+      log.error(what, e);
+    }
+    if (e instanceof Error) {
+      Thread thread = Thread.currentThread();
+      thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+    }
   }
 
   private static <T> T await(Future<T> future) throws IOException {

@@ -84,7 +84,7 @@ final class Routes {
   }
 
   /**
-   * Carries out a request; throws nothing, but where there is no memory to say what happened.
+   * Carries out a request; throws nothing.
    *
    * @param path as sent, still encoded
    * @param query as sent, null if there is none
@@ -98,7 +98,7 @@ final class Routes {
       return Answer.refusal(e);
     } catch (LeaseUnavailableException e) {
       return unavailable(e);
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       return failed(method, path, e);
     }
   }
@@ -225,7 +225,7 @@ final class Routes {
     } catch (LeaseUnavailableException e) {
       metrics.unavailable(asked, 0);
       return unavailable(e);
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       metrics.unavailable(asked, 0);
       return failed("POST", LEASES, e);
     }

@@ -47,7 +47,7 @@ final class Turn {
     List<List<Outcome>> outcomes;
     try {
       outcomes = service.carryOutNow(requests.stream().map(r -> r.asked().operations()).toList());
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       requests.forEach(r -> r.failed().accept(e));
       return;
     }

@@ -216,7 +216,7 @@ final class Watching {
               loop.run(() -> told.accept(answer));
             } catch (LeaseUnavailableException e) {
               loop.run(() -> failed.accept(String.valueOf(e.getMessage())));
-            } catch (RuntimeException | VirtualMachineError e) {
+            } catch (RuntimeException e) {
               log.error("a watch could not look", e);
               loop.run(() -> failed.accept("the lease service failed; see its log"));
             }

@@ -85,8 +85,8 @@ final class Workers implements AutoCloseable {
     for (Waiting next = take(); next != null; next = take()) {
       try {
         next.task().run();
-      } catch (RuntimeException | Error e) {
-        failed(e);
+      } catch (RuntimeException e) {
+        log.error("a request could not be carried out", e);
       } finally {
         ended(next.lane());
       }
@@ -134,14 +134,6 @@ final class Workers implements AutoCloseable {
 
   private int running(Lane lane) {
     return running.getOrDefault(lane, 0);
-  }
-
-  private static void failed(Throwable e) {
-    try {
-      log.error("a request could not be carried out", e);
-    } catch (RuntimeException | Error unlogged) {
-      // For want of memory, probably. The thread has to live, since no other takes its place.
-    }
   }
 
   /** Ends the threads once their tasks have ended; what waits is forgotten. */

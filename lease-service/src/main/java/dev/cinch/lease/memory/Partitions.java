@@ -187,15 +187,8 @@ final class Partitions {
 
     private Locked(List<Partition> inOrder) {
       this.inOrder = inOrder;
-      int locked = 0;
-      try {
-        for (; locked < inOrder.size(); locked++) {
-          inOrder.get(locked).lock.lock();
-        }
-      } catch (RuntimeException | Error e) {
-        // There was no memory to wait with. A lock that nobody gives back ends all its names.
-        unlock(locked);
-        throw e;
+      for (Partition partition : inOrder) {
+        partition.lock.lock();
       }
     }
 
@@ -212,12 +205,8 @@ final class Partitions {
     }
 
     void close() {
-      unlock(inOrder.size());
-    }
-
-    private void unlock(int locked) {
-      for (int i = 0; i < locked; i++) {
-        inOrder.get(i).lock.unlock();
+      for (Partition partition : inOrder) {
+        partition.lock.unlock();
       }
     }
   }

@@ -63,15 +63,7 @@ final class RegistryTurn {
   }
 
   private void began() {
-    boolean noted = false;
-    try {
-      since = OptionalLong.of(monotonic.getAsLong());
-      noted = true;
-    } finally {
-      if (!noted) {
-        lock.unlock(); // for want of memory; a turn that never ends would end all others
-      }
-    }
+    since = OptionalLong.of(monotonic.getAsLong());
   }
 
   /** Ends the turn of this thread. */

@@ -21,7 +21,7 @@ final class LostAnswersTest {
     NONE,
     REQUEST,
     ANSWER,
-    MEMORY
+    FAULT
   }
 
   private final Rig rig = new Rig();
@@ -39,8 +39,8 @@ final class LostAnswersTest {
                 if (loss == Loss.NONE) {
                   return grant;
                 }
-                if (loss == Loss.MEMORY) {
-                  throw new OutOfMemoryError("made by a test");
+                if (loss == Loss.FAULT) {
+                  throw new IllegalStateException("made by a test");
                 }
               }
               throw new LeaseUnavailableException("lost", null);
@@ -84,9 +84,9 @@ final class LostAnswersTest {
   }
 
   @Test
-  void anAnswerThatThereWasNoMemoryForIsALostOne() throws Exception {
-    loss = Loss.MEMORY;
-    assertThrows(OutOfMemoryError.class, () -> asks.acquire(rig.request("a")));
+  void anAnswerThatAFaultKeptFromUsIsALostOne() throws Exception {
+    loss = Loss.FAULT;
+    assertThrows(IllegalStateException.class, () -> asks.acquire(rig.request("a")));
     loss = Loss.NONE;
     assertEquals(1, asks.acquire(rig.request("a")).witnesses().size());
   }

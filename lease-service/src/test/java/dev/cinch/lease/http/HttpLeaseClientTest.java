@@ -44,7 +44,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
@@ -412,23 +411,6 @@ final class HttpLeaseClientTest {
     witness.set("signed", Wire.CBOR.signed(signed));
     answer.set("id", Wire.CBOR.id(id));
     return Wire.CBOR.write(answer);
-  }
-
-  @Test
-  void requestsOverJavasClientStartNoThreads() throws Exception {
-    var builders = new ArrayList<HttpClient.Builder>();
-    HttpLeaseClient asked =
-        HttpLeaseClient.builder(server.uri())
-            .http(
-                b -> {
-                  builders.add(b);
-                  return b;
-                })
-            .build();
-    assertEquals(rig.service.now(), asked.now());
-    // One made by the same builder, since that says which executor it has.
-    Executor threads = builders.get(0).build().executor().orElseThrow();
-    assertEquals(ClientThreads.class, threads.getClass());
   }
 
   @ParameterizedTest

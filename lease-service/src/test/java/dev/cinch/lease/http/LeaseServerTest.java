@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,6 +18,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -292,20 +295,23 @@ final class LeaseServerTest {
     }
   }
 
-  /** It is answered, and said in the log: an error of the machine too. */
+  private static LeaseService failing(Supplier<Throwable> how) {
+    return (LeaseService)
+        Proxy.newProxyInstance(
+            LeaseService.class.getClassLoader(),
+            new Class<?>[] {LeaseService.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("listen")) {
+                return false;
+              }
+              throw how.get();
+            });
+  }
+
+  /** It is answered, and said in the log. */
   @Test
   void whatFailsIsAnswered() throws Exception {
-    var failing =
-        (LeaseService)
-            Proxy.newProxyInstance(
-                LeaseService.class.getClassLoader(),
-                new Class<?>[] {LeaseService.class},
-                (proxy, method, arguments) -> {
-                  if (method.getName().equals("listen")) {
-                    return false;
-                  }
-                  throw new InternalError("made by a test");
-                });
+    LeaseService failing = failing(() -> new IllegalStateException("made by a test"));
     var routes = new Routes(failing, RIG.service::info, () -> Health.of(RIG.service.info()));
     assertEquals(500, routes.answer("GET", "/v1/time", null, new byte[0]).status());
     try (var other = LeaseServer.builder(failing, RIG.service::info).port(0).start()) {
@@ -315,6 +321,31 @@ final class LeaseServerTest {
               HttpResponse.BodyHandlers.ofString());
       assertEquals(500, response.statusCode());
       assertTrue(response.body().contains("INTERNAL"), response.body());
+    }
+  }
+
+  /** On threads of Vert.x and on others it gets to what the program ends by. */
+  @Test
+  void anErrorOfJavasOwnIsCaughtByNobody() throws Exception {
+    var error = new OutOfMemoryError("made by a test");
+    var uncaught = new LinkedBlockingQueue<Throwable>();
+    var before = Thread.getDefaultUncaughtExceptionHandler();
+    Thread.setDefaultUncaughtExceptionHandler((thread, e) -> uncaught.add(e));
+    try (var other = LeaseServer.builder(failing(() -> error), RIG.service::info).port(0).start()) {
+      var time = HttpRequest.newBuilder(URI.create(other.uri() + "/v1/time")).build();
+      var unanswered = HTTP.sendAsync(time, HttpResponse.BodyHandlers.discarding());
+      assertSame(error, uncaught.take());
+      String body = acquire("\"names\":[\"a\"],\"holder\":\"h\",\"durationMs\":1000");
+      var acquire =
+          HttpRequest.newBuilder(URI.create(other.uri() + "/v1/leases/acquire"))
+              .header("Content-Type", "application/json")
+              .POST(HttpRequest.BodyPublishers.ofString(body))
+              .build();
+      var alsoUnanswered = HTTP.sendAsync(acquire, HttpResponse.BodyHandlers.discarding());
+      assertSame(error, uncaught.take());
+      boolean unused = unanswered.cancel(true) && alsoUnanswered.cancel(true);
+    } finally {
+      Thread.setDefaultUncaughtExceptionHandler(before);
     }
   }
 

@@ -114,7 +114,7 @@ final class WorkersTest {
           workers.submit(
               Lane.HOLDERS,
               () -> {
-                throw new OutOfMemoryError("made by a test");
+                throw new IllegalStateException("made by a test");
               }));
     }
     for (int i = 0; i < 3; i++) {

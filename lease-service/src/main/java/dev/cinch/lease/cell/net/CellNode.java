@@ -278,7 +278,7 @@ public final class CellNode implements AutoCloseable {
       }
     } catch (IOException | ClosedSelectorException e) {
       LOG.error("the cell's node stops: {}", String.valueOf(e.getMessage()));
-    } catch (RuntimeException | VirtualMachineError e) {
+    } catch (RuntimeException e) {
       LOG.error("the cell's node stops", e);
     } finally {
       try {

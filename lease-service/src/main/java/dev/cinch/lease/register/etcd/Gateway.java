@@ -10,7 +10,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.JsonTree;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.http.BoundedBody;
-import dev.cinch.lease.http.ClientThreads;
 import dev.cinch.lease.register.etcd.EtcdFailure.Kind;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -28,7 +27,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -71,7 +69,6 @@ final class Gateway implements AutoCloseable {
 
   private final TimeSource time;
   private final RandomGenerator random;
-  private final Executor threads = ClientThreads.start();
   private final HttpClient http;
   private final AtomicInteger current = new AtomicInteger();
   private final Admission admission = new Admission(MOST_UNDER_WAY, MOST_WAITING);
@@ -95,8 +92,7 @@ final class Gateway implements AutoCloseable {
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .followRedirects(HttpClient.Redirect.NEVER)
-            .connectTimeout(Duration.ofNanos(REQUEST_NANOS / 2))
-            .executor(threads);
+            .connectTimeout(Duration.ofNanos(REQUEST_NANOS / 2));
     cluster.tls().ifPresent(client::sslContext);
     this.http = client.build();
   }
@@ -116,7 +112,7 @@ final class Gateway implements AutoCloseable {
 
   /** Runs a task after a random time of at most so many nanoseconds. */
   void later(long nanos, Runnable task) {
-    CompletableFuture.delayedExecutor(1 + random.nextLong(nanos), TimeUnit.NANOSECONDS, threads)
+    CompletableFuture.delayedExecutor(1 + random.nextLong(nanos), TimeUnit.NANOSECONDS)
         .execute(task);
   }
 
@@ -188,8 +184,7 @@ final class Gateway implements AutoCloseable {
     if (!admission.enter(request::begin)) {
       request.expire();
     } else if (!request.decided.get()) { // it waits
-      CompletableFuture.delayedExecutor(
-              Math.max(1, giveUpAt - now()), TimeUnit.NANOSECONDS, threads)
+      CompletableFuture.delayedExecutor(Math.max(1, giveUpAt - now()), TimeUnit.NANOSECONDS)
           .execute(request::expire);
     }
     return request.answer;
