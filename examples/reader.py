@@ -46,7 +46,7 @@ MOST_HELD = 1 << 26
 FIELDS = {
     "log": {"log": str, "name": str, "created": int},
     "record": {
-        "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "buckets": list,
+        "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "keys": str, "buckets": list,
         "closer": str, "settledAt": int,
     },
     "lock": {"store": str, "log": str, "start": int, "width": int},
@@ -54,7 +54,7 @@ FIELDS = {
     "part": {"sha256": str, "files": int},
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
     "node": {"publicKey": str},
-    "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int},
+    "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int, "segments": list},
     "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int},
     "segment": {"sha256": str, "index": str, "messages": int},
     "listed bucket": {"start": int, "lock": str},
@@ -64,16 +64,15 @@ FIELDS = {
 }
 # The versions of a type, where there are others than 1; the fields that a version adds.
 VERSIONS = {
-    "record": {1: {}, 2: {"keys": str}},
-    "checkpoint": {1: {}, 2: {"segments": list}},
+    "record": {2: {}},
+    "checkpoint": {2: {}},
     "key": {1: {}, 2: {"instance": int, "nodes": list}},
-    "lock": {1: {"files": list}, 2: {"files": list}, 3: {"parts": list}},
+    "lock": {2: {"files": list}, 3: {"parts": list}},
 }
 SETTINGS = {
-    "store": str, "bucketWidthMs": int, "leases": str,
+    "store": str, "bucketWidthMs": int, "leases": str, "firstKey": str,
     "clockAheadMs": int, "clockBehindMs": int, "timestampDistanceMs": int,
 }
-LATER_SETTINGS = {1: {}, 2: {"firstKey": str}}
 
 
 class Damaged(Exception):
@@ -171,15 +170,14 @@ def document(data, path, offset):
 def settings(store):
     path = os.path.join(store, "store.json")
     fields = document(read(path, "settings"), path, 0)
-    known = isinstance(fields, dict) and fields.get("format") in (1, 2)
-    check(known, path, 0, "store format 1 or 2")
+    check(isinstance(fields, dict) and fields.get("format") == 2, path, 0, "store format 2")
     plain = all(type(v) is str or type(v) is int and NONE <= v <= LONGEST_TIME for v in fields.values())
     check(plain, path, 0, "texts and 64-bit integers")
     text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
     with sense(path):
         check(sha256(text.encode()) == fields.get("sha256"), path, 0, "sha256 of the other fields")
-    typed(fields, path, SETTINGS | LATER_SETTINGS[fields["format"]])
-    pin = fields.get("firstKey", "")
+    typed(fields, path, SETTINGS)
+    pin = fields["firstKey"]
     check(not pin or re.fullmatch("[0-9a-f]{64}", pin), path, 0, 'a SHA-256 or nothing in "firstKey"')
     check(100 <= fields["bucketWidthMs"] <= 3_600_000, path, 0, "a width of buckets")
     check(fields["leases"] in ("optional", "required"), path, 0, 'a known word in "leases"')
@@ -247,8 +245,8 @@ def last_checkpoint(log_dir, log_id):
         same = (checkpoint["log"], checkpoint["number"]) == (log_id, max(found))
         check(same, path, 0, f"checkpoint {max(found)} of {log_id}")
         check(0 < checkpoint["segment"] <= max(found), path, 0, "a segment, of a record at least each")
-        known = checkpoint.setdefault("segments", [])
-        check(checkpoint["version"] == 1 or len(known) == checkpoint["segment"], path, 0, "digests of all segments")
+        known = checkpoint["segments"]
+        check(len(known) == checkpoint["segment"], path, 0, "digests of all segments")
         for segment in known:
             typed(segment, path, FIELDS["segment"])
             digests = all(SHA256.fullmatch(segment[name]) for name in ("sha256", "index"))
@@ -291,11 +289,6 @@ def announced(log_dir):
     return os.path.isdir(root) and any(not name.startswith("tmp-") for name in os.listdir(root))
 
 
-def unrecorded(pattern):
-    """Whether a bucket is closed under an intent that stays until a record has reached it."""
-    return any(envelope(path, "lock")[0]["version"] > 1 for path in glob.glob(pattern))
-
-
 def records(log_dir, log_id, checkpoint, width=1):
     """The chain of records, checked link by link; their ends and buckets are multiples of the width.
 
@@ -312,21 +305,20 @@ def records(log_dir, log_id, checkpoint, width=1):
         for number, digest in (m.groups() for m in map(SEAL.fullmatch, names) if m):
             seals.setdefault(int(number), set()).add(digest)
         last = max([last] + [int(name) for name in names if NUMBERED.fullmatch(name)])
-    number, before, version, keys = 0, (NONE, ""), 1, 0
+    number, before, keys = 0, (NONE, ""), 0
     if checkpoint:
         number, before = checkpoint["number"], (checkpoint["to"], checkpoint["digest"])
         record, path = one_record(root, log_id, number, seals, before[1])
         check(record["to"] == before[0], path, 0, f"a range up to {before[0]}")
-        version, keys = record["version"], record["trustedKeys"]
+        keys = record["trustedKeys"]
         chain.append(record)
     # A seal proves that its record was there.
     for n in range(number + 1, max([last, *seals]) + 1):
         record, path = one_record(root, log_id, n, seals)
         check((record["from"], record["previous"]) == before, path, 0, "to follow the record before")
-        check(record["version"] >= version, path, 0, f"a record of version {version}, as those before")
-        check(record["version"] == 1 or record["trustedKeys"] >= keys, path, 0, f"{keys} trusted keys or more")
+        check(record["trustedKeys"] >= keys, path, 0, f"{keys} trusted keys or more")
         in_range(record, path, width)
-        version, keys = record["version"], record["trustedKeys"]
+        keys = record["trustedKeys"]
         before = (record["to"], record["digest"])
         chain.append(record)
     return chain
@@ -351,7 +343,7 @@ def in_range(record, path, width):
     check(record["from"] < record["to"] and record["to"] % width == 0, path, 0, "a range that ends at a bucket, above its beginning")
     check(len(record["buckets"]) <= MOST_BUCKETS, path, 0, f"at most {MOST_BUCKETS} buckets")
     check(0 <= record["trustedKeys"] < 1 << 31, path, 0, "a number of keys")
-    check(record["version"] == 1 or SHA256.fullmatch(record["keys"]), path, 0, "the SHA-256 of the keys")
+    check(SHA256.fullmatch(record["keys"]), path, 0, "the SHA-256 of the keys")
     least = record["from"]
     for bucket in record["buckets"]:
         typed(bucket, path, FIELDS["listed bucket"])
@@ -732,10 +724,8 @@ class Witness:
         depth = 0 if rest == 72 else (rest - 76) // 32
         self.one = Signature(signed[self.payload_length + 8 :], depth)
         whole = self.by_nodes or self.one.whole and rest == 8 + self.one.length
-        timed = signed[4:8] in (b"CLW\3", b"CLW\4")  # says between which times it was issued
-        well_formed = (timed or signed[4:8] in (b"CLW\1", b"CLW\2")) and whole
-        well_formed = well_formed and 115 + 24 * timed <= self.payload_length <= 32_648
-        well_formed = well_formed and signed[11] in ((1, 2) if timed else (0,))
+        well_formed = signed[4:8] in (b"CLW\3", b"CLW\4") and whole
+        well_formed = well_formed and 139 <= self.payload_length <= 32_648 and signed[11] in (1, 2)
         if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1:
             raise ValueError("not a witness")
         if min(struct.unpack_from("<qq", signed, 12)) < 1 or not signed[10] and any(signed[60:76]):
@@ -746,13 +736,12 @@ class Witness:
         self.correlation = signed[44:60].hex()
         watermark, _, fence = struct.unpack_from("<qqq", signed, 84)
         self.lower = max(watermark, fence)
-        self.ahead = NONE  # how far the watermark is ahead of the latest that it could be when it was told (rule L2)
-        if timed:
-            earliest, latest, told = struct.unpack_from("<qqq", signed, 108)
-            if earliest > latest:
-                raise ValueError("a bound of time that ends before it begins")
-            self.ahead = watermark - told if told != NONE else NONE
-        self.logs, at = self.log_set(132 if timed else 108)
+        earliest, latest, told = struct.unpack_from("<qqq", signed, 108)
+        if earliest > latest:
+            raise ValueError("a bound of time that ends before it begins")
+        # How far the watermark is ahead of the latest that it could be when it was told (rule L2).
+        self.ahead = watermark - told if told != NONE else NONE
+        self.logs, at = self.log_set(132)
         fenced, at = self.log_set(at)
         if fence == NONE and fenced != []:
             raise ValueError("logs of no fence")
@@ -860,7 +849,6 @@ class Keys:
     def __init__(self, store, settings, chain):
         self.store = store
         self.settings = settings
-        self.chain = chain
         self.keys = []
         self.load(chain[-1]["trustedKeys"])
         self.check(chain[-1])
@@ -869,10 +857,9 @@ class Keys:
         """That the keys are those which a record counted."""
         count = record["trustedKeys"]
         self.load(count)
-        if record["version"] > 1:
-            path = os.path.join(self.store, "keys") if count != 1 else self.path(1)
-            expected = f"{count} keys of SHA-256 {record['keys']}, as in record {record['number']}"
-            check(sha256(b"".join(self.keys[:count])) == record["keys"], path, 0, expected)
+        path = os.path.join(self.store, "keys") if count != 1 else self.path(1)
+        expected = f"{count} keys of SHA-256 {record['keys']}, as in record {record['number']}"
+        check(sha256(b"".join(self.keys[:count])) == record["keys"], path, 0, expected)
 
     def first(self, count):
         self.load(count)
@@ -892,15 +879,8 @@ class Keys:
             data = read(path, "key")
         except FileNotFoundError:
             raise Damaged(f"{path}: there is no key {number}, and a record names it") from None
-        if data[:6] != b"cinch ":
-            text = data.decode("ascii", "replace").strip()
-            check(re.fullmatch("[0-9a-fA-F]{64}", text), path, 0, "a public key in hexadecimal, or an envelope of one")
-            signed = number == 1 or self.settings["format"] == 1 and number <= self.unsigned()
-            check(signed, path, 0, "a key that an earlier one signed")
-            key = bytes.fromhex(text)
-        else:
-            key = self.signed(path, number, opened_envelope(path, "key", data)[0])
-        pin = self.settings.get("firstKey")
+        key = self.signed(path, number, opened_envelope(path, "key", data)[0])
+        pin = self.settings["firstKey"]
         check(number > 1 or not pin or sha256(key) == pin, path, 0, f"the store's first key, of SHA-256 {pin}")
         return key
 
@@ -932,14 +912,6 @@ class Keys:
             cell = CellKey(fields["instance"], [bytes.fromhex(node["publicKey"]) for node in fields["nodes"]])
         check(cell.hex() == fields["publicKey"], path, 0, "the key of these nodes")
         return cell
-
-    def unsigned(self):
-        """How many keys count without a signature: as many as records of version 1 counted."""
-        first, last = self.chain[0], self.chain[-1]
-        if last["version"] == 1:
-            return sys.maxsize
-        old = [r["trustedKeys"] for r in self.chain if r["version"] == 1]
-        return old[-1] if old else 1 if first["number"] == 1 else first["trustedKeys"]
 
 
 P = 2**255 - 19
@@ -1090,7 +1062,7 @@ class Log:
         floored = last_floor(self.directory, self.id)
         closed = os.path.join(self.directory, "buckets", "*", "*", "*", "lock")
         check(last or not (made or floored), lost, 0, "records, which segments were made of")
-        check(last or announced(self.directory) or not unrecorded(closed), lost, 0, "records, which list closed buckets")
+        check(last or announced(self.directory) or not glob.glob(closed), lost, 0, "records, which list closed buckets")
         if made and last:
             path = numbered(root, max(made))
             with contextlib.suppress(FileNotFoundError), regular(path) as f:
@@ -1107,12 +1079,11 @@ class Log:
         if floor:
             before, expired = (floor["record"], floor["to"]), floor["segment"]
             check(expired < checkpoint["segment"], self.directory, 0, "a floor below the checkpoint's segment")
-            if checkpoint["segments"]:
-                counted = sum(s["messages"] for s in checkpoint["segments"][:expired])
-                check(floor["messages"] == counted, self.directory, 0, f"a floor of {counted} messages")
+            counted = sum(s["messages"] for s in checkpoint["segments"][:expired])
+            check(floor["messages"] == counted, self.directory, 0, f"a floor of {counted} messages")
         for number in range(expired + 1, checkpoint["segment"] + 1):
             path = numbered(os.path.join(self.directory, "segments"), number)
-            segment = Segment(path, number, place, dict(enumerate(checkpoint["segments"], 1)).get(number))
+            segment = Segment(path, number, place, checkpoint["segments"][number - 1])
             try:
                 check((segment.first, segment.start) == (before[0] + 1, before[1]), path, 56, "to follow the one before")
                 before = (segment.last, segment.to)

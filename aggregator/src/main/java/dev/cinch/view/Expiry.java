@@ -111,8 +111,7 @@ public final class Expiry {
     long cutoff = log.store().fsClock().now() - keepNanos;
     long there = segments.last(true).orElse(floor.segment());
     long last = segments.lastThrough(floor.segment(), there, cutoff);
-    // A checkpoint of version 1 does not know its segments by digest.
-    long line = checkpoint.filter(c -> c.version() > 1).map(Checkpoint::segment).orElse(0L);
+    long line = checkpoint.map(Checkpoint::segment).orElse(0L);
     OptionalLong blocked =
         last > floor.segment() && last >= line
             ? OptionalLong.of(segments.header(last).to())

@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentHeader;
@@ -74,20 +75,15 @@ public final class Retention {
   /**
    * What goes, or went.
    *
-   * @param checkpoint behind which everything goes, without the digests of segments, which are
-   *     known once they were read; empty: nothing was ever retired, and nothing is due
-   * @param publishes whether the checkpoint is a new one
+   * @param line behind which everything goes; empty: nothing was ever retired, and nothing is due
+   * @param publishes whether there is a new checkpoint
    * @param buckets directories
    * @param records files of the horizon
    * @param stale files that nobody needs: those that crashes left in {@code segments} and {@code
    *     checkpoints}, and checkpoints that have been behind another for a day
    */
   public record Plan(
-      Optional<Checkpoint> checkpoint, boolean publishes, long buckets, long records, long stale) {
-    public Plan {
-      checkpoint = checkpoint.map(c -> c.with(List.of()));
-    }
-  }
+      Optional<ChainPlace> line, boolean publishes, long buckets, long records, long stale) {}
 
   /** What {@link #run} would do now; changes nothing. */
   public Plan plan() throws IOException {
@@ -100,15 +96,16 @@ public final class Retention {
    * @param each told of every bucket directory, record and stale file that would go
    */
   public Plan plan(Consumer<Path> each) throws IOException {
-    Optional<Checkpoint> due = due();
-    Optional<Checkpoint> checkpoint = due.isPresent() ? due : chain.checkpoint();
+    Optional<SegmentHeader> due = due();
+    Optional<ChainPlace> line =
+        due.isPresent() ? due.map(ChainPlace::of) : chain.checkpoint().map(ChainPlace::of);
     var counter = new Counter(each);
-    if (checkpoint.isPresent()) {
-      new RetiredTree(log).walk(checkpoint.get(), counter);
+    if (line.isPresent()) {
+      new RetiredTree(log).walk(line.get(), counter);
     }
     List<Path> stale = stale();
     stale.forEach(each);
-    return new Plan(checkpoint, due.isPresent(), counter.buckets, counter.records, stale.size());
+    return new Plan(line, due.isPresent(), counter.buckets, counter.records, stale.size());
   }
 
   /**
@@ -130,17 +127,17 @@ public final class Retention {
    */
   @CanIgnoreReturnValue
   public Plan run(Consumer<Path> each) throws IOException {
-    Optional<Checkpoint> due = due();
+    Optional<SegmentHeader> due = due();
     if (due.isPresent()) {
       publish(due.get());
     }
-    Optional<Checkpoint> checkpoint = chain.checkpoint();
+    Optional<ChainPlace> line = chain.checkpoint().map(ChainPlace::of);
     var remover = new Remover(each);
-    if (checkpoint.isPresent()) {
+    if (line.isPresent()) {
       // Somebody else may have linked it a moment ago: it must last before anything goes.
       fs.forceDirectory(log.layout().checkpoints());
       log.requireSame();
-      new RetiredTree(log).walk(checkpoint.get(), remover);
+      new RetiredTree(log).walk(line.get(), remover);
     }
     List<Path> stale = stale();
     long removed = 0;
@@ -152,13 +149,13 @@ public final class Retention {
         LOG.debug("{}: stays: {}", file, e.toString()); // for a later run, or not ours
       }
     }
-    var done = new Plan(checkpoint, due.isPresent(), remover.buckets, remover.records, removed);
+    var done = new Plan(line, due.isPresent(), remover.buckets, remover.records, removed);
     remover.complain(done);
     return done;
   }
 
-  /** The checkpoint to publish; empty if no further segment's retention time is over. */
-  private Optional<Checkpoint> due() throws IOException {
+  /** The segment to retire up to; empty if no further one's retention time is over. */
+  private Optional<SegmentHeader> due() throws IOException {
     Optional<HorizonChain.Link> unused = chain.freshTip(); // nothing goes where that is damaged
     long cutoff = log.store().fsClock().now() - retentionNanos;
     while (true) {
@@ -174,7 +171,7 @@ public final class Retention {
     }
   }
 
-  private Optional<Checkpoint> due(long cutoff) throws IOException {
+  private Optional<SegmentHeader> due(long cutoff) throws IOException {
     long last = segments.last(true).orElse(0);
     long behind = chain.checkpoint().map(Checkpoint::segment).orElse(0L);
     long low = segments.lastThrough(behind, last, cutoff);
@@ -184,9 +181,7 @@ public final class Retention {
     if (low <= behind) {
       return Optional.empty();
     }
-    SegmentHeader h = segments.header(low);
-    return Optional.of(
-        new Checkpoint(log.id(), h.lastRecord(), h.to(), h.lastDigest(), low, List.of()));
+    return Optional.of(segments.header(low));
   }
 
   private boolean isEmpty(long segment) throws IOException {
@@ -196,10 +191,10 @@ public final class Retention {
   }
 
   /** Rule R1, then R2: looks whether everything is kept, then draws the line. */
-  private void publish(Checkpoint line) throws IOException {
+  private void publish(SegmentHeader last) throws IOException {
     Optional<Checkpoint> before = chain.checkpoint();
     long verified = before.map(Checkpoint::segment).orElse(0L);
-    if (verified >= line.segment()) {
+    if (verified >= last.number()) {
       LOG.debug("{}: somebody else retires as much, or more", log.layout().name());
       return;
     }
@@ -209,10 +204,7 @@ public final class Retention {
     try {
       var audit = new SegmentAudit(log, before);
       covered.addAll(before.map(Checkpoint::segments).orElse(List.of()));
-      while (covered.size() < verified) { // a checkpoint of version 1 does not know them
-        covered.add(audit.read(covered.size() + 1L));
-      }
-      while (covered.size() < line.segment()) {
+      while (covered.size() < last.number()) {
         covered.add(audit.check(covered.size() + 1L));
       }
     } catch (IOException e) {
@@ -222,7 +214,9 @@ public final class Retention {
       LOG.debug("{}: {}; somebody else retires", log.layout().name(), e.toString());
       return;
     }
-    Checkpoint due = line.with(covered);
+    var due =
+        new Checkpoint(
+            log.id(), last.lastRecord(), last.to(), last.lastDigest(), last.number(), covered);
     byte[] bytes = due.encode();
     if (bytes.length > Checkpoint.MAX_BYTES) {
       throw new IOException(
@@ -238,7 +232,7 @@ public final class Retention {
     Optional<Checkpoint> there = chain.checkpoint();
     if (there.isPresent() && there.get().number() > due.number()) {
       LOG.debug("{}: somebody else retires more; ours, behind theirs, means nothing", due);
-    } else if (there.isEmpty() || !there.get().equals(due) && !there.get().equals(line)) {
+    } else if (there.isEmpty() || !there.get().equals(due)) {
       throw new DamagedException(
           log.layout().checkpoint(due.number()), 0, due.toString(), there.toString());
     }

@@ -1,7 +1,7 @@
 package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
@@ -44,9 +44,9 @@ final class RetiredTree {
     void parent(Path directory) throws IOException;
   }
 
-  void walk(Checkpoint checkpoint, Visitor visitor) throws IOException {
-    walkBuckets(checkpoint.to(), visitor);
-    walkRecords(checkpoint.number(), visitor);
+  void walk(ChainPlace line, Visitor visitor) throws IOException {
+    walkBuckets(line.to(), visitor);
+    walkRecords(line.number(), visitor);
   }
 
   private void walkBuckets(long to, Visitor visitor) throws IOException {

@@ -75,17 +75,6 @@ final class SegmentAudit {
     }
   }
 
-  /**
-   * Reads a segment whose records are retired, behind a checkpoint that does not know its digests.
-   *
-   * @throws DamagedException if it contradicts itself
-   */
-  Covered read(long number) throws IOException {
-    try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
-      return new Covered(digests(segment), segment.trailer().messages());
-    }
-  }
-
   private static SegmentDigests digests(SegmentReader segment) throws IOException {
     return new SegmentVerifier(segment).verify(bucket -> {});
   }

@@ -77,7 +77,7 @@ final class NewStore {
     }
     long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
     Id id = pinned.store().orElseGet(() -> Id.random(environment.random()));
-    var mine = new StoreIdentity(StoreIdentity.FORMAT, id, now, settings, pinned.pin());
+    var mine = new StoreIdentity(id, now, settings, pinned.pin());
     fresh.publish(layout.settings(), mine.encode(), settings.fileMode()); // last: now it is a store
     Store store = Store.open(root, environment);
     if (!store.context().identity().equals(mine)) {

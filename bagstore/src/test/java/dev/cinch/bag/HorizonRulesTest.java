@@ -36,6 +36,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -613,6 +614,8 @@ class HorizonRulesTest {
                     Ending.NONE,
                     Long.MIN_VALUE,
                     Watermark.NONE,
-                    Fence.NONE)));
+                    Fence.NONE,
+                    false,
+                    TimeBounds.ASSUMED.at(now, 0))));
   }
 }

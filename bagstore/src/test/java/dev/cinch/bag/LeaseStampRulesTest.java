@@ -21,6 +21,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.util.ArrayList;
@@ -50,7 +51,9 @@ class LeaseStampRulesTest {
                 Ending.NONE,
                 Long.MIN_VALUE,
                 Watermark.NONE,
-                Fence.NONE));
+                Fence.NONE,
+                false,
+                TimeBounds.ASSUMED.at(rig.time.wallNanos(), 0)));
   }
 
   @Test

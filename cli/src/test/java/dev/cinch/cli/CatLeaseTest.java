@@ -23,7 +23,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -130,6 +129,6 @@ final class CatLeaseTest {
         w.resumed(),
         watermark.equals(Watermark.NONE)
             ? w.time()
-            : Optional.of(new TimeBound(w.issuedAt(), w.issuedAt(), TimeBound.Kind.MEASURED)));
+            : new TimeBound(w.issuedAt(), w.issuedAt(), TimeBound.Kind.MEASURED));
   }
 }

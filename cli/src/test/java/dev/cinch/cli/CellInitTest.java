@@ -122,7 +122,7 @@ class CellInitTest {
       nodes.add(SigningKey.load(own).publicKey());
     }
     assertEquals(Optional.of(new CellKeys(instance, nodes)), there.key().cell());
-    assertEquals(1, there.endorsement().orElseThrow().signedBy());
+    assertEquals(1, there.endorsement().signedBy());
   }
 
   @Test

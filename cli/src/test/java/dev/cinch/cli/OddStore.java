@@ -296,7 +296,7 @@ final class OddStore {
     return new Block("SEGL", body.array(), time);
   }
 
-  /** Other blocks of the segment, which no seal knows, nor the checkpoint. */
+  /** Other blocks of the segment, which no seal knows, and the checkpoint names. */
   void segment(UnaryOperator<List<Block>> edit) throws IOException {
     byte[] file = Files.readAllBytes(file("segments/0000000001"));
     ByteBuffer in = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
@@ -337,7 +337,10 @@ final class OddStore {
             .array();
     out.writeBytes(end);
     out.writeBytes(buffer(4).putInt(crc(buffer(4).putInt(seed).array(), end)).array());
-    Files.write(file("segments/0000000001"), out.toByteArray());
+    byte[] made = out.toByteArray();
+    Files.write(file("segments/0000000001"), made);
+    ByteBuffer ends = ByteBuffer.allocate(128 + made.length - (int) at);
+    ends.put(made, 0, 128).put(made, (int) at, made.length - (int) at);
     for (Path seal : all(file("segments"))) {
       if (seal.getFileName().toString().contains(".")) {
         Files.delete(seal);
@@ -348,8 +351,9 @@ final class OddStore {
         f -> {
           String text = new String(f, UTF_8);
           String body = text.substring(text.indexOf('\n') + 1);
-          body = body.substring(0, body.indexOf("\"segments\"")).stripTrailing();
-          return envelope("cinch checkpoint 1", (body + "\"n\":1}").getBytes(UTF_8));
+          body = body.replaceFirst("(\"sha256\" *: *\")[0-9a-f]+", "$1" + sha256(made));
+          body = body.replaceFirst("(\"index\" *: *\")[0-9a-f]+", "$1" + sha256(ends.array()));
+          return envelope("cinch checkpoint 2", body.getBytes(UTF_8));
         });
   }
 

@@ -97,7 +97,7 @@ class RefusalsTest {
         settings, Files.readString(settings).replaceFirst("\"format\" ?: ?2", "\"format\" : 0"));
     Cinch.on(store)
         .run("cat", "--log", "jobs")
-        .failed(1, "damaged at byte 0: expected store format 1 or 2, found 0");
+        .failed(1, "damaged at byte 0: expected store format 2, found 0");
   }
 
   @Test

@@ -141,7 +141,7 @@ class ForgedDocumentsTest {
         good.replace(one, empty.replaceFirst("\"validLength\" *: *[0-9]+", "\"validLength\":0")));
     for (String document : bad) {
       assertNotEquals(good, document);
-      put(lock, envelope("lock 1", document));
+      put(lock, envelope("lock 2", document));
       list(List.of(new ClosedBucket(start, Envelope.sha256(Files.readAllBytes(lock)))));
       told(lock);
     }

@@ -538,7 +538,7 @@ class PythonReaderTest {
             body.replaceFirst("\"files\"", "\"other\""))) {
       assertTrue(!bad.equals(body), bad);
       byte[] bytes = bad.getBytes(StandardCharsets.UTF_8);
-      String head = "cinch lock 1 " + bytes.length + " " + Envelope.sha256(bytes) + "\n";
+      String head = "cinch lock 2 " + bytes.length + " " + Envelope.sha256(bytes) + "\n";
       put(lock, (head + bad).getBytes(StandardCharsets.UTF_8));
       String sha = Envelope.sha256(Files.readAllBytes(lock));
       rewrite(recordPath, List.of(new ClosedBucket(listed.start(), sha)));

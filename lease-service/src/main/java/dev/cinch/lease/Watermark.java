@@ -15,18 +15,14 @@ import org.jspecify.annotations.Nullable;
  */
 public record Watermark(long timestamp, long signedTime, long latest) {
   /** Of a name under which nothing was written, as far as the service knows. */
-  public static final Watermark NONE = new Watermark(Long.MIN_VALUE, Long.MIN_VALUE);
-
-  /** As services stated it that did not say how late it could be. */
-  public Watermark(long timestamp, long signedTime) {
-    this(timestamp, signedTime, Long.MIN_VALUE);
-  }
+  public static final Watermark NONE =
+      new Watermark(Long.MIN_VALUE, Long.MIN_VALUE, Long.MIN_VALUE);
 
   /**
    * Whether it lies further ahead than allowed of the latest that it could be when the service was
    * told (rule L2): by a bug, or by clocks that are off, nothing under it was written by then.
-   * Asked wherever one is taken, so that what a service hands out is taken by all. One of a version
-   * that does not say how late it could be is not too far ahead.
+   * Asked wherever one is taken, so that what a service hands out is taken by all. One that does
+   * not say how late it could be is not too far ahead.
    *
    * @param allowedNanos how far is allowed, nanoseconds
    */

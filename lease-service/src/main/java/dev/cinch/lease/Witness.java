@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the lease
  * @param holder who holds it, in its own words; at most 255 bytes of UTF-8; {@link OneLine#of}
- *     makes it fit to be shown, since witnesses of older services may have anything
+ *     makes it fit to be shown, since a witness may have anything
  * @param instance the number of the service instance, from 1 (rule L9)
  * @param generation counts the grants of this name by this instance, from 1, a resumed lease among
  *     them; renewals and upgrades keep it
@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *     lies at or below it
  * @param fence what must be fenced before the holder reads or writes
  * @param resumed whether an earlier instance granted it, and this one goes on with it (rule L10)
- * @param time between which times it was at the time of issue; empty of a version that did not tell
+ * @param time between which times it was at the time of issue
  */
 public record Witness(
     LeaseName name,
@@ -48,80 +48,10 @@ public record Witness(
     Watermark watermark,
     Fence fence,
     boolean resumed,
-    Optional<TimeBound> time) {
+    TimeBound time) {
 
   /** The most logs that a set in a witness names; above that it is widened to all logs. */
   public static final int MAX_LOGS = 1_000;
-
-  /** As services signed it that did not say between which times it was. */
-  public Witness(
-      LeaseName name,
-      String holder,
-      long instance,
-      long generation,
-      boolean tentative,
-      LogSet logs,
-      long expiry,
-      long issuedAt,
-      Id correlation,
-      Optional<Id> previous,
-      Ending previousEnding,
-      long previousEndedAt,
-      Watermark watermark,
-      Fence fence,
-      boolean resumed) {
-    this(
-        name,
-        holder,
-        instance,
-        generation,
-        tentative,
-        logs,
-        expiry,
-        issuedAt,
-        correlation,
-        previous,
-        previousEnding,
-        previousEndedAt,
-        watermark,
-        fence,
-        resumed,
-        Optional.empty());
-  }
-
-  /** The same of a lease at the instance that granted it. */
-  public Witness(
-      LeaseName name,
-      String holder,
-      long instance,
-      long generation,
-      boolean tentative,
-      LogSet logs,
-      long expiry,
-      long issuedAt,
-      Id correlation,
-      Optional<Id> previous,
-      Ending previousEnding,
-      long previousEndedAt,
-      Watermark watermark,
-      Fence fence) {
-    this(
-        name,
-        holder,
-        instance,
-        generation,
-        tentative,
-        logs,
-        expiry,
-        issuedAt,
-        correlation,
-        previous,
-        previousEnding,
-        previousEndedAt,
-        watermark,
-        fence,
-        false);
-  }
 
   /**
    * Every timestamp under this lease is above this: the higher of the watermark and the fence

@@ -1,13 +1,11 @@
 package dev.cinch.lease;
 
-import java.util.Optional;
-
 /** Witnesses that differ from others in what a test is about. Stateless. */
 public final class Altered {
   private Altered() {}
 
   /** With another watermark, and another bound of time. */
-  public static Witness of(Witness w, Watermark watermark, Optional<TimeBound> time) {
+  public static Witness of(Witness w, Watermark watermark, TimeBound time) {
     return new Witness(
         w.name(),
         w.holder(),
@@ -35,6 +33,6 @@ public final class Altered {
   public static Witness ahead(Witness w, long aheadNanos) {
     var bound = TimeBound.around(w.issuedAt(), 1_000_000_000L, TimeBound.Kind.ASSUMED);
     long latest = bound.latest();
-    return of(w, new Watermark(latest + aheadNanos, w.issuedAt(), latest), Optional.of(bound));
+    return of(w, new Watermark(latest + aheadNanos, w.issuedAt(), latest), bound);
   }
 }

@@ -65,12 +65,12 @@ final class HiddenTextTest {
     assertEquals(holder, grant.witnesses().get(0).witness().holder());
   }
 
-  /** Services before this one signed all but the controls. */
+  /** Whoever has the key may sign it. */
   @ParameterizedTest
   @MethodSource("hidden")
   void aWitnessWithOneIsReadAndNotMade(int c) throws Exception {
     Witness w = new Rig().acquire("a").witnesses().get(0).witness();
-    Witness old =
+    Witness made =
         new Witness(
             w.name(),
             "web" + Character.toString(c),
@@ -85,12 +85,14 @@ final class HiddenTextTest {
             w.previousEnding(),
             w.previousEndedAt(),
             w.watermark(),
-            w.fence());
-    byte[] payload = WitnessCodec.encode(old);
+            w.fence(),
+            w.resumed(),
+            w.time());
+    byte[] payload = WitnessCodec.encode(made);
     assertEquals(
-        old, WitnessVerifier.decode(Arrays.copyOf(payload, payload.length + 72)).witness());
+        made, WitnessVerifier.decode(Arrays.copyOf(payload, payload.length + 72)).witness());
     var signer = new WitnessSigner(SigningKey.ofSeed(new byte[32]));
-    assertThrows(IllegalArgumentException.class, () -> signer.sign(old));
+    assertThrows(IllegalArgumentException.class, () -> signer.sign(made));
   }
 
   @Test

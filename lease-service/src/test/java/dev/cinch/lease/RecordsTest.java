@@ -26,8 +26,13 @@ final class RecordsTest {
           Map.entry(Optional.class, List.of(Optional.empty(), Optional.of(new Id(1, 2)))),
           Map.entry(Ending.class, List.of(Ending.NONE, Ending.RELEASED)),
           Map.entry(LogSet.class, List.of(LogSet.NONE, LOGS)),
-          Map.entry(Watermark.class, List.of(Watermark.NONE, new Watermark(1, 2))),
+          Map.entry(Watermark.class, List.of(Watermark.NONE, new Watermark(1, 2, 3))),
           Map.entry(Fence.class, List.of(Fence.NONE, new Fence(1, LOGS))),
+          Map.entry(
+              TimeBound.class,
+              List.of(
+                  new TimeBound(1, 2, TimeBound.Kind.ASSUMED),
+                  new TimeBound(1, 3, TimeBound.Kind.ASSUMED))),
           Map.entry(
               java.util.SortedSet.class,
               List.of(new TreeSet<Id>(), new TreeSet<>(List.of(new Id(1, 2))))));

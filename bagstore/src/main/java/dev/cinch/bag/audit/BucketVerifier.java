@@ -189,9 +189,7 @@ final class BucketVerifier {
     try {
       Optional<Closed> lock = locks.readIfListed(bucket);
       if (lock.isPresent()) {
-        if (lock.get().lock().isAnnounced()) {
-          unrecorded.add(bucket);
-        }
+        unrecorded.add(bucket);
         closed(
             bucket,
             null,

@@ -46,8 +46,6 @@ final class LogVerifier {
   /** The chain so far: what the next record must follow, if that is known. */
   private ChainPlace place = ChainPlace.START;
 
-  private int keysBefore;
-  private boolean keysKnown;
   private boolean known = true;
   private long settled = Long.MIN_VALUE;
 
@@ -302,16 +300,6 @@ final class LogVerifier {
     if (!known) {
       return;
     }
-    if (place.hasFewerKeys(r) && r.version() == 1) {
-      // By earlier versions of Cinch, whose closers counted and then were slow. All readers go by
-      // what stands here, so they agree.
-      tally.found(
-          Finding.note(
-              path,
-              0,
-              "as many trusted keys as before, " + place.trustedKeys() + ", or more",
-              "" + r.trustedKeys()));
-    }
     try {
       place.precedes(r, path, log.layout().record(Math.max(1, place.number())));
     } catch (DamagedException e) {
@@ -327,21 +315,10 @@ final class LogVerifier {
 
   /** The keys that apply to a record's range (rule F3). */
   private TrustedKeys trusted(HorizonRecord r, Path path) throws IOException {
-    if (r.version() == 1 || !keysKnown && r.number() > 1) {
-      keys.counted(r.trustedKeys());
-    } else {
-      Optional<Long> unsigned = keys.unsignedAmong(keysBefore, r.trustedKeys());
-      if (unsigned.isPresent()) {
-        String count = r.trustedKeys() + ", and nobody signed key " + unsigned.get();
-        bad(path, "a count of keys that grows by signed ones only", count);
-      }
-    }
-    keysKnown = true;
-    keysBefore = r.trustedKeys();
     TrustedKeys trusted = keys.first(r.trustedKeys());
     if (trusted.size() < r.trustedKeys()) {
       bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());
-    } else if (r.version() > 1 && !r.keysDigest().equals(trusted.digest())) {
+    } else if (!r.keysDigest().equals(trusted.digest())) {
       bad(path, "keys of SHA-256 " + trusted.digest(), r.keysDigest());
     }
     return trusted;

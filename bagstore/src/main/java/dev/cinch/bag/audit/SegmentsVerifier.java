@@ -328,7 +328,7 @@ final class SegmentsVerifier {
       bad(
           path,
           "what the checkpoint before says of segments 1 to %d".formatted(pins.size()),
-          c.segments().isEmpty() ? "nothing" : "otherwise");
+          "otherwise");
     }
     for (int i = known; i < c.segments().size(); i++) {
       Checkpoint.Covered expected = c.segments().get(i);

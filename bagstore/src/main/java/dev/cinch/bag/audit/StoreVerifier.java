@@ -113,7 +113,6 @@ public final class StoreVerifier {
       log(name, new LogVerifier.Seen(last.getOrDefault(name, 0L), now));
     }
     lost(listed);
-    keys.end();
   }
 
   private List<ListedLog> listed() throws IOException {

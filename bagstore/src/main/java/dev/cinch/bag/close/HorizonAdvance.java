@@ -9,6 +9,7 @@ import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.KeyCount;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.LogList;
@@ -262,14 +263,14 @@ public final class HorizonAdvance {
     }
     // After the buckets are closed: a key is trusted before anything is written under it, so that
     // what is in them needs no other.
-    KeyCount keys = LogKeys.of(log, tip).next();
+    KeyCount keys = new CountingKeys(log.store(), tip.map(Link::record)).next();
     while (!reaches(tip, to)) { // step 4; who loses links what is left after the winner
       tip = Optional.of(linkNext(tip, intent, closed, keys, now));
       HorizonRecord winner = tip.get().record();
       if (!reaches(tip, to)
           && !keys.equals(new KeyCount(winner.trustedKeys(), winner.keysDigest()))) {
         // We were slow, and counted before a key was added that the winner names.
-        keys = LogKeys.of(log, tip).next();
+        keys = new CountingKeys(log.store(), tip.map(Link::record)).next();
       }
     }
     return tip.orElseThrow();
@@ -347,7 +348,7 @@ public final class HorizonAdvance {
     return winner.get();
   }
 
-  /** A store of an earlier version has no list, and who made the log may have stopped before. */
+  /** Who made the log may have stopped before it was listed. */
   private void list() {
     if (!listed) {
       listed = true;

@@ -25,10 +25,7 @@ import org.slf4j.LoggerFactory;
 public final class Intents {
   private static final Logger LOG = LoggerFactory.getLogger(Intents.class);
 
-  /**
-   * How long one stays that counts for nothing. Far above what caches (61 s) and leases last: a
-   * closer of an earlier version did not look at its own, and is long gone then.
-   */
+  /** How long one stays that counts for nothing. Far above what caches (61 s) and leases last. */
   private static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;

@@ -82,7 +82,7 @@ public final class UnrecordedLocks {
     var locked = new ArrayList<Bucket>();
     for (Bucket bucket : buckets) {
       try {
-        if (closer.readIfListed(bucket).filter(c -> c.lock().isAnnounced()).isPresent()) {
+        if (closer.readIfListed(bucket).isPresent()) {
           locked.add(bucket);
         }
       } catch (IOException e) {

@@ -21,17 +21,14 @@ import java.util.TreeMap;
  * @param files every data file that was found, by name; one without a valid batch has valid length
  *     0
  * @param parts where the list of files stands; empty: in the lock itself
- * @param version of its format: 3 is as 2, and has its list in parts; 2 says that it was made under
- *     an intent that stays until a record has reached it (rule H7); 1 is from earlier software, and
- *     says nothing of that
  */
 public record BucketLock(
-    Id store, Id log, Bucket bucket, List<LockedFile> files, int version, List<Part> parts) {
+    Id store, Id log, Bucket bucket, List<LockedFile> files, List<Part> parts) {
   private static final String TYPE = "lock";
   private static final String PART = "lock-part";
 
-  /** The first version that is made under an intent that stays. */
-  private static final int ANNOUNCED = 2;
+  /** The version whose list of files stands in the lock itself. */
+  private static final int IN_ITSELF = 2;
 
   /** The version whose list of files stands in parts. */
   private static final int IN_PARTS = 3;
@@ -44,14 +41,9 @@ public record BucketLock(
    */
   public record Part(String sha256, int files) {}
 
-  /** As closers make it now. */
-  public BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files) {
-    this(store, log, bucket, files, ANNOUNCED);
-  }
-
   /** With its list in itself. */
-  public BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files, int version) {
-    this(store, log, bucket, files, version, List.of());
+  public BucketLock(Id store, Id log, Bucket bucket, List<LockedFile> files) {
+    this(store, log, bucket, files, List.of());
   }
 
   public BucketLock {
@@ -65,7 +57,7 @@ public record BucketLock(
 
   /** The same with its list in these parts. */
   public BucketLock withParts(List<Part> others) {
-    return new BucketLock(store, log, bucket, files, IN_PARTS, others);
+    return new BucketLock(store, log, bucket, files, others);
   }
 
   /**
@@ -84,7 +76,7 @@ public record BucketLock(
       }
       left -= f.messages();
     }
-    return new BucketLock(store, log, bucket, listed, version, parts);
+    return new BucketLock(store, log, bucket, listed, parts);
   }
 
   /** What it says of a file; empty if the file was not found when the bucket was closed. */
@@ -97,24 +89,19 @@ public record BucketLock(
     return files.stream().mapToLong(LockedFile::messages).sum();
   }
 
-  /** Whether an intent reaches it until a record does. */
-  public boolean isAnnounced() {
-    return version >= ANNOUNCED;
-  }
-
   public byte[] encode() {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("store", store.toString()).put("log", log.toString());
     document.put("start", bucket.start()).put("width", bucket.width());
-    if (version >= IN_PARTS) {
-      var array = document.putArray("parts");
-      for (Part p : parts) {
-        array.addObject().put("sha256", p.sha256()).put("files", p.files());
-      }
-    } else {
+    if (parts.isEmpty()) {
       putFiles(document, files);
+      return Envelope.encode(TYPE, IN_ITSELF, document);
     }
-    return Envelope.encode(TYPE, version, document);
+    var array = document.putArray("parts");
+    for (Part p : parts) {
+      array.addObject().put("sha256", p.sha256()).put("files", p.files());
+    }
+    return Envelope.encode(TYPE, IN_PARTS, document);
   }
 
   /** The bytes of a part that lists these. */
@@ -166,9 +153,9 @@ public record BucketLock(
    * @throws DamagedException if it is not a lock, was cut short or altered
    */
   public static BucketLock decode(byte[] bytes, Path path) throws DamagedException {
-    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, IN_PARTS, bytes, path);
+    Envelope.Document read = Envelope.decode(TYPE, IN_ITSELF, IN_PARTS, bytes, path);
     Fields in = read.fields();
-    boolean inParts = read.version() >= IN_PARTS;
+    boolean inParts = read.version() == IN_PARTS;
     List<LockedFile> files = inParts ? List.of() : files(in, path);
     var parts = new ArrayList<Part>();
     if (inParts) {
@@ -184,8 +171,7 @@ public record BucketLock(
     if (Math.floorMod(start, width) != 0) {
       throw new DamagedException(path, 0, "a start that is a multiple of the width", "" + start);
     }
-    return new BucketLock(
-        in.id("store"), in.id("log"), new Bucket(start, width), files, read.version(), parts);
+    return new BucketLock(in.id("store"), in.id("log"), new Bucket(start, width), files, parts);
   }
 
   private static List<LockedFile> files(Fields in, Path path) throws DamagedException {

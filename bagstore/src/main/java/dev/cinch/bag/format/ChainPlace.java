@@ -11,26 +11,24 @@ import java.nio.file.Path;
  * @param to of that record, nanoseconds since the Unix epoch
  * @param digest SHA-256 of that record's file, in hexadecimal; empty before the first one
  * @param trustedKeys that it counts; 0 where that is not known
- * @param version of its format; 1 where that is not known
  */
-public record ChainPlace(long number, long to, String digest, int trustedKeys, int version) {
+public record ChainPlace(long number, long to, String digest, int trustedKeys) {
   /** Before record 1. */
-  public static final ChainPlace START = new ChainPlace(0, Long.MIN_VALUE, "", 0, 1);
+  public static final ChainPlace START = new ChainPlace(0, Long.MIN_VALUE, "", 0);
 
   /** Where a record stands that was read, with the digest of its file. */
   public static ChainPlace of(HorizonRecord record, String digest) {
-    return new ChainPlace(
-        record.number(), record.to(), digest, record.trustedKeys(), record.version());
+    return new ChainPlace(record.number(), record.to(), digest, record.trustedKeys());
   }
 
   /** Where the record at a checkpoint's line stands. */
   public static ChainPlace of(Checkpoint checkpoint) {
-    return new ChainPlace(checkpoint.number(), checkpoint.to(), checkpoint.digest(), 0, 1);
+    return new ChainPlace(checkpoint.number(), checkpoint.to(), checkpoint.digest(), 0);
   }
 
   /** Where the last record of a segment stands. */
   public static ChainPlace of(SegmentHeader header) {
-    return new ChainPlace(header.lastRecord(), header.to(), header.lastDigest(), 0, 1);
+    return new ChainPlace(header.lastRecord(), header.to(), header.lastDigest(), 0);
   }
 
   /**
@@ -38,7 +36,7 @@ public record ChainPlace(long number, long to, String digest, int trustedKeys, i
    *
    * @param path of the record
    * @param mine of the record at this place; the one blamed if the next names another digest
-   * @throws DamagedException if its number, range, {@code previous}, keys or version say otherwise
+   * @throws DamagedException if its number, range, {@code previous} or keys say otherwise
    */
   public void precedes(HorizonRecord next, Path path, Path mine) throws DamagedException {
     if (next.number() != number + 1) {
@@ -57,26 +55,10 @@ public record ChainPlace(long number, long to, String digest, int trustedKeys, i
     if (next.from() != to) {
       throw new DamagedException(path, 0, "a range from " + to, "" + next.from());
     }
-    if (next.version() < version) {
-      // Software that writes the new version refuses the old one, so no honest closer went on so.
-      throw new DamagedException(
-          path,
-          0,
-          "a record of version " + version + ", as the one before",
-          "version " + next.version());
-    }
-    if (hasFewerKeys(next) && next.version() > 1) {
+    if (next.trustedKeys() < trustedKeys) {
       throw new DamagedException(
           path, 0, trustedKeys + " trusted keys, as before, or more", "" + next.trustedKeys());
     }
-  }
-
-  /**
-   * Whether a record counts fewer keys than the one here. In version 1 that is no damage: slow
-   * closers linked such records, and all readers go by what stands there.
-   */
-  public boolean hasFewerKeys(HorizonRecord next) {
-    return next.trustedKeys() < trustedKeys;
   }
 
   /**

@@ -22,8 +22,7 @@ import java.util.OptionalLong;
  * @param to of that record, nanoseconds since the Unix epoch
  * @param digest SHA-256 of that record, in hexadecimal
  * @param segment number of the segment whose last record it is; it and all below are needed
- * @param segments what it says of each of these, in order; empty in a checkpoint of version 1,
- *     which says nothing
+ * @param segments what it says of each of these, in order
  */
 public record Checkpoint(
     Id log, long number, long to, String digest, long segment, List<Covered> segments) {
@@ -32,8 +31,7 @@ public record Checkpoint(
 
   private static final String TYPE = "checkpoint";
 
-  /** The first version that names its segments by digest. */
-  private static final int WITH_SEGMENTS = 2;
+  private static final int VERSION = 2;
 
   /**
    * What a checkpoint says of a segment.
@@ -45,32 +43,19 @@ public record Checkpoint(
 
   public Checkpoint {
     segments = List.copyOf(segments);
-    if (!segments.isEmpty() && segments.size() != segment) {
+    if (segments.size() != segment) {
       throw new IllegalArgumentException(segments.size() + " digests of " + segment + " segments");
     }
   }
 
-  /** 1 or 2, of its format. */
-  public int version() {
-    return segments.isEmpty() ? Envelope.FIRST_VERSION : WITH_SEGMENTS;
-  }
-
-  /** The same with what it says of its segments. */
-  public Checkpoint with(List<Covered> covered) {
-    return new Checkpoint(log, number, to, digest, segment, covered);
-  }
-
-  /** By which bytes it knows a segment; empty if it does not cover it, or has no digests. */
+  /** By which bytes it knows a segment; empty if it does not cover it. */
   public Optional<SegmentDigests> digests(long number) {
     return number < 1 || number > segments.size()
         ? Optional.empty()
         : Optional.of(segments.get((int) number - 1).digests());
   }
 
-  /**
-   * How many messages the segments up to a number have; empty if it does not cover all of them, or
-   * does not say.
-   */
+  /** How many messages the segments up to a number have; empty if it does not cover all of them. */
   public OptionalLong messagesThrough(long number) {
     return number < 1 || number > segments.size()
         ? OptionalLong.empty()
@@ -81,17 +66,15 @@ public record Checkpoint(
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("log", log.toString()).put("number", number).put("to", to);
     document.put("digest", digest).put("segment", segment);
-    if (version() >= WITH_SEGMENTS) {
-      var array = document.putArray("segments");
-      for (Covered s : segments) {
-        array
-            .addObject()
-            .put("sha256", s.digests().sha256())
-            .put("index", s.digests().index())
-            .put("messages", s.messages());
-      }
+    var array = document.putArray("segments");
+    for (Covered s : segments) {
+      array
+          .addObject()
+          .put("sha256", s.digests().sha256())
+          .put("index", s.digests().index())
+          .put("messages", s.messages());
     }
-    return Envelope.encode(TYPE, version(), document);
+    return Envelope.encode(TYPE, VERSION, document);
   }
 
   /**
@@ -100,24 +83,20 @@ public record Checkpoint(
    *     itself
    */
   public static Checkpoint decode(byte[] bytes, Path path) throws DamagedException {
-    Envelope.Document read =
-        Envelope.decode(TYPE, Envelope.FIRST_VERSION, WITH_SEGMENTS, bytes, path);
-    Fields in = read.fields();
+    Fields in = Envelope.decode(TYPE, VERSION, VERSION, bytes, path).fields();
     long number = in.number("number", 1, Numbered.MAX);
     long segment = in.number("segment", 1, number); // each has a record at least
     var segments = new ArrayList<Covered>();
     long left = Long.MAX_VALUE; // so that nobody's sum is more than a number holds
-    if (read.version() >= WITH_SEGMENTS) {
-      for (Fields s : in.objects("segments")) {
-        long messages = s.number("messages", 0, left);
-        left -= messages;
-        segments.add(
-            new Covered(new SegmentDigests(s.sha256("sha256"), s.sha256("index")), messages));
-      }
-      if (segments.size() != segment) {
-        throw new DamagedException(
-            path, 0, "the digests of " + segment + " segments", "" + segments.size());
-      }
+    for (Fields s : in.objects("segments")) {
+      long messages = s.number("messages", 0, left);
+      left -= messages;
+      segments.add(
+          new Covered(new SegmentDigests(s.sha256("sha256"), s.sha256("index")), messages));
+    }
+    if (segments.size() != segment) {
+      throw new DamagedException(
+          path, 0, "the digests of " + segment + " segments", "" + segments.size());
     }
     return new Checkpoint(
         in.id("log"), number, in.number("to"), in.sha256("digest"), segment, segments);

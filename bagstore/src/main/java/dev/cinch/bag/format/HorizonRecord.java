@@ -20,7 +20,7 @@ import java.util.Optional;
  * @param previous SHA-256 of the record before, in hexadecimal; empty in the first
  * @param trustedKeys how many of the store's trusted keys apply to this range (rule F3)
  * @param keysDigest SHA-256 of the public keys 1 to {@code trustedKeys}, one after another, in
- *     hexadecimal; empty in a record of version 1, which has none
+ *     hexadecimal
  * @param buckets the closed buckets in the range, ascending; no other bucket in it exists (rule H1)
  * @param closer who linked it, for people
  * @param settledAt the filesystem's clock when it was written, for people
@@ -44,8 +44,7 @@ public record HorizonRecord(
 
   private static final String TYPE = "record";
 
-  /** The first version that names its keys by digest. */
-  private static final int WITH_KEYS = 2;
+  private static final int VERSION = 2;
 
   /**
    * A bucket that a record lists.
@@ -57,11 +56,6 @@ public record HorizonRecord(
 
   public HorizonRecord {
     buckets = List.copyOf(buckets);
-  }
-
-  /** 1 or 2, of its format. */
-  public int version() {
-    return keysDigest.isEmpty() ? Envelope.FIRST_VERSION : WITH_KEYS;
   }
 
   /** The same with other keys. */
@@ -124,16 +118,13 @@ public record HorizonRecord(
   public byte[] encode() {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("log", log.toString()).put("number", number).put("from", from).put("to", to);
-    document.put("previous", previous).put("trustedKeys", trustedKeys);
-    if (version() >= WITH_KEYS) {
-      document.put("keys", keysDigest);
-    }
+    document.put("previous", previous).put("trustedKeys", trustedKeys).put("keys", keysDigest);
     document.put("closer", closer).put("settledAt", settledAt);
     var array = document.putArray("buckets");
     for (ClosedBucket b : buckets) {
       array.addObject().put("start", b.start()).put("lock", b.lockDigest());
     }
-    return Envelope.encode(TYPE, version(), document);
+    return Envelope.encode(TYPE, VERSION, document);
   }
 
   /**
@@ -160,8 +151,7 @@ public record HorizonRecord(
    * @throws DamagedException if it is not a record, was cut short or altered, or contradicts itself
    */
   public static HorizonRecord decode(byte[] bytes, Path path) throws DamagedException {
-    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, WITH_KEYS, bytes, path);
-    Fields in = read.fields();
+    Fields in = Envelope.decode(TYPE, VERSION, VERSION, bytes, path).fields();
     var buckets = new ArrayList<ClosedBucket>();
     long from = in.number("from");
     long to = in.number("to");
@@ -189,7 +179,7 @@ public record HorizonRecord(
         to,
         in.text("previous"),
         (int) in.number("trustedKeys", 0, Integer.MAX_VALUE),
-        read.version() < WITH_KEYS ? "" : in.sha256("keys"),
+        in.sha256("keys"),
         buckets,
         in.text("closer"),
         in.number("settledAt"));

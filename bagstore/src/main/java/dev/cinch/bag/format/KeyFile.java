@@ -8,40 +8,28 @@ import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.KeyEndorsement;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
-import java.util.Optional;
 
 /**
  * The file of one trusted key. Says what stands there; whether the key counts is judged elsewhere
  * (rule F3).
  *
  * @param key the public key
- * @param endorsement who vouches for it; empty in a plain file, as earlier versions of Cinch wrote
- *     them
+ * @param endorsement who vouches for it
  */
-public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
+public record KeyFile(PublicKey key, Endorsement endorsement) {
   private static final String TYPE = "key";
 
   /** The version with a cell's nodes; a key that signs alone has the first. */
   private static final int OF_A_CELL = 2;
 
-  /** No file is shorter: a plain one, without the end of its line. */
-  public static final int MIN_BYTES = 64;
+  /** No file is shorter: it has a digest, a key and a signature, in hexadecimal. */
+  public static final int MIN_BYTES = 256;
 
   /** The longest that is read. */
   public static final int MAX_BYTES = 1 << 12;
-
-  /**
-   * @throws IllegalArgumentException if it is a cell's and nobody vouches for it
-   */
-  public KeyFile {
-    if (key.cell().isPresent() && endorsement.isEmpty()) {
-      throw new IllegalArgumentException("a plain file has no place for a cell's nodes");
-    }
-  }
 
   /**
    * Who vouches for a key.
@@ -59,11 +47,6 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
     }
   }
 
-  /** A plain file. */
-  public static KeyFile plain(PublicKey key) {
-    return new KeyFile(key, Optional.empty());
-  }
-
   /**
    * A signed file.
    *
@@ -71,7 +54,7 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
    */
   public static KeyFile signed(Id store, long number, PublicKey key, long signedBy, SigningKey by) {
     String signature = HexFormat.of().formatHex(KeyEndorsement.sign(by, store, number, key));
-    return new KeyFile(key, Optional.of(new Endorsement(store, number, signedBy, signature)));
+    return new KeyFile(key, new Endorsement(store, number, signedBy, signature));
   }
 
   /** The first key of a store. */
@@ -80,10 +63,7 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
   }
 
   public byte[] encode() {
-    if (endorsement.isEmpty()) {
-      return (key + "\n").getBytes(StandardCharsets.US_ASCII);
-    }
-    Endorsement e = endorsement.get();
+    Endorsement e = endorsement;
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("store", e.store().toString()).put("number", e.number());
     document.put("publicKey", key.toString());
@@ -100,18 +80,9 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
 
   /**
    * @param path for error messages
-   * @throws DamagedException if it is neither form of such a file
+   * @throws DamagedException if it is no such file
    */
   public static KeyFile decode(byte[] bytes, Path path) throws DamagedException {
-    String text = new String(bytes, StandardCharsets.ISO_8859_1);
-    if (!text.startsWith("cinch ")) {
-      try {
-        return plain(PublicKey.parse(text));
-      } catch (IllegalArgumentException e) {
-        throw new DamagedException(
-            path, 0, "a public key in hexadecimal, or an envelope of one", e.getMessage() + "");
-      }
-    }
     Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, OF_A_CELL, bytes, path);
     Fields in = read.fields();
     PublicKey key = publicKey(in);
@@ -124,7 +95,7 @@ public record KeyFile(PublicKey key, Optional<Endorsement> endorsement) {
             in.number("number", 1, Long.MAX_VALUE),
             in.number("signedBy", 0, Long.MAX_VALUE),
             in.hex("signature", 2 * KeyEndorsement.BYTES));
-    return new KeyFile(key, Optional.of(endorsement));
+    return new KeyFile(key, endorsement);
   }
 
   private static PublicKey publicKey(Fields in) throws DamagedException {

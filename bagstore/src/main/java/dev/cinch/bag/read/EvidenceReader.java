@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
@@ -87,7 +86,7 @@ public final class EvidenceReader {
     }
     this.tip = tip.get();
     began = log.store().time().monotonicNanos(); // by then all was linked that is read
-    keys = LogKeys.of(log, tip);
+    keys = new CountingKeys(log.store(), tip.map(Link::record));
     long next = segments() + 1;
     while (next <= this.tip.record().number()) {
       Optional<Link> link;

@@ -2,15 +2,14 @@ package dev.cinch.bag.read;
 
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.close.UnrecordedLocks;
-import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.read.BucketCursors.Found;
+import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
@@ -176,7 +175,7 @@ final class LiveRead {
       missNoRecord();
       beyond = true;
       // Listed after the files: a key is trusted before anything is written under it.
-      var keys = new WitnessVerifier(LogKeys.of(log, tip).now());
+      var keys = new WitnessVerifier(new CountingKeys(log.store(), tip.map(Link::record)).now());
       for (Found f : found) {
         try {
           if (!LogReader.emit(buckets.live(f, keys, this::leaveOut), delivery)) {
@@ -197,10 +196,7 @@ final class LiveRead {
   /** A lock that no record and no intent reaches had a record, which is missing (rule H7). */
   private void missNoRecord() throws IOException {
     List<Bucket> locked =
-        found.stream()
-            .filter(f -> f.lock().filter(BucketLock::isAnnounced).isPresent())
-            .map(Found::bucket)
-            .toList();
+        found.stream().filter(f -> f.lock().isPresent()).map(Found::bucket).toList();
     if (!locked.isEmpty()) {
       Optional<DamagedException> missing = new UnrecordedLocks(log).missing(locked);
       if (missing.isPresent()) {

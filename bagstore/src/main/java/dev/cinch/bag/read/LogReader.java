@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
@@ -188,7 +187,7 @@ public final class LogReader {
     if (known != null && known.tip().equals(tip)) {
       return known.keys();
     }
-    CountingKeys keys = LogKeys.of(log, Optional.of(tip));
+    CountingKeys keys = new CountingKeys(log.store(), Optional.of(tip.record()));
     judge = new Judge(tip, keys);
     return keys;
   }

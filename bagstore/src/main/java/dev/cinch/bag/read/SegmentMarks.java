@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What says of a log's segments, besides themselves, how they begin and end: the last checkpoint,
- * if it has their digests, and the seals beside those that it does not cover. Of segments that were
- * published before it was made. Not thread-safe.
+ * and the seals beside those that it does not cover. Of segments that were published before it was
+ * made. Not thread-safe.
  */
 @CheckReturnValue
 public final class SegmentMarks {

@@ -4,11 +4,9 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.close.LogKeys;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
-import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -44,32 +42,12 @@ final class SessionKeys {
 
   /** One log that has noted the first key is enough: signatures lead from there to the others. */
   private CountingKeys noted() throws IOException {
-    for (Log log : logs()) {
+    for (Log log : store.whole(store.permittedLogs())) {
       Optional<Link> tip = log.horizon().chain().permittedTip();
-      if (tip.isPresent() && tip.get().record().version() > 1) {
-        if (tip.get().record().trustedKeys() > 0) {
-          return LogKeys.of(log.context(), tip).strict();
-        }
+      if (tip.isPresent() && tip.get().record().trustedKeys() > 0) {
+        return new CountingKeys(store.context(), tip.map(Link::record)).strict();
       }
     }
     return none();
-  }
-
-  /**
-   * Those that count for every log; more than {@link #signed} where records of version 1 counted
-   * later keys that nobody signed.
-   */
-  TrustedKeys everywhere() throws IOException {
-    TrustedKeys fewest = null;
-    for (Log log : logs()) {
-      Optional<Link> tip = log.horizon().chain().permittedTip();
-      TrustedKeys keys = LogKeys.of(log.context(), tip).strict().now();
-      fewest = fewest == null || keys.size() < fewest.size() ? keys : fewest;
-    }
-    return fewest == null ? signed() : fewest;
-  }
-
-  private List<Log> logs() throws IOException {
-    return store.whole(store.permittedLogs());
   }
 }

@@ -29,43 +29,33 @@ import java.util.Optional;
 public final class CountingKeys {
   private final StoreContext store;
   private final Optional<HorizonRecord> tip;
-  private final OldCount old;
   private final boolean required;
 
   private final List<PublicKey> read = new ArrayList<>();
   private boolean checked;
   private boolean altered;
 
-  /** How many keys records of version 1 counted, for which no signature was needed. */
-  @FunctionalInterface
-  public interface OldCount {
-    int get() throws IOException;
-  }
-
   /**
    * @param tip the record that the caller goes by; empty if there is none yet
-   * @param old asked only in a store of format 1 that has a later key which nobody signed
    */
-  public CountingKeys(StoreContext store, Optional<HorizonRecord> tip, OldCount old) {
-    this(store, tip, old, store.settings().leases() == StoreSettings.Leases.REQUIRED);
+  public CountingKeys(StoreContext store, Optional<HorizonRecord> tip) {
+    this(store, tip, store.settings().leases() == StoreSettings.Leases.REQUIRED);
   }
 
-  private CountingKeys(
-      StoreContext store, Optional<HorizonRecord> tip, OldCount old, boolean required) {
+  private CountingKeys(StoreContext store, Optional<HorizonRecord> tip, boolean required) {
     this.store = store;
     this.tip = tip;
-    this.old = old;
     this.required = required;
   }
 
   /** For who knows of no record: the first key, and those that are signed. */
   public static CountingKeys ofStore(StoreContext store) {
-    return new CountingKeys(store, Optional.empty(), () -> 0);
+    return new CountingKeys(store, Optional.empty());
   }
 
   /** The same for who does nothing without keys, also where no message depends on them. */
   public CountingKeys strict() {
-    return new CountingKeys(store, tip, old, true);
+    return new CountingKeys(store, tip, true);
   }
 
   /**
@@ -125,7 +115,7 @@ public final class CountingKeys {
     int least = tip.map(HorizonRecord::trustedKeys).orElse(0);
     String before = tip.map(HorizonRecord::keysDigest).orElse("");
     boolean same =
-        keys.size() >= least && (before.isEmpty() || keys.first(least).digest().equals(before));
+        tip.isEmpty() || keys.size() >= least && keys.first(least).digest().equals(before);
     // Else nobody is stopped here, and what was counted may be found again.
     return same ? new KeyCount(keys.size(), keys.digest()) : new KeyCount(least, before);
   }
@@ -167,18 +157,9 @@ public final class CountingKeys {
 
   /** Reads and judges up to a number. */
   private void load(int count) throws IOException {
-    int before = -1;
     for (long n = read.size() + 1L; n <= count; n++) {
       KeyFile file = file(n, count);
-      Optional<String> objection = KeyRules.objection(store.identity(), n, file, read);
-      boolean plain = n > 1 && file.endorsement().isEmpty();
-      if (objection.isPresent() && plain && !store.identity().keysAreSigned()) {
-        before = before < 0 ? old.get() : before;
-        if (n <= before) {
-          objection = Optional.empty();
-        }
-      }
-      add(n, file, objection);
+      add(n, file, KeyRules.objection(store.identity(), n, file, read));
     }
   }
 
@@ -219,7 +200,7 @@ public final class CountingKeys {
 
   private static void check(HorizonRecord record, TrustedKeys keys, Path path)
       throws DamagedException {
-    if (record.version() > 1 && !keys.digest().equals(record.keysDigest())) {
+    if (!keys.digest().equals(record.keysDigest())) {
       String expected =
           "%d trusted keys of SHA-256 %s, as in record %d"
               .formatted(keys.size(), record.keysDigest(), record.number());

@@ -2,7 +2,6 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.KeyFile;
-import dev.cinch.bag.format.KeyFile.Endorsement;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.Id;
@@ -42,11 +41,11 @@ public record FirstKey(Optional<Id> store, String pin) {
     }
     fresh.publish(file, KeyFile.first(Id.random(random), key).encode(), mode);
     KeyFile there = fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, file));
-    Optional<Id> store = there.endorsement().map(Endorsement::store);
-    if (store.isEmpty() || !there.equals(KeyFile.first(store.get(), key))) {
+    Id store = there.endorsement().store();
+    if (!there.equals(KeyFile.first(store, key))) {
       throw another(file);
     }
-    return new FirstKey(store, TrustedKeys.of(key.publicKey()).digest());
+    return new FirstKey(Optional.of(store), TrustedKeys.of(key.publicKey()).digest());
   }
 
   private static KeyRefusedException another(Path file) {
@@ -63,7 +62,7 @@ public record FirstKey(Optional<Id> store, String pin) {
     }
     try {
       KeyFile there = fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, file));
-      if (there.endorsement().map(Endorsement::store).equals(store)) {
+      if (there.endorsement().store().equals(store.get())) {
         fresh.removeQuietly(file);
       }
     } catch (NoSuchFileException e) {

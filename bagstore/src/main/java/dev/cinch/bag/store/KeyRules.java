@@ -32,10 +32,7 @@ public final class KeyRules {
             "one of SHA-256 " + digest + ", and store.json pins " + store.firstKey());
       }
     }
-    if (file.endorsement().isEmpty()) {
-      return number == 1 ? Optional.empty() : Optional.of("one that no key signed");
-    }
-    Endorsement e = file.endorsement().get();
+    Endorsement e = file.endorsement();
     if (!e.store().equals(store.id()) || e.number() != number) {
       return Optional.of("one for number " + e.number() + " of store " + e.store());
     }

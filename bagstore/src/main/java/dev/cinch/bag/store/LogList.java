@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The list of a store's logs (section 1). An entry is made once a log's identity is durable: so one
  * whose log is not there proves that the log was lost. No entry says nothing: its maker may have
- * stopped before, or is of an earlier version. Thread-safe.
+ * stopped before. Thread-safe.
  */
 @CheckReturnValue
 public final class LogList {
@@ -39,7 +39,7 @@ public final class LogList {
     try {
       try {
         create(log);
-      } catch (NoSuchFileException e) { // a store of an earlier version
+      } catch (NoSuchFileException e) { // a copy of a store
         boolean unused = store.fresh().ensureDirectory(layout.logNames(), store.directoryMode());
         store.fs().forceDirectory(layout.root());
         create(log);
@@ -101,7 +101,7 @@ public final class LogList {
         ListedLog.parse(entry).ifPresent(found::add);
       }
     } catch (NoSuchFileException e) {
-      return List.of(); // a store of an earlier version, or a copy
+      return List.of(); // a copy of a store
     }
     return found;
   }

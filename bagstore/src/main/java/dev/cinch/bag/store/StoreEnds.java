@@ -57,7 +57,7 @@ public final class StoreEnds {
     this.key = key;
   }
 
-  /** Makes their directory unless it is there: stores of older versions have none. */
+  /** Makes their directory unless it is there: the first server of a store does. */
   void prepare() throws IOException {
     Path directory = store.layout().ends();
     boolean made = store.fresh().ensureDirectory(directory, store.directoryMode());

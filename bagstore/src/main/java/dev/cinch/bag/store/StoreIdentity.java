@@ -19,20 +19,15 @@ import java.util.regex.Pattern;
 /**
  * The content of {@code store.json}.
  *
- * @param format 1 or 2; new stores are of the latter
  * @param id drawn at random by {@code init}
  * @param created the filesystem's clock then
  * @param settings decided then
  * @param firstKey SHA-256 of the first trusted key, in hexadecimal; empty if {@code init} was given
- *     none, and in format 1, which has no such field
+ *     none
  */
-public record StoreIdentity(
-    int format, Id id, long created, StoreSettings settings, String firstKey) {
-  /** The newest version of the store's format, which new stores are of. */
+public record StoreIdentity(Id id, long created, StoreSettings settings, String firstKey) {
+  /** The version of the store's format. */
   public static final int FORMAT = 2;
-
-  /** In which later keys need no signature, and none is pinned. */
-  private static final int WITHOUT_PIN = 1;
 
   private static final Pattern MODE = Pattern.compile("[0-7]{1,5}");
   private static final Pattern PIN = Pattern.compile("|[0-9a-f]{64}");
@@ -40,16 +35,11 @@ public record StoreIdentity(
   private static final JsonTree JSON = JsonTree.of(JsonFactory.builder(), true);
   private static final String DIGEST = "sha256";
 
-  /** Whether a key after the first counts only if an earlier one signed it (rule F3). */
-  public boolean keysAreSigned() {
-    return format > WITHOUT_PIN;
-  }
-
   /** The file's bytes: a JSON object whose last field is the digest of the others. */
   public byte[] encode() {
     StoreSettings s = settings;
     ObjectNode node = JsonNodeFactory.instance.objectNode();
-    node.put("format", format).put("store", id.toString()).put("created", created);
+    node.put("format", FORMAT).put("store", id.toString()).put("created", created);
     node.put("bucketWidthMs", s.bucketWidthMs()).put("graceMs", s.graceMs());
     node.put("clockAheadMs", s.clockAheadMs()).put("clockBehindMs", s.clockBehindMs());
     node.put("timestampDistanceMs", s.timestampDistanceMs()).put("slowAppendMs", s.slowAppendMs());
@@ -60,9 +50,7 @@ public record StoreIdentity(
     node.put("messageLimit", s.messageLimit());
     node.put("confirm", word(s.confirm()));
     node.put("leases", word(s.leases()));
-    if (format > WITHOUT_PIN) {
-      node.put("firstKey", firstKey);
-    }
+    node.put("firstKey", firstKey);
     node.put(DIGEST, digest(node));
     byte[] json = JSON.write(node);
     byte[] line = Arrays.copyOf(json, json.length + 1);
@@ -107,8 +95,8 @@ public record StoreIdentity(
     if (format > FORMAT) { // before anything else: the rest may mean something else there
       throw new NewerFormatException(path, format);
     }
-    if (format < WITHOUT_PIN) {
-      throw new DamagedException(path, 0, "store format 1 or " + FORMAT, "" + format);
+    if (format < FORMAT) {
+      throw new DamagedException(path, 0, "store format " + FORMAT, "" + format);
     }
     for (String name : (Iterable<String>) object::fieldNames) {
       if (!object.get(name).isTextual()) {
@@ -139,12 +127,11 @@ public record StoreIdentity(
       if (!settings.problems().isEmpty()) {
         throw new DamagedException(path, 0, "settings that work", settings.problems().get(0));
       }
-      String firstKey = format > WITHOUT_PIN ? in.text("firstKey") : "";
+      String firstKey = in.text("firstKey");
       if (!PIN.matcher(firstKey).matches()) {
         throw new DamagedException(path, 0, "a SHA-256 or nothing in \"firstKey\"", firstKey);
       }
-      return new StoreIdentity(
-          format, in.id("store"), in.longNumber("created"), settings, firstKey);
+      return new StoreIdentity(in.id("store"), in.longNumber("created"), settings, firstKey);
     } catch (IllegalArgumentException e) {
       throw new DamagedException(path, 0, "a known setting", String.valueOf(e.getMessage()));
     }

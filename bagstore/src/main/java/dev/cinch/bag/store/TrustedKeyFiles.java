@@ -106,10 +106,6 @@ public final class TrustedKeyFiles {
               n == before.size() + 1
                   ? KeyRules.objection(store.identity(), n, there, before)
                   : Optional.of("nothing, and there is " + Numbered.name(n));
-          // An old record may count it, which sessions and closers look at.
-          if (there.endorsement().isEmpty() && !store.identity().keysAreSigned()) {
-            wrong = Optional.empty();
-          }
         }
         if (wrong.isEmpty()) {
           before.add(there.key());

@@ -19,6 +19,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -164,7 +165,9 @@ public final class AuditStore {
         Ending.NONE,
         Long.MIN_VALUE,
         Watermark.NONE,
-        Fence.NONE);
+        Fence.NONE,
+        false,
+        TimeBounds.ASSUMED.at(clock.wallNanos(), 0));
   }
 
   /** The lease after another. */
@@ -184,6 +187,8 @@ public final class AuditStore {
         ending,
         clock.wallNanos(),
         watermark,
-        fence);
+        fence,
+        false,
+        TimeBounds.ASSUMED.at(clock.wallNanos(), 0));
   }
 }

@@ -193,7 +193,7 @@ class CellKeyTest {
     others.add(new KeyFile(new CellKeys(1, turned).key(), good.endorsement()));
     others.add(new KeyFile(Cells.of(2, 3).key(), good.endorsement()));
     for (KeyFile other : others) {
-      OldStore.replace(file(2), other.encode());
+      StoreEdits.replace(file(2), other.encode());
       assertThrows(DamagedException.class, () -> settled(new ArrayList<>()));
       assertFalse(audit().passed());
       assertFalse(damage().isEmpty());
@@ -215,7 +215,6 @@ class CellKeyTest {
       Files.delete(file(3));
     }
     assertEquals(List.of(), damage());
-    assertThrows(IllegalArgumentException.class, () -> KeyFile.plain(CELL.key()));
   }
 
   @Test

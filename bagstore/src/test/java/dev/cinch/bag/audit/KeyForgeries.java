@@ -9,17 +9,16 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * What somebody who may write to a store, and has no key of it, does to its keys; every digest is
- * right afterwards. The store has {@code leases: required}, one log, two records of version 2 and
- * one key.
+ * right afterwards. The store has {@code leases: required}, one log, two records and one key.
  */
 public final class KeyForgeries {
   /** The forger's key. */
@@ -64,24 +63,20 @@ public final class KeyForgeries {
         "a digit of the first key",
         () -> {
           KeyFile it = KeyFile.decode(Files.readAllBytes(file(1)), file(1));
-          OldStore.replace(file(1), new KeyFile(altered, it.endorsement()).encode());
+          StoreEdits.replace(file(1), new KeyFile(altered, it.endorsement()).encode());
         });
     all.put(
-        "a digit of the first key, plain",
-        () -> OldStore.replace(file(1), KeyFile.plain(altered).encode()));
-    all.put(
         "another first key",
-        () -> OldStore.replace(file(1), KeyFile.first(store, FORGER).encode()));
-    all.put(
-        "another first key, plain",
-        () -> OldStore.replace(file(1), KeyFile.plain(FORGER.publicKey()).encode()));
+        () -> StoreEdits.replace(file(1), KeyFile.first(store, FORGER).encode()));
+    all.put("the first key alone", () -> StoreEdits.replace(file(1), unsigned(good)));
+    all.put("another key alone", () -> StoreEdits.replace(file(1), unsigned(FORGER.publicKey())));
     all.put("no first key", () -> Files.delete(file(1)));
     all.put("keys of the last record", () -> rewrite(2, 1, "ab".repeat(32)));
     all.put("keys of both records", () -> rewrite(1, 1, "ab".repeat(32)));
     all.put(
         "an unsigned key that a record counts",
         () -> {
-          Files.write(file(2), KeyFile.plain(FORGER.publicKey()).encode());
+          Files.write(file(2), unsigned(FORGER.publicKey()));
           count(2);
         });
     all.put(
@@ -90,7 +85,6 @@ public final class KeyForgeries {
           Files.write(file(2), KeyFile.signed(store, 2, FORGER.publicKey(), 1, FORGER).encode());
           count(2);
         });
-    all.put("an old last record", () -> rewrite(2, 1, ""));
     return all;
   }
 
@@ -98,7 +92,7 @@ public final class KeyForgeries {
   public Map<String, Forgery> idle() {
     var all = new LinkedHashMap<String, Forgery>();
     PublicKey forged = FORGER.publicKey();
-    all.put("unsigned", () -> Files.write(file(2), KeyFile.plain(forged).encode()));
+    all.put("unsigned", () -> Files.write(file(2), unsigned(forged)));
     for (int by : new int[] {0, 1, 2, 3}) {
       all.put(
           "signed by the forger, as key " + by,
@@ -122,10 +116,15 @@ public final class KeyForgeries {
     return all;
   }
 
+  /** A key in hexadecimal, and nothing that vouches for it. */
+  private static byte[] unsigned(PublicKey key) {
+    return (key + "\n").getBytes(StandardCharsets.US_ASCII);
+  }
+
   /** Says that it is key 2 of this store, with a signature that says otherwise. */
   private byte[] lent(KeyFile file) {
-    var e = new Endorsement(store, 2, 1, file.endorsement().orElseThrow().signature());
-    return new KeyFile(FORGER.publicKey(), Optional.of(e)).encode();
+    var e = new Endorsement(store, 2, 1, file.endorsement().signature());
+    return new KeyFile(FORGER.publicKey(), e).encode();
   }
 
   private void count(int keys) throws IOException {
@@ -136,13 +135,13 @@ public final class KeyForgeries {
   /** Rewrites a record and what the ones after it say of it. */
   private void rewrite(int from, int keys, String digest) throws IOException {
     String previous = "";
-    OldStore.removeSeals(log.resolve("horizon/records/0000000"));
+    StoreEdits.removeSeals(log.resolve("horizon/records/0000000"));
     for (int n = 1; n <= 2; n++) {
       byte[] bytes = Files.readAllBytes(record(n));
       if (n >= from) {
         HorizonRecord r = HorizonRecord.decode(bytes, record(n));
-        bytes = OldStore.following(r, previous).withKeys(keys, digest).encode();
-        OldStore.replace(record(n), bytes);
+        bytes = r.follows(previous).withKeys(keys, digest).encode();
+        StoreEdits.replace(record(n), bytes);
       }
       previous = Envelope.sha256(bytes);
     }

@@ -87,7 +87,7 @@ public class LeaseAuditorTest {
   }
 
   private static Watermark watermark(long timestamp) {
-    return new Watermark(timestamp, timestamp);
+    return new Watermark(timestamp, timestamp, timestamp);
   }
 
   @Test
@@ -143,7 +143,9 @@ public class LeaseAuditorTest {
         w.previousEnding(),
         w.previousEndedAt(),
         watermark(w.lowerBound()),
-        Fence.NONE);
+        Fence.NONE,
+        w.resumed(),
+        w.time());
   }
 
   @Test
@@ -274,7 +276,9 @@ public class LeaseAuditorTest {
         w.previousEnding(),
         w.previousEndedAt(),
         w.watermark(),
-        w.fence());
+        w.fence(),
+        w.resumed(),
+        w.time());
   }
 
   @Test
@@ -447,7 +451,9 @@ public class LeaseAuditorTest {
             Ending.NONE,
             Long.MIN_VALUE,
             Watermark.NONE,
-            Fence.NONE);
+            Fence.NONE,
+            false,
+            b.time());
     append(writer, stamp(s.sign(same)), "b");
     assertEquals(1, audit().violations().stream().filter(v -> v.rule() == Rule.LEASE).count());
   }

@@ -72,7 +72,7 @@ class ResumedLeaseAuditTest {
   }
 
   private static Watermark watermark(long timestamp) {
-    return new Watermark(timestamp, timestamp);
+    return new Watermark(timestamp, timestamp, timestamp);
   }
 
   /** What another instance signs; a resume, or a forgery that says nothing of one. */
@@ -92,7 +92,8 @@ class ResumedLeaseAuditTest {
         w.previousEndedAt(),
         w.watermark(),
         w.fence(),
-        resumed);
+        resumed,
+        w.time());
   }
 
   /** The lease at another instance that follows one. */
@@ -112,7 +113,9 @@ class ResumedLeaseAuditTest {
         ending,
         w.previousEndedAt(),
         w.watermark(),
-        w.fence());
+        w.fence(),
+        w.resumed(),
+        w.time());
   }
 
   @Test
@@ -198,7 +201,9 @@ class ResumedLeaseAuditTest {
             Ending.UNKNOWN,
             Long.MIN_VALUE,
             watermark(last),
-            Fence.NONE);
+            Fence.NONE,
+            w.resumed(),
+            w.time());
     write(unknowing, "2");
     fails(Rule.RANGE);
   }

@@ -97,7 +97,7 @@ class LockPartsTest {
   @Test
   void isKeptInPartsAndReadAsOne() throws Exception {
     SmallLocks.settle(log, last + 1, 2_000, MUCH);
-    assertEquals(3, decoded().version());
+    assertTrue(Files.readString(lock).startsWith("cinch lock 3 "));
     assertTrue(decoded().parts().size() > 5, decoded().toString());
     assertEquals(FILES, decoded().parts().stream().mapToInt(BucketLock.Part::files).sum());
     for (Path part : parts()) {
@@ -109,7 +109,7 @@ class LockPartsTest {
   @Test
   void aLockThatFitsHasNone() throws Exception {
     SmallLocks.settle(log, last + 1, MUCH, MUCH);
-    assertEquals(2, decoded().version());
+    assertTrue(Files.readString(lock).startsWith("cinch lock 2 "));
     assertEquals(List.of(), parts());
     isWhole();
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Ledger;
 import dev.cinch.bag.Log;
@@ -65,32 +66,50 @@ class CodecTest {
   @Test
   void recordsAreReadBackAndEveryAlterationIsDamage() throws Exception {
     var buckets = List.of(new HorizonRecord.ClosedBucket(5_000_000_000L, "ab".repeat(32)));
-    for (String keys : new String[] {"", "ef".repeat(32)}) {
-      var record =
-          new HorizonRecord(
-              ID, 7, -1, 9_000_000_000L, "cd".repeat(32), 2, keys, buckets, "m-1", 10);
-      assertEquals(keys.isEmpty() ? 1 : 2, record.version());
-      assertEquals(record, HorizonRecord.decode(record.encode(), PATH));
-      everyAlterationIsDamage(record.encode(), b -> HorizonRecord.decode(b, PATH));
-    }
+    String keys = "ef".repeat(32);
+    var record =
+        new HorizonRecord(ID, 7, -1, 9_000_000_000L, "cd".repeat(32), 2, keys, buckets, "m-1", 10);
+    assertEquals(record, HorizonRecord.decode(record.encode(), PATH));
+    everyAlterationIsDamage(record.encode(), b -> HorizonRecord.decode(b, PATH));
   }
 
   @Test
-  void aVersionOfARecordHasItsOwnFieldsAndALaterOneIsForANewerCinch() throws Exception {
+  void aFileOfAnotherVersionIsRefusedWithTheVersionThatItHas() throws Exception {
     var record = new HorizonRecord(ID, 7, -1, 9, "", 2, "ef".repeat(32), List.of(), "m-1", 10);
     String body = new String(record.encode(), StandardCharsets.UTF_8).split("\n", 2)[1];
-    assertEquals("", HorizonRecord.decode(record(1, body), PATH).keysDigest());
     assertEquals(record, HorizonRecord.decode(record(2, body), PATH));
     for (String bad :
         new String[] {body.replace("keys", "key"), body.replace("efef\"", "EFEF\"")}) {
       assertThrows(DamagedException.class, () -> HorizonRecord.decode(record(2, bad), PATH), bad);
     }
-    for (int version : new int[] {0, 3}) {
-      var e =
-          assertThrows(
-              DamagedException.class, () -> HorizonRecord.decode(record(version, body), PATH));
-      assertEquals("format version 1 to 2", e.expected());
-    }
+    refused(HorizonRecord::decode, record.encode(), "record 2 ", 0, "2");
+    refused(HorizonRecord::decode, record.encode(), "record 2 ", 1, "2");
+    refused(HorizonRecord::decode, record.encode(), "record 2 ", 3, "2");
+    byte[] lock = new BucketLock(ID, new Id(-1, 9), BUCKET, List.of()).encode();
+    refused(BucketLock::decode, lock, "lock 2 ", 1, "2 to 3");
+    refused(BucketLock::decode, lock, "lock 2 ", 4, "2 to 3");
+    var covered = new Checkpoint.Covered(new SegmentDigests("ab".repeat(32), "cd".repeat(32)), 5);
+    byte[] checkpoint = new Checkpoint(ID, 7, 9, "ef".repeat(32), 1, List.of(covered)).encode();
+    refused(Checkpoint::decode, checkpoint, "checkpoint 2 ", 1, "2");
+    refused(Checkpoint::decode, checkpoint, "checkpoint 2 ", 3, "2");
+  }
+
+  private interface Reading {
+    Object decode(byte[] bytes, Path path) throws DamagedException;
+  }
+
+  private static void refused(Reading by, byte[] good, String now, int version, String known)
+      throws DamagedException {
+    Object unused = by.decode(good, PATH);
+    String text = new String(good, StandardCharsets.UTF_8);
+    String other = text.replaceFirst(now, now.replace("2", "" + version));
+    var e =
+        assertThrows(
+            DamagedException.class,
+            () -> by.decode(other.getBytes(StandardCharsets.UTF_8), PATH),
+            other);
+    assertEquals("format version " + known, e.expected());
+    assertTrue(e.actual().startsWith("" + version), e.actual());
   }
 
   private static byte[] record(int version, String document) {
@@ -153,18 +172,21 @@ class CodecTest {
   @Test
   void aDocumentWithAFieldTwiceOrMoreBehindItIsDamaged() throws Exception {
     String document =
-        "{\"log\":\"%s\",\"number\":5,\"to\":9,\"digest\":\"%s\",\"segment\":2}"
+        ("{\"log\":\"%s\",\"number\":5,\"to\":9,\"digest\":\"%s\",\"segment\":1,\"segments\":"
+                + "[{\"sha256\":\"%<s\",\"index\":\"%<s\",\"messages\":3}]}")
             .formatted("00".repeat(Id.BYTES), "00".repeat(32));
     assertEquals(5, checkpoint(document).number());
     for (String bad :
-        new String[] {document + "{}", document + "x", document.replace("{", "{\"to\":8,")}) {
+        new String[] {
+          document + "{}", document + "x", document.replace("{\"log", "{\"to\":8,\"log")
+        }) {
       assertThrows(DamagedException.class, () -> checkpoint(bad), bad);
     }
   }
 
   private static Checkpoint checkpoint(String document) throws DamagedException {
     byte[] body = document.getBytes(StandardCharsets.UTF_8);
-    String line = "cinch checkpoint 1 %d %s\n".formatted(body.length, Envelope.sha256(body));
+    String line = "cinch checkpoint 2 %d %s\n".formatted(body.length, Envelope.sha256(body));
     return Checkpoint.decode(
         (line + document).getBytes(StandardCharsets.UTF_8), Path.of("checkpoint"));
   }

@@ -19,6 +19,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -137,7 +138,9 @@ public final class DataFile {
                 Ending.NONE,
                 Long.MIN_VALUE,
                 Watermark.NONE,
-                Fence.NONE));
+                Fence.NONE,
+                false,
+                TimeBounds.ASSUMED.at(START, 0)));
   }
 
   /** The timestamps that a trailer tells. */

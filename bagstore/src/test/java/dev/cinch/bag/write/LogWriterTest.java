@@ -28,6 +28,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -610,7 +611,9 @@ class LogWriterTest {
                 Ending.NONE,
                 Long.MIN_VALUE,
                 Watermark.NONE,
-                Fence.NONE));
+                Fence.NONE,
+                false,
+                TimeBounds.ASSUMED.at(1, 0)));
   }
 
   private static LeaseStamp stampOf(int witnesses) {

@@ -377,7 +377,7 @@ final class WireReader {
             watermark,
             fence,
             in.has("resumed") && in.flag("resumed"),
-            in.has("time") ? Optional.of(bound(in.object("time"))) : Optional.empty());
+            bound(in.object("time")));
     in.noOthers();
     return witness;
   }

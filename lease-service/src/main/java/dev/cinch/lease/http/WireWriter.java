@@ -227,7 +227,7 @@ final class WireWriter {
       time(out.putObject("fence"), "upTo", w.fence().upTo())
           .set("logs", logs(w.fence().logs(), Wire.JSON));
     }
-    w.time().ifPresent(t -> bound(out, t));
+    bound(out, w.time());
     return w.resumed() ? out.put("resumed", true) : out;
   }
 

@@ -82,10 +82,7 @@ final class Requests {
                 + " is too far ahead of its signed time; acquire anew");
       }
       if (!Correlation.isOf(request.id(), w, store)) {
-        throw notHeld(
-            "the lease on "
-                + w.name()
-                + " was not granted to this id for this store, or by an older version");
+        throw notHeld("the lease on " + w.name() + " was not granted to this id for this store");
       }
     }
     duration(request.durationMs(), longestLeaseMs);

@@ -1,5 +1,7 @@
 package dev.cinch.lease.table;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Id;
@@ -11,7 +13,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link LeaseState} as one array of bytes, where what a lease lacks takes no room.
@@ -92,7 +93,6 @@ public final class LeaseLayout {
   private static final int HAS_RECENT = 0x2000;
   private static final int RESUMED = 0x8000;
 
-  private static final int NO_BOUND = 0;
   private static final int USUAL_BOUND = 1;
   private static final int ASSUMED_BOUND = 2;
   private static final int MEASURED_BOUND = 3;
@@ -149,7 +149,7 @@ public final class LeaseLayout {
     putLogs(out, e.logs, shared);
     if (!isUsual(e)) {
       out.putSigned(e.issuedAt - usuallyIssued(e));
-      putBound(out, e.issuedIn, e.issuedAt);
+      putBound(out, requireNonNull(e.issuedIn), e.issuedAt);
     }
     if (e.state == LeaseState.State.RELEASED) {
       out.putSigned(e.endedAt - e.expiry);
@@ -236,10 +236,8 @@ public final class LeaseLayout {
     return on ? bit : 0;
   }
 
-  private static void putBound(RowWriter out, @Nullable TimeBound bound, long issuedAt) {
-    if (bound == null) {
-      out.putByte(NO_BOUND);
-    } else if (bound.equals(usual(issuedAt))) {
+  private static void putBound(RowWriter out, TimeBound bound, long issuedAt) {
+    if (bound.equals(usual(issuedAt))) {
       out.putByte(USUAL_BOUND);
     } else {
       out.putByte(bound.kind() == TimeBound.Kind.MEASURED ? MEASURED_BOUND : ASSUMED_BOUND);
@@ -248,11 +246,8 @@ public final class LeaseLayout {
     }
   }
 
-  private static @Nullable TimeBound getBound(ByteBuffer in, long issuedAt) {
+  private static TimeBound getBound(ByteBuffer in, long issuedAt) {
     int code = in.get();
-    if (code == NO_BOUND) {
-      return null;
-    }
     if (code == USUAL_BOUND) {
       return usual(issuedAt);
     }

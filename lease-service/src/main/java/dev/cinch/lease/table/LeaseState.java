@@ -1,5 +1,7 @@
 package dev.cinch.lease.table;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
@@ -446,7 +448,7 @@ public class LeaseState {
         inherited(),
         new Fence(fenceUpTo, fenceLogs),
         resumed,
-        Optional.ofNullable(issuedIn));
+        requireNonNull(issuedIn));
   }
 
   /** What anyone may know; there must be a lease. */

@@ -27,26 +27,21 @@ public final class WitnessCodec {
   /** The longest holder, in bytes of UTF-8. */
   public static final int MAX_HOLDER_BYTES = 255;
 
-  /** Bytes before the ids of the logs, where there is no bound of time. */
-  private static final int FIXED_BYTES = 110;
-
-  /** Bytes of a bound of time, but for where it comes from. */
-  private static final int TIME_BYTES = 3 * Long.BYTES;
+  /** Bytes before the ids of the logs. */
+  private static final int FIXED_BYTES = 134;
 
   /** Two empty sets less one count, an empty holder and a name of one character. */
   static final int MIN_PAYLOAD_BYTES = FIXED_BYTES + 2 + 2 + 1;
 
   /** Nothing longer is looked at, so that a damaged length costs no memory. */
   static final int MAX_PAYLOAD_BYTES =
-      FIXED_BYTES + TIME_BYTES + 2 + 2 * Witness.MAX_LOGS * Id.BYTES + 2 + 255 + MAX_HOLDER_BYTES;
+      FIXED_BYTES + 2 + 2 * Witness.MAX_LOGS * Id.BYTES + 2 + 255 + MAX_HOLDER_BYTES;
 
   private static final int MAGIC = 'C' | 'L' << 8 | 'W' << 16;
   private static final int VERSION_SHIFT = 24;
 
-  private static final int PLAIN = 1;
-  private static final int RESUMED = 2;
-  private static final int TIMED = 3;
-  private static final int TIMED_RESUMED = 4;
+  private static final int GRANTED = 3;
+  private static final int RESUMED = 4;
 
   private static final int ASSUMED = 1;
   private static final int MEASURED = 2;
@@ -58,7 +53,7 @@ public final class WitnessCodec {
    * The one encoding of a witness.
    *
    * @throws IllegalArgumentException if it can't be encoded: a holder too long or not Unicode, too
-   *     many logs, a number below 1, a bound of the watermark's time without one of its own
+   *     many logs, a number below 1
    */
   public static byte[] encode(Witness w) {
     byte[] holder = holderBytes(w.holder());
@@ -67,13 +62,8 @@ public final class WitnessCodec {
       throw new IllegalArgumentException(
           "instance " + w.instance() + " and generation " + w.generation() + " must be at least 1");
     }
-    TimeBound time = w.time().orElse(null);
-    if (time == null && w.watermark().latest() != Long.MIN_VALUE) {
-      throw new IllegalArgumentException("a bound of time for the watermark alone");
-    }
     int length =
         FIXED_BYTES
-            + (time == null ? 0 : TIME_BYTES)
             + idBytes(w.logs())
             + 2
             + idBytes(w.fence().logs())
@@ -81,23 +71,19 @@ public final class WitnessCodec {
             + 2
             + holder.length;
     ByteBuffer out = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
-    int version =
-        time == null ? w.resumed() ? RESUMED : PLAIN : w.resumed() ? TIMED_RESUMED : TIMED;
+    int version = w.resumed() ? RESUMED : GRANTED;
     out.putInt(length).putInt(MAGIC | version << VERSION_SHIFT);
     out.put((byte) (w.tentative() ? 1 : 0));
     out.put((byte) w.previousEnding().code());
     out.put((byte) (w.previous().isPresent() ? 1 : 0));
-    out.put(
-        (byte) (time == null ? 0 : time.kind() == TimeBound.Kind.MEASURED ? MEASURED : ASSUMED));
+    out.put((byte) (w.time().kind() == TimeBound.Kind.MEASURED ? MEASURED : ASSUMED));
     out.putLong(w.instance()).putLong(w.generation()).putLong(w.expiry()).putLong(w.issuedAt());
     w.correlation().write(out);
     w.previous().orElse(new Id(0, 0)).write(out);
     out.putLong(w.previousEndedAt());
     out.putLong(w.watermark().timestamp()).putLong(w.watermark().signedTime());
     out.putLong(w.fence().upTo());
-    if (time != null) {
-      out.putLong(time.earliest()).putLong(time.latest()).putLong(w.watermark().latest());
-    }
+    out.putLong(w.time().earliest()).putLong(w.time().latest()).putLong(w.watermark().latest());
     putLogs(out, w.logs());
     putLogs(out, w.fence().logs());
     out.put((byte) name.length).put(name);
@@ -146,12 +132,11 @@ public final class WitnessCodec {
   static Witness decode(byte[] bytes, int length) throws WitnessException {
     ByteBuffer in = ByteBuffer.wrap(bytes, 0, length).order(ByteOrder.LITTLE_ENDIAN);
     int version = in.getInt(4) >>> VERSION_SHIFT;
-    boolean timed = version >= TIMED;
     in.position(8);
     boolean tentative = flag(in, "tentative");
     Ending ending = ending(in.get());
     boolean hasPrevious = flag(in, "previous");
-    TimeBound.Kind kind = kind(in.get(), timed);
+    TimeBound.Kind kind = kind(in.get());
     long instance = in.getLong();
     long generation = in.getLong();
     if (instance < 1 || generation < 1) {
@@ -168,8 +153,8 @@ public final class WitnessCodec {
     long watermark = in.getLong();
     long toldAt = in.getLong();
     long fenceUpTo = in.getLong();
-    Optional<TimeBound> time = timed ? Optional.of(bound(in, kind)) : Optional.empty();
-    long latest = timed ? in.getLong() : Long.MIN_VALUE;
+    TimeBound time = bound(in, kind);
+    long latest = in.getLong();
     LogSet logs = logs(in);
     var fence = new Fence(fenceUpTo, logs(in));
     if (fence.isNone() && !fence.logs().isEmpty()) {
@@ -195,19 +180,18 @@ public final class WitnessCodec {
         endedAt,
         new Watermark(watermark, toldAt, latest),
         fence,
-        version == RESUMED || version == TIMED_RESUMED,
+        version == RESUMED,
         time);
   }
 
-  private static TimeBound.Kind kind(byte code, boolean timed) throws WitnessException {
-    if (timed ? code != ASSUMED && code != MEASURED : code != 0) {
-      throw malformed(timed ? "a bound of time of kind " + code : "byte 11 is not 0");
+  private static TimeBound.Kind kind(byte code) throws WitnessException {
+    if (code != ASSUMED && code != MEASURED) {
+      throw malformed("a bound of time of kind " + code);
     }
     return code == MEASURED ? TimeBound.Kind.MEASURED : TimeBound.Kind.ASSUMED;
   }
 
   private static TimeBound bound(ByteBuffer in, TimeBound.Kind kind) throws WitnessException {
-    need(in, TIME_BYTES);
     long earliest = in.getLong();
     long latest = in.getLong();
     if (earliest > latest) {
@@ -232,8 +216,8 @@ public final class WitnessCodec {
     if ((magic & 0xFFFFFF) != MAGIC) {
       throw malformed("does not start as one");
     }
-    if (version < PLAIN || version > TIMED_RESUMED) {
-      throw malformed("version " + version + ", this software knows 1 to 4");
+    if (version != GRANTED && version != RESUMED) {
+      throw malformed("version " + version + ", this software knows 3 and 4");
     }
     if (length < MIN_PAYLOAD_BYTES || length > MAX_PAYLOAD_BYTES || length > bytes.length) {
       throw malformed("a payload of " + length + " bytes in " + bytes.length);

@@ -25,7 +25,7 @@ public final class WitnessSigner implements GrantSigner {
    * Signs one by itself.
    *
    * @throws IllegalArgumentException if the witness can't be encoded ({@link WitnessCodec#encode}),
-   *     or if its holder has one of {@link OneLine#isHidden}; older services signed such ones
+   *     or if its holder has one of {@link OneLine#isHidden}
    */
   public SignedWitness sign(Witness witness) {
     byte[] payload = payload(witness);

@@ -6,14 +6,13 @@
  *
  * <pre>
  * offset bytes  content
- *      0     4  length of the payload, these bytes included: 115 to 32,648
+ *      0     4  length of the payload, these bytes included: 139 to 32,648
  *      4     3  "CLW"
- *      7     1  version: 3; 4 for a lease that was resumed (protocol, rule L10); 1 and 2 are the
- *               same without a bound of time
+ *      7     1  version: 3; 4 for a lease that was resumed (protocol, rule L10)
  *      8     1  1 if the lease is tentative, else 0
  *      9     1  how the lease before ended: 0 none, 1 released, 2 broken, 3 unknown
  *     10     1  1 if the correlation of the lease before is known, else 0
- *     11     1  where the bound of time comes from: 1 assumed, 2 measured; 0 in versions 1 and 2
+ *     11     1  where the bound of time comes from: 1 assumed, 2 measured
  *     12     8  instance, from 1
  *     20     8  generation, from 1
  *     28     8  expiry
@@ -24,10 +23,10 @@
  *     84     8  watermark; -2^63 for none
  *     92     8  when the service was told the watermark; -2^63 for none
  *    100     8  fence; -2^63 for none
- *    108     8  the earliest that it could be at the time of issue      | only in
- *    116     8  the latest that it could be then                        | versions
- *    124     8  the latest that it could be when the service was told   | 3 and 4
- *               the watermark; -2^63 if unknown or none                 |
+ *    108     8  the earliest that it could be at the time of issue
+ *    116     8  the latest that it could be then
+ *    124     8  the latest that it could be when the service was told the watermark; -2^63 if
+ *               unknown or none
  *            2  n: logs that may be written to, at most 1,000; 65,535 for all
  *         16 n  their ids, ascending (none for all)
  *            2  m: logs that the fence concerns, as n

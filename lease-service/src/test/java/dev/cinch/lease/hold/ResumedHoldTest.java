@@ -92,7 +92,8 @@ final class ResumedHoldTest {
               w.previousEndedAt(),
               w.watermark(),
               w.fence(),
-              number > 1);
+              number > 1,
+              w.time());
       return new WitnessSigner(SigningKey.ofSeed(new byte[32])).sign(at);
     }
 

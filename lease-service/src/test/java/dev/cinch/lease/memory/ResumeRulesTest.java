@@ -232,7 +232,9 @@ final class ResumeRulesTest {
             w.previousEnding(),
             w.previousEndedAt(),
             w.watermark(),
-            w.fence());
+            w.fence(),
+            w.resumed(),
+            w.time());
     return new Grant(grant.id(), List.of(new WitnessSigner(Rig.KEY).sign(later)));
   }
 

@@ -146,16 +146,16 @@ final class WatermarkRulesTest {
   void l2_witnessesCarryTheBoundAndThatOfTheirWatermark() throws Exception {
     var first = new TimeBound(START - 7 * MS, START + 3 * MS, TimeBound.Kind.MEASURED);
     Grant grant = sourced(first);
-    assertEquals(Optional.of(first), only(grant).time());
+    assertEquals(first, only(grant).time());
     known = new TimeBound(START - 5 * MS, START + 9 * MS, TimeBound.Kind.MEASURED);
     Grant renewed = service.renew(grant.id(), LEASE_MS, LogSet.NONE, wrote(START + 5));
-    assertEquals(Optional.of(known), only(renewed).time());
+    assertEquals(known, only(renewed).time());
     service.release(grant.id(), LeaseReport.NOTHING);
     var told = new Watermark(START + 5, START, START + 9 * MS);
     known = new TimeBound(START - 1_000 * MS, START + 1_000 * MS, TimeBound.Kind.ASSUMED);
     Witness next = only(service.acquire(rig.request("a")));
     assertEquals(told, next.watermark());
-    assertEquals(Optional.of(known), next.time());
+    assertEquals(known, next.time());
     assertEquals(next, service.show(next.name()).orElseThrow().witness());
   }
 
@@ -219,7 +219,7 @@ final class WatermarkRulesTest {
     assertEquals(e.getMessage(), service.obstacle().orElseThrow().getMessage());
     // Who holds leases keeps them.
     Grant renewed = service.renew(grant.id(), LEASE_MS, LogSet.NONE, wrote(START + 5));
-    assertEquals(Optional.of(known), only(renewed).time());
+    assertEquals(known, only(renewed).time());
     service.release(grant.id(), LeaseReport.NOTHING);
     doubt = Optional.empty();
     assertEquals(1, service.acquire(rig.request("b")).witnesses().size());

@@ -9,6 +9,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.TimeBounds;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -38,7 +39,8 @@ final class LedgerTest {
         issuedAt,
         Watermark.NONE,
         Fence.NONE,
-        false);
+        false,
+        TimeBounds.ASSUMED.at(issuedAt, 0));
   }
 
   private void granted(int number, int previous, Ending ending, long sent) {
@@ -142,7 +144,8 @@ final class LedgerTest {
             300,
             Watermark.NONE,
             Fence.NONE,
-            false);
+            false,
+            TimeBounds.ASSUMED.at(300, 0));
     ledger.heard(other, 299, 301, LASTS);
     objects("a: two leases of generation 1");
   }

@@ -140,16 +140,16 @@ public final class Tampering {
       return ending == Ending.RELEASED ? Ending.BROKEN : Ending.RELEASED;
     } else if (value instanceof Watermark watermark) {
       return watermark.equals(Watermark.NONE)
-          ? new Watermark(w.issuedAt() - 1, w.issuedAt())
+          ? new Watermark(w.issuedAt() - 1, w.issuedAt(), w.issuedAt())
           : Watermark.NONE;
     } else if (value instanceof Fence fence) {
       return fence.isNone() ? new Fence(w.issuedAt() - 1, LogSet.ALL) : Fence.NONE;
     } else if (value instanceof LogSet logs) {
       return logs.all() ? LogSet.of(List.of(new Id(1, 2))) : LogSet.ALL;
+    } else if (value instanceof TimeBound) {
+      return TimeBound.around(w.issuedAt(), 7, TimeBound.Kind.MEASURED);
     } else if (value instanceof Optional<?> found) {
-      return field.equals("time")
-          ? Optional.of(TimeBound.around(w.issuedAt(), 7, TimeBound.Kind.MEASURED))
-          : found.isPresent() ? Optional.empty() : Optional.of(new Id(3, 4));
+      return found.isPresent() ? Optional.empty() : Optional.of(new Id(3, 4));
     }
     throw new AssertionError("a field of another kind: " + field);
   }

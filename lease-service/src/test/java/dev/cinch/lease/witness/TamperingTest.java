@@ -41,13 +41,12 @@ final class TamperingTest {
         IntStream.range(0, n).mapToObj(i -> SharedSignatureTest.named(like, name + i)).toList());
   }
 
-  /** Both versions, alone and as any leaf of trees of several depths, by one key and by a cell. */
+  /** Alone and as any leaf of trees of several depths, by one key and by a cell. */
   static Stream<Arguments> forms() {
     return Stream.of(ONE, CELL)
         .flatMap(
             signer ->
-                Stream.of(WitnessCodecTest.example(), WitnessCodecTest.timed())
-                    .flatMap(like -> Stream.of(1, 2, 5, 33).flatMap(n -> forms(signer, like, n))));
+                Stream.of(1, 2, 5, 33).flatMap(n -> forms(signer, WitnessCodecTest.example(), n)));
   }
 
   private static Stream<Arguments> forms(GrantSigner signer, Witness like, int n) {

@@ -29,8 +29,6 @@ final class WitnessFuzzTest {
       new WitnessSigner(KEY)
           .sign(SharedSignatureTest.witnesses(5)).stream().map(SignedWitness::bytes).toList();
 
-  private static final byte[] TIMED = new WitnessSigner(KEY).sign(WitnessCodecTest.timed()).bytes();
-
   private static final CellKeys CELL = Cells.of(WitnessCodecTest.example().instance(), 3);
 
   private static final byte[] BY_A_CELL =
@@ -52,7 +50,6 @@ final class WitnessFuzzTest {
   void verify(byte[] data) {
     alter(SIGNED, data);
     alter(SHARED, data);
-    alter(TIMED, data);
     alter(BY_A_CELL, data);
   }
 

@@ -74,10 +74,7 @@ final class WitnessVectorsTest {
     var signer = new WitnessSigner(KEY);
     Witness one = WitnessCodecTest.example();
     var lines = new ArrayList<String>();
-    byte[] alone = signer.sign(one).bytes();
-    lines.add(line("alone", alone, true));
-    lines.add(line("alone, another payload", changed(alone, 30), false));
-    withTime(signer, lines);
+    alone(signer, one, lines);
     for (int n : new int[] {2, 3, 5, 8}) {
       List<SignedWitness> tree = signer.sign(SharedSignatureTest.witnesses(n));
       for (int leaf = 0; leaf < n; leaf++) {
@@ -144,22 +141,24 @@ final class WitnessVectorsTest {
     lines.add(line(cell, "cell, 17 levels", changed(last, payload + 10, 3 ^ 17), false));
   }
 
-  /** Witnesses of versions 3 and 4, each field of the bound changed, signed as it is. */
-  private static void withTime(WitnessSigner signer, List<String> lines) {
-    Witness timed = WitnessCodecTest.timed();
-    byte[] alone = signer.sign(timed).bytes();
+  /** Each field of the bound of time changed, signed as it is; and other versions. */
+  private static void alone(WitnessSigner signer, Witness one, List<String> lines) {
+    byte[] alone = signer.sign(one).bytes();
     lines.add(line("version 3", alone, true));
+    lines.add(line("version 3, another payload", changed(alone, 30), false));
     lines.add(line("version 3, another kind of bound", changed(alone, 11, 3), false));
     for (int at : new int[] {108, 116, 124}) {
       lines.add(line("version 3, another byte " + at, changed(alone, at), false));
     }
     List<SignedWitness> tree =
-        signer.sign(List.of(timed, SharedSignatureTest.named(timed, "tenant/8")));
+        signer.sign(List.of(one, SharedSignatureTest.named(one, "tenant/8")));
     lines.add(line("version 3, leaf 1 of 2", tree.get(1).bytes(), true));
-    byte[] payload = WitnessCodec.encode(timed);
+    byte[] payload = WitnessCodec.encode(one);
     lines.add(line("version 4", resigned(changed(payload, 7, 3 ^ 4)), true));
     lines.add(line("version 5", resigned(changed(payload, 7, 3 ^ 5)), false));
-    lines.add(line("version 3 with what version 1 has", resigned(version(3)), false));
+    lines.add(line("version 3 with what version 1 has", resigned(shorter(payload, 3, 1)), false));
+    lines.add(line("version 1", resigned(shorter(payload, 1, 0)), false));
+    lines.add(line("version 2", resigned(shorter(payload, 2, 0)), false));
     lines.add(line("version 3, no kind of bound", resigned(changed(payload, 11, 2)), false));
     lines.add(line("version 3, an unknown kind of bound", resigned(changed(payload, 11)), false));
     lines.add(line("version 3, a bound that ends first", resigned(changed(payload, 115)), false));
@@ -179,11 +178,15 @@ final class WitnessVectorsTest {
     return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
-  private static byte[] version(int version) {
-    byte[] payload = WitnessCodec.encode(WitnessCodecTest.example());
-    payload[7] = (byte) version;
-    payload[11] = 1;
-    return payload;
+  /** Without a bound of time. */
+  private static byte[] shorter(byte[] payload, int version, int kind) {
+    int less = 3 * Long.BYTES;
+    byte[] rest = Arrays.copyOf(payload, payload.length - less);
+    System.arraycopy(payload, 132, rest, 132 - less, payload.length - 132);
+    buffer(rest).putInt(0, rest.length);
+    rest[7] = (byte) version;
+    rest[11] = (byte) kind;
+    return rest;
   }
 
   /** A payload as whoever has the key may sign it, which need not be one of a witness. */
