@@ -76,8 +76,14 @@ final class Gate extends ChannelDuplexHandler {
   private Rank shown = Rank.NEW;
   private long received;
 
-  /** Whether nothing more is taken after the request that is there. */
+  /** Whether the next answer is the last one. */
   private boolean draining;
+
+  /** Whether an answer has told so, after which nothing more is taken. */
+  private boolean toldLast;
+
+  /** By the clock, nanoseconds: where it is draining, a request may come until then. */
+  private long last;
 
   /** Whether what is carried out waits for another's doing, and its sender may go away. */
   private boolean waits;
@@ -238,6 +244,7 @@ final class Gate extends ChannelDuplexHandler {
       }
       shown = shown(response.status());
       if (draining) {
+        toldLast = true;
         response.headers().set(HttpHeaderNames.CONNECTION, "close");
       }
     }
@@ -267,12 +274,13 @@ final class Gate extends ChannelDuplexHandler {
     place.hold(0);
     place.quiet(shown);
     head = null;
-    if (draining) {
+    if (toldLast) {
       takeNoMore();
       hangUp(channel.newSucceededFuture());
       return;
     }
     become(State.QUIET, limits.idleMs());
+    deadline = draining ? last : deadline;
     ChannelHandlerContext ctx = out;
     while (!waiting.isEmpty() && state != State.WORKING && state != State.ANSWERING) {
       take(ctx, waiting.remove());
@@ -330,16 +338,21 @@ final class Gate extends ChannelDuplexHandler {
   }
 
   /**
-   * Has the connection end once its request, if there is one, is answered; called by any thread.
+   * Has the connection end once its request is answered, or if none comes any more. One that is on
+   * its way would be lost with the connection, and its sender not know whether it was carried out.
+   * Called by any thread.
+   *
+   * @param until how long one may still come, by the clock
    */
-  void drain() {
+  void drain(long until) {
     channel
         .eventLoop()
         .execute(
             () -> {
               draining = true;
+              last = until;
               if (state == State.QUIET) {
-                var unused = channel.close();
+                deadline = until;
               }
             });
   }

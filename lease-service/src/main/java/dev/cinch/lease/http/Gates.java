@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
 final class Gates {
   private static final long NANOS_PER_MS = 1_000_000;
 
+  /** For so long a connection of a server that ends may bring one more request, milliseconds. */
+  static final long LAST_MS = 250;
+
   private final ServerLimits limits;
   private final Connections connections;
   private final Callers callers;
@@ -32,6 +35,9 @@ final class Gates {
 
   /** By the clock, nanoseconds: so long connections may take to end. */
   private volatile long deadline;
+
+  /** Likewise: so long requests may begin to come. */
+  private volatile long last;
 
   /**
    * @param clock monotonic, nanoseconds
@@ -65,7 +71,7 @@ final class Gates {
                   endIfDrained();
                 });
     if (draining) {
-      gate.drain(); // it began after this one was accepted, and may not have seen it
+      gate.drain(last); // it began after this one was accepted, and may not have seen it
     }
   }
 
@@ -79,22 +85,25 @@ final class Gates {
   }
 
   /**
-   * Accepts no more connections, and has each one end once its request is answered. Waits until
-   * nobody listens any more, so it is not for event loops.
+   * Accepts no more connections, and has each one end once its request is answered; a quiet one may
+   * bring one more for {@link #LAST_MS}. Waits until nobody listens any more, so it is not for
+   * event loops.
    *
    * @param ms how long that may take
    * @return how many requests had no answer by then
    */
   CompletionStage<Integer> drain(long ms) {
     if (!draining) {
-      deadline = clock.getAsLong() + ms * NANOS_PER_MS;
+      long now = clock.getAsLong();
+      deadline = now + ms * NANOS_PER_MS;
+      last = now + LAST_MS * NANOS_PER_MS;
       draining = true;
     }
     Channel accepting = listening;
     if (accepting != null) {
       var unused = accepting.close().awaitUninterruptibly();
     }
-    open.forEach(Gate::drain);
+    open.forEach(gate -> gate.drain(last));
     endIfDrained();
     return drained;
   }

@@ -601,9 +601,9 @@ public final class LeaseServer implements AutoCloseable {
   }
 
   /**
-   * Stops listening, and lets requests that are under way, and those that have begun to arrive, be
-   * answered; their connections end after that, and all others at once. {@link #close} is still to
-   * be called. Not to be called by an event loop.
+   * Stops listening, and lets requests be answered that are under way, or come within {@link
+   * Gates#LAST_MS} on a connection that is there; connections end after that. {@link #close} is
+   * still to be called. Not to be called by an event loop.
    *
    * @return how many requests had no answer after {@link #DRAIN_MS}; earlier 0 if all had one
    */

@@ -83,13 +83,32 @@ final class DrainTest {
     return quiet;
   }
 
+  /** The server looks at it by itself. */
+  private void endQuiet(RawClient quiet) throws IOException {
+    nanos.addAndGet(Gates.LAST_MS * 1_000_000);
+    assertTrue(quiet.isClosed());
+  }
+
+  /** It was on its way: its sender would not know whether it was carried out. */
+  @Test
+  void whatStillComesIsAnswered() throws Exception {
+    try (RawClient quiet = quiet()) {
+      CompletableFuture<Integer> drained = drain();
+      leave.release();
+      assertEquals(410, quiet.send(HEAD + RELEASE).response().status());
+      endQuiet(quiet); // where the answer left before it heard of the end
+      quiet.hangUp();
+      assertEquals(0, drained.get());
+    }
+  }
+
   @Test
   void whatAWorkerDoesIsAnsweredAndNobodyElseIsLetIn() throws Exception {
     try (RawClient quiet = quiet();
         RawClient busy = connect().send(LIST)) {
       entered.acquire();
       CompletableFuture<Integer> drained = drain();
-      assertTrue(quiet.isClosed());
+      endQuiet(quiet);
       untilNobodyIsLetIn();
       assertFalse(drained.isDone());
       leave.release();
@@ -123,7 +142,7 @@ final class DrainTest {
       assertFalse(drained.isDone());
       leave.release();
       assertEquals(410, busy.response().status());
-      assertTrue(busy.isClosed());
+      endQuiet(busy); // by then it was not told that this was the last one
       busy.hangUp();
       assertEquals(0, drained.get());
     }
@@ -136,7 +155,7 @@ final class DrainTest {
         RawClient half = connect().send(begun)) {
       assertEquals(100, half.response().status());
       CompletableFuture<Integer> drained = drain();
-      assertTrue(quiet.isClosed());
+      endQuiet(quiet);
       leave.release();
       RawClient.Response answer = half.send(RELEASE.getBytes(ISO_8859_1)).response();
       assertEquals(410, answer.status());
