@@ -114,6 +114,11 @@ final class OddStore {
     }
   }
 
+  /** How many buckets have a lock. */
+  long locks() throws IOException {
+    return all(file("buckets")).stream().filter(p -> p.endsWith("lock")).count();
+  }
+
   private Path bucket() throws IOException {
     return all(file("buckets")).stream()
         .filter(p -> p.endsWith("lock"))

@@ -102,7 +102,7 @@ final class NameRowsTest {
     rows.removeUntil(1, Long.MAX_VALUE, row -> row == b);
     assertFalse(LeaseRow.isCurrent(b));
     // Nobody takes what was replaced for what there is.
-    byte[] again = LeaseRow.pack(new LeaseEntry("b"), logSets);
+    byte[] again = pack("b");
     assertSame(again, rows.renew(b, again));
     assertSame(again, rows.get("b"));
   }
@@ -181,8 +181,14 @@ final class NameRowsTest {
         .toList();
   }
 
+  private byte[] pack(String name) {
+    var lease = new LeaseEntry(name);
+    States.set(lease, new Id(1, 2), 0, "");
+    return LeaseRow.pack(lease, logSets);
+  }
+
   private void put(String name) {
-    byte[] row = LeaseRow.pack(new LeaseEntry(name), logSets);
+    byte[] row = pack(name);
     rows.put(row);
     model.put(name, row);
   }

@@ -48,6 +48,7 @@ public final class States {
     lease.id = id;
     lease.expiry = expiry;
     lease.holder = holder;
+    lease.issuedIn = at(lease.issuedAt).bound();
   }
 
   /** A first lease that is held. */
