@@ -225,7 +225,10 @@ public final class StoreVerifier {
       if (unsigned.contains(path)) {
         tally.found(
             Finding.note(path, 0, "what a key of the store signed", "what counts for nothing"));
-      } else if (!LogLayout.isTemporary(name)) {
+      }
+      // A number is taken by its file alone, whoever signed it.
+      boolean ours = !unsigned.contains(path) || Numbered.parse(name).isPresent();
+      if (ours && !LogLayout.isTemporary(name)) {
         file(path);
       }
     }
