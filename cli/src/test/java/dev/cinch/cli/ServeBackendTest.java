@@ -130,7 +130,7 @@ class ServeBackendTest {
     }
   }
 
-  /** A mistyped directory begins a count anew, and only the operator can know (rule R4). */
+  /** A mistyped directory begins a count anew, and only the operator can know (rule P4). */
   @Test
   void aNodeThatCountsItsFirstStartNamesItsDirectory() throws Exception {
     cell();
@@ -139,7 +139,7 @@ class ServeBackendTest {
   }
 
   @Test
-  void r4_aNodeThatHasStartedIsNotOfANewCell() throws Exception {
+  void p4_aNodeThatHasStartedIsNotOfANewCell() throws Exception {
     cell();
     start("paxoslease", 1, "--first").close();
     var again = new ArrayList<>(node("paxoslease", 1));

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The acceptor of both algorithms, for any number of names, in memory alone (PaxosLease, 2.2 and 3;
- * Flease, algorithm 1). A node that starts makes a new one, which is silent at first (rule R5).
+ * Flease, algorithm 1). A node that starts makes a new one, which is silent at first (rule P5).
  * What is said to be forgotten in an answer was forgotten by a start or a sweep.
  *
  * <p>A name is kept for as long as what is known of it may matter: an attempt that was promised
@@ -89,7 +89,7 @@ public abstract class Acceptor {
    * @param now what this node's clock shows
    */
   public final void receive(int from, Message message, long now, Outbox out) {
-    if (now < quarantinedUntil) { // rule R5
+    if (now < quarantinedUntil) { // rule P5
       return;
     }
     if (message instanceof Prepare prepare) {
@@ -165,7 +165,7 @@ public abstract class Acceptor {
       out.send(from, reject(message.name(), message.ballot(), row, now));
       return;
     }
-    if (!timely(message, now) || below(message.ballot(), row) || (live && !same)) { // rule R3
+    if (!timely(message, now) || below(message.ballot(), row) || (live && !same)) { // rule P3
       out.send(from, reject(message.name(), message.ballot(), row, now));
       return;
     }
@@ -174,7 +174,7 @@ public abstract class Acceptor {
     }
     long deadline = deadline(message, now);
     if (live) {
-      deadline = Math.max(deadline, Row.deadline(row)); // rule R7
+      deadline = Math.max(deadline, Row.deadline(row)); // rule P7
     }
     row = Row.accept(row, message.ballot(), deadline, message.value());
     Row.keepUntil(row, deadline + keep);
@@ -188,7 +188,7 @@ public abstract class Acceptor {
       return;
     }
     if (Row.live(row, now)
-        && Row.acceptedFrom(row, message.last()) // rule R9
+        && Row.acceptedFrom(row, message.last()) // rule P9
         && Row.compare(row, Row.ACCEPTED, message.first()) >= 0
         && Row.compare(row, Row.ACCEPTED, message.last()) <= 0) {
       Row.release(row, now);

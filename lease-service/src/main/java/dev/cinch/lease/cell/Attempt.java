@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One attempt of a proposer: a ballot, and what acceptors answered to exactly this ballot, each
- * counted once (rule R1).
+ * counted once (rule P1).
  */
 final class Attempt {
   enum Phase {
@@ -30,7 +30,7 @@ final class Attempt {
 
   final Ballot ballot;
 
-  /** What it counts to: before the first message was sent, plus the lease time (rule R2). */
+  /** What it counts to: before the first message was sent, plus the lease time (rule P2). */
   final long deadline;
 
   /** The lease time. */
@@ -72,7 +72,7 @@ final class Attempt {
    * The name is open if a majority of acceptors knows of no live lease, or of none but the one that
    * is renewed (PaxosLease, 2.2: empty proposals from a majority). Flease reads the value of the
    * highest write from any majority. Open votes are safe there, too, since acceptors refuse to
-   * replace a live lease (rule R3), and what one acceptor has of an attempt that failed is not in
+   * replace a live lease (rule P3), and what one acceptor has of an attempt that failed is not in
    * the way.
    */
   Verdict verdict() {

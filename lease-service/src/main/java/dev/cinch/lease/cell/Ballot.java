@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
  * The number of one attempt, and who makes it: ballots are compared by counter, then boot, then
  * node (PaxosLease, 2.1.4; Flease, 3.5: there the counter is a time). Node and boot together are an
  * <i>incarnation</i>: a node between two starts. No two attempts for a name have the same ballot,
- * ever (rule R4), so a ballot also names the lease that the attempt was about. Immutable.
+ * ever (rule P4), so a ballot also names the lease that the attempt was about. Immutable.
  *
  * @param counter 0 to {@link #MAX_COUNTER}; 0 only in {@link #NONE}
  * @param boot how often the node has started, from a counter on its disk; of a client drawn at

@@ -1,7 +1,7 @@
 package dev.cinch.lease.cell;
 
 /**
- * The ballots of one incarnation: each is above all that it gave before (rule R4). Proposers of one
+ * The ballots of one incarnation: each is above all that it gave before (rule P4). Proposers of one
  * node share it, so that one that is made anew for a name does not begin again.
  *
  * <p>Not thread-safe. A node whose names are spread over threads has one for each thread, as long

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a node has heard of leases (PaxosLease, 3.4): hints for whom to ask, on which no node may
- * act as owner, or take a name for free (rule R6). Not thread-safe.
+ * act as owner, or take a name for free (rule P6). Not thread-safe.
  */
 public final class Learner {
   /**

@@ -46,13 +46,13 @@ public sealed interface Message {
 
   /**
    * To acceptors: the owner has stopped acting. It matches the exact lease: that of {@code first},
-   * or one of its renewals, of which {@code last} was the last attempt (rule R9).
+   * or one of its renewals, of which {@code last} was the last attempt (rule P9).
    */
   record Release(Bytes name, Ballot first, Ballot last) implements Message {}
 
   /**
    * To learners: a lease is held for so long, counted from when it was sent; 0 if it was released.
-   * A hint (rule R6).
+   * A hint (rule P6).
    */
   record Learn(Bytes name, Ballot ballot, long nanos, Bytes value) implements Message {}
 

@@ -75,7 +75,7 @@ public abstract class Proposer {
 
   /** Whether this proposer is the owner, at a time of its own clock. */
   public final boolean holds(long now) {
-    return now < heldUntil; // rule R8: not at its end
+    return now < heldUntil; // rule P8: not at its end
   }
 
   /**
@@ -113,7 +113,7 @@ public abstract class Proposer {
 
   /**
    * Begins an attempt to hold the lease for longer; if it fails, or its end comes before the old
-   * one, the old end stays (rule R7).
+   * one, the old end stays (rule P7).
    *
    * @throws IllegalArgumentException if the ttl is not between the shortest and the longest
    * @throws IllegalStateException if it is not held: then it is to be acquired
@@ -131,8 +131,8 @@ public abstract class Proposer {
           "a lease time is %d to %d ns, not %d".formatted(shortest(), longest(), ttl));
     }
     giveUp(now, out);
-    Ballot ballot = ballots.next(counter(now, seen)); // rule R4
-    attempt = new Attempt(cell, ballot, from, now, ttl, giveUpAt); // rule R2
+    Ballot ballot = ballots.next(counter(now, seen)); // rule P4
+    attempt = new Attempt(cell, ballot, from, now, ttl, giveUpAt); // rule P2
     send(attempt, now, out);
   }
 
@@ -228,7 +228,7 @@ public abstract class Proposer {
 
   /**
    * Takes a message; those that are not for proposers, and not for the attempt under way, are
-   * ignored. A {@link Learn} never makes an owner (rule R6).
+   * ignored. A {@link Learn} never makes an owner (rule P6).
    *
    * @param from the node that sent it
    * @param now what this node's clock shows
@@ -245,7 +245,7 @@ public abstract class Proposer {
     if (current == null) {
       return Pending.PENDING;
     }
-    if (now >= current.giveUpAt) { // rule R2: in every handler
+    if (now >= current.giveUpAt) { // rule P2: in every handler
       return end(current, now, out);
     }
     if (message instanceof Promise promise && promise.ballot().equals(current.ballot)) {
@@ -353,7 +353,7 @@ public abstract class Proposer {
     boolean renewal = current.base.counter() > 0;
     base = renewal ? current.base : current.ballot;
     held = current.ballot;
-    heldUntil = renewal ? Math.max(heldUntil, current.deadline) : current.deadline; // rule R7
+    heldUntil = renewal ? Math.max(heldUntil, current.deadline) : current.deadline; // rule P7
     cell.tell(new Learn(name, held, heldUntil - now, current.value), out);
     return new Step.Granted(held, heldUntil);
   }

@@ -101,7 +101,7 @@ final class Row {
     return row[RELEASED] != 0;
   }
 
-  /** Whether the accepted lease excludes others. Exactly at its deadline it doesn't (rule R8). */
+  /** Whether the accepted lease excludes others. Exactly at its deadline it doesn't (rule P8). */
   static boolean live(byte[] row, long now) {
     return hasAccepted(row) && !released(row) && now < deadline(row);
   }

@@ -32,7 +32,7 @@ public final class FleaseProposer extends Proposer {
   }
 
   /**
-   * The expiry, which is a lease time after the start of the attempt (rule R2). Algorithms 2 to 4
+   * The expiry, which is a lease time after the start of the attempt (rule P2). Algorithms 2 to 4
    * count from the write; then an attempt that is old, and of which an acceptor has forgotten, gets
    * a lease beside that of another.
    */

@@ -22,7 +22,7 @@ public sealed interface Algorithm {
    *
    * @param boot how often it has
    * @param now what its clock shows
-   * @param first whether the cell is new: then it is not silent (rule R5)
+   * @param first whether the cell is new: then it is not silent (rule P5)
    */
   Acceptor acceptor(int boot, long now, boolean first);
 

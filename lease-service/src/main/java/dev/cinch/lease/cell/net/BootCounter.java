@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * How often a node has started (rule R4): the highest number among the files of its own directory,
+ * How often a node has started (rule P4): the highest number among the files of its own directory,
  * which are empty and have names like {@code node-2-boot-0000000017}. A node whose directory is
  * lost must come back with another id.
  *

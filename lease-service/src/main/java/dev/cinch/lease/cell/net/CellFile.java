@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
  *
  * <p>With {@code "algorithm": "flease"} there is {@code "clockErrorMs"}, &epsilon;, in place of
  * {@code "rateErrorPpm"}. The key's file stands beside this one unless its path is absolute. An id
- * is never given to another node, nor kept by one that has lost its directory (rule R4).
+ * is never given to another node, nor kept by one that has lost its directory (rule P4).
  *
  * @param instance the number that all nodes have as one instance of the lease service, 1 to 10
  *     digits

@@ -232,7 +232,7 @@ final class CellLoop {
     }
   }
 
-  /** Messages to itself take the way of all others, but for the network (rule R5). */
+  /** Messages to itself take the way of all others, but for the network (rule P5). */
   private int drainWithin() {
     int count = 0;
     for (Message m = within.poll(); m != null; m = within.poll()) {
@@ -516,7 +516,7 @@ final class CellLoop {
 
   /** Looks at all that the acceptor has, since nobody needs it in an order but this. */
   private void names(int from, Message.Names wanted, long now) {
-    if (now < acceptor.quarantinedUntil()) { // rule R5
+    if (now < acceptor.quarantinedUntil()) { // rule P5
       return;
     }
     int most = Math.min(wanted.limit(), Listing.AT_ONCE);
@@ -716,7 +716,7 @@ final class CellLoop {
 
   private boolean release(Request.Release release, long now) {
     Holding holding = holdings.get(release.name());
-    if (holding == null || !holding.isOf(release.lease(), now)) { // rule R9
+    if (holding == null || !holding.isOf(release.lease(), now)) { // rule P9
       return false;
     }
     Pursuit pursuit = holding.pursuit;

@@ -90,7 +90,7 @@ public final class CellNode implements AutoCloseable {
   }
 
   /**
-   * Starts a node; for as long as a lease may last its acceptor is silent (rule R5).
+   * Starts a node; for as long as a lease may last its acceptor is silent (rule P5).
    *
    * @param file which nodes there are
    * @param node the id of this one
@@ -193,7 +193,7 @@ public final class CellNode implements AutoCloseable {
   /**
    * Starts a client of a cell: it proposes as nodes do, and accepts and signs nothing. It has no
    * directory. Its id and its boot are drawn at random, 62 bits together, which no other process
-   * has that is alive at the same time (rule R4).
+   * has that is alive at the same time (rule P4).
    *
    * @param settings but for the size of datagrams, which the file has
    * @throws IOException one line that says what is wrong
@@ -400,7 +400,7 @@ public final class CellNode implements AutoCloseable {
 
   /**
    * Asks acceptors for a name. The answer is a hint, on which nobody may act as owner, or take the
-   * name for free (rule R6).
+   * name for free (rule P6).
    *
    * @return what says the most of a majority's answers; empty if fewer came in time
    */

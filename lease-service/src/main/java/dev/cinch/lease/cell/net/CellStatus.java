@@ -33,7 +33,7 @@ public record CellStatus(
     peers = List.copyOf(peers);
   }
 
-  /** Whether its acceptor is still silent (rule R5). */
+  /** Whether its acceptor is still silent (rule P5). */
   public boolean isQuarantined() {
     return now < quarantinedUntil;
   }

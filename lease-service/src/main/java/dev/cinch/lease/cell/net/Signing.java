@@ -96,7 +96,7 @@ final class Signing {
     gathering.result.complete(enough);
   }
 
-  /** A node asks; what was not accepted with exactly this ballot is not signed (rule R1). */
+  /** A node asks; what was not accepted with exactly this ballot is not signed (rule P1). */
   void asked(int from, Message.Sign sign, long now) {
     Notary signer = notary;
     if (signer == null) {

@@ -67,7 +67,7 @@ final class Acceptors extends Machines<Acceptor> {
   @Override
   void check(int from, int code, int reading, Move move) {
     if (silent(from, reading) && (!move.sent().isEmpty() || move.to() != from)) {
-      throw new Broken("R5: an acceptor is quarantined, and takes a message");
+      throw new Broken("P5: an acceptor is quarantined, and takes a message");
     }
     if (network.get(code - DELIVER).message() instanceof Message.Release release) {
       Memory before = tell(from, reading);
@@ -78,7 +78,7 @@ final class Acceptors extends Machines<Acceptor> {
           && !(before.ballot().sameOwner(release.last())
               && !before.ballot().below(release.first())
               && !release.last().below(before.ballot()))) {
-        throw new Broken("R9: " + release + " ends " + before.ballot());
+        throw new Broken("P9: " + release + " ends " + before.ballot());
       }
     }
   }

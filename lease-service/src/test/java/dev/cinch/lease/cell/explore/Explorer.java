@@ -273,7 +273,7 @@ final class Explorer {
   private void granted(int[] state, int i, Ballot ballot) {
     grants++;
     if (Integer.bitCount(state[VOTES + i]) < MAJORITY) {
-      throw new Broken("R1: " + ballot + " is granted without a majority");
+      throw new Broken("P1: " + ballot + " is granted without a majority");
     }
     if (state[NUMBER + i] <= state[GRANTED]) {
       throw new Broken(

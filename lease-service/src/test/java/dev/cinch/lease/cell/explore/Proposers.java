@@ -139,13 +139,13 @@ final class Proposers extends Machines<Proposers.Asked> {
     boolean over = after == 0 && (now >= before || code == RELEASE);
     if (move.step() instanceof Step.Granted granted) {
       if (granted.until() < before) {
-        throw new Broken("R7: " + granted.ballot() + " makes a lease shorter");
+        throw new Broken("P7: " + granted.ballot() + " makes a lease shorter");
       }
       if (granted.until() <= now) {
-        throw new Broken("R2: " + granted.ballot() + " is granted after its end");
+        throw new Broken("P2: " + granted.ballot() + " is granted after its end");
       }
     } else if (after != before && !over) {
-      throw new Broken("R7: " + move.step() + " moves the end of " + view(from).held());
+      throw new Broken("P7: " + move.step() + " moves the end of " + view(from).held());
     }
   }
 

@@ -26,7 +26,7 @@ import dev.cinch.lease.cell.Table.Sent;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules R1 to R9 in Flease, message by message. Clocks show the same where nothing is said. */
+/** Rules P1 to P9 in Flease, message by message. Clocks show the same where nothing is said. */
 final class FleaseRulesTest extends RulesRig {
   private static final long EPSILON = 100 * MS;
   private static final Durations DURATIONS = new Durations(LONGEST, EPSILON, KEEP);
@@ -122,7 +122,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r1_doubledAnswersAndOtherBallotsDoNotCount() {
+  void p1_doubledAnswersAndOtherBallotsDoNotCount() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0);
     List<Sent> promise = table.take(Promise.class);
@@ -144,7 +144,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r1_aRefusalIsNoVote() {
+  void p1_aRefusalIsNoVote() {
     Ballot higher = new Ballot(now + LONGEST, 1, 6);
     prepare(0, higher);
     prepare(1, higher);
@@ -156,7 +156,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r2_theExpiryCountsFromTheStartOfTheAttemptAndNotFromTheWrite() {
+  void p2_theExpiryCountsFromTheStartOfTheAttemptAndNotFromTheWrite() {
     p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
     long end = now + LONGEST;
     now += LONGEST / 2;
@@ -170,13 +170,13 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r2_lateProposalsMakeNoTwoOwners() {
+  void p2_lateProposalsMakeNoTwoOwners() {
     assertFalse(
         twoOwnersAfterLateProposals(new FleaseAcceptor(DURATIONS, now), DURATIONS.quarantine()));
   }
 
   @Test
-  void r2_anAnswerIsNotTakenAtTheEnd() {
+  void p2_anAnswerIsNotTakenAtTheEnd() {
     p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
     long end = now + LONGEST;
     toAcceptors(0, 1);
@@ -192,7 +192,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r3_aLiveLeaseIsNotReplacedByAnotherOwnerWithAHigherBallot() {
+  void p3_aLiveLeaseIsNotReplacedByAnotherOwnerWithAHigherBallot() {
     get(p, 0, 1, 2);
     Ballot higher = new Ballot(now + 99, 1, 6);
     prepare(0, higher);
@@ -211,7 +211,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r4_ballotsAreAboveAllMetAndOfThisStart() {
+  void p4_ballotsAreAboveAllMetAndOfThisStart() {
     Ballot met = new Ballot(now + EPSILON, 1, 6);
     prepare(0, met);
     prepare(1, met);
@@ -222,7 +222,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r4_aNodeThatStartsAgainAtTheSameTimeHasOtherBallots() {
+  void p4_aNodeThatStartsAgainAtTheSameTimeHasOtherBallots() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     proposer(new Ballots(5, 2)).acquire(now, LONGEST, LONGEST, table.from(5));
     List<Ballot> used =
@@ -236,7 +236,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r5_anAcceptorThatStartedIsSilentToItsOwnNodeToo() {
+  void p5_anAcceptorThatStartedIsSilentToItsOwnNodeToo() {
     Acceptor fresh = new FleaseAcceptor(DURATIONS, now);
     long over = now + LONGEST + 2 * EPSILON;
     Ballot ballot = new Ballot(over, 1, 0);
@@ -251,7 +251,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r5_aBallotOfBeforeTheStartIsBelowTheFloor() {
+  void p5_aBallotOfBeforeTheStartIsBelowTheFloor() {
     Ballot before = new Ballot(now, 1, 5);
     acceptors.set(0, new FleaseAcceptor(DURATIONS, now));
     now += DURATIONS.quarantine();
@@ -267,7 +267,7 @@ final class FleaseRulesTest extends RulesRig {
 
   /** Of two nodes, one has promises of an acceptor that forgets them, as 3.5 lets it. */
   @Test
-  void r5_promisesOfAnEarlierLifeAreWorthNothing() {
+  void p5_promisesOfAnEarlierLifeAreWorthNothing() {
     p.acquire(now, LONGEST, 3 * LONGEST, table.from(5));
     toAcceptors(0, 1);
     propose(p, assertInstanceOf(Step.Found.class, back(p)));
@@ -283,7 +283,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r6_learningMakesNoOwner() {
+  void p6_learningMakesNoOwner() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     Ballot mine = ((Prepare) table.sent.get(0).message()).ballot();
     for (int node = 0; node < 3; node++) {
@@ -296,7 +296,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r7_aShorterRenewalShortensNothing() {
+  void p7_aShorterRenewalShortensNothing() {
     get(p, 0, 1, 2);
     long end = p.heldUntil();
     p.renew(now, LONGEST / 5, LONGEST, table.from(5));
@@ -308,7 +308,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r7_aFailedRenewalLeavesTheOldEnd() {
+  void p7_aFailedRenewalLeavesTheOldEnd() {
     get(p, 0, 1, 2);
     long end = p.heldUntil();
     now += LONGEST / 4;
@@ -327,7 +327,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r8_whatExpiresNowIsOver() {
+  void p8_whatExpiresNowIsOver() {
     accept(new Ballot(now, 1, 6), now);
     assertEquals(1, table.take(Reject.class).size(), "expired, exactly now");
     accept(new Ballot(now, 1, 6), now + LONGEST + EPSILON + 1);
@@ -344,13 +344,13 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r9_aStaleReleaseMakesNoTwoOwners() {
+  void p9_aStaleReleaseMakesNoTwoOwners() {
     assertFalse(twoOwnersAfterAStaleRelease());
     assertTrue(p.holds(now));
   }
 
   @Test
-  void r9_onlyTheExactLeaseIsReleased() {
+  void p9_onlyTheExactLeaseIsReleased() {
     get(p, 0, 1, 2);
     Ballot first = p.ballot();
     p.release(now, table.from(5));
@@ -373,7 +373,7 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r9_aReleaseKeepsLateWritesOut() {
+  void p9_aReleaseKeepsLateWritesOut() {
     get(p, 0, 1, 2);
     p.renew(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0, 1, 2);

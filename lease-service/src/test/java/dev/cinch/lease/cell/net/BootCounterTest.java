@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Rule R4. */
+/** Rule P4. */
 final class BootCounterTest {
   @TempDir private Path directory;
 
@@ -30,7 +30,7 @@ final class BootCounterTest {
   }
 
   @Test
-  void r4_eachStartHasAHigherNumber() throws IOException {
+  void p4_eachStartHasAHigherNumber() throws IOException {
     assertEquals(1, start());
     assertEquals(2, start());
     assertEquals(List.of("node-2-boot-0000000002"), counts());
@@ -51,7 +51,7 @@ final class BootCounterTest {
    * A start that ended before it removed them leaves lower numbers, or its own without having it.
    */
   @Test
-  void r4_theHighestNumberCounts() throws IOException {
+  void p4_theHighestNumberCounts() throws IOException {
     for (int boot : new int[] {3, 9, 10}) {
       Files.createFile(directory.resolve("node-2-boot-%010d".formatted(boot)));
     }
@@ -61,7 +61,7 @@ final class BootCounterTest {
 
   /** A node that is upgraded in place goes on above the count of the version before. */
   @Test
-  void r4_goesOnAboveTheCountOfVersionsBefore() throws IOException {
+  void p4_goesOnAboveTheCountOfVersionsBefore() throws IOException {
     Files.writeString(directory.resolve("boot"), "node 2 boot 17\n");
     Files.writeString(directory.resolve("boot.new"), "node 2 bo");
     assertEquals(18, start());
@@ -70,7 +70,7 @@ final class BootCounterTest {
 
   /** Where locks do nothing. Of two that saw the same number one makes the file. */
   @Test
-  void r4_ofTwoThatStartAtOnceOneLoses() throws IOException {
+  void p4_ofTwoThatStartAtOnceOneLoses() throws IOException {
     BootCounter.claim(directory, 2, 1);
     overtaken(1);
     assertEquals(2, BootCounter.take(directory, 2));
@@ -78,7 +78,7 @@ final class BootCounterTest {
 
   /** One that was paused finds its number free again, since later starts have removed it. */
   @Test
-  void r4_aNumberThatWasRemovedIsNotUsedAgain() throws IOException {
+  void p4_aNumberThatWasRemovedIsNotUsedAgain() throws IOException {
     assertEquals(1, start());
     assertEquals(2, start());
     assertEquals(3, start());

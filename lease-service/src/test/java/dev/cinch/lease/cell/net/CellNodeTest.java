@@ -146,9 +146,9 @@ final class CellNodeTest {
         Outcome.Refused.LOST, one.renew(NAME, again.ballot(), TTL, PATIENCE, PROPOSE).join());
   }
 
-  /** Rule R9: a release of an earlier lease of the same node doesn't end a later one. */
+  /** Rule P9: a release of an earlier lease of the same node doesn't end a later one. */
   @Test
-  void r9_aReleaseOfAnEarlierLeaseHasNoEffect() {
+  void p9_aReleaseOfAnEarlierLeaseHasNoEffect() {
     cell.endQuarantine();
     CellNode one = cell.node(1);
     Ballot earlier = granted(acquire(1)).ballot();
@@ -183,9 +183,9 @@ final class CellNodeTest {
     assertEquals(0, cell.node(1).status().join().names(), "a name that isn't held costs nothing");
   }
 
-  /** Rule R5: nothing goes while the acceptors are silent, the node's own proposer included. */
+  /** Rule P5: nothing goes while the acceptors are silent, the node's own proposer included. */
   @Test
-  void r5_nobodyGetsALeaseDuringTheQuarantine() {
+  void p5_nobodyGetsALeaseDuringTheQuarantine() {
     CellNode one = cell.node(1);
     assertTrue(one.status().join().isQuarantined());
     CompletableFuture<Outcome> attempt = one.acquire(NAME, TTL, PATIENCE, PROPOSE);
@@ -201,9 +201,9 @@ final class CellNodeTest {
     granted(acquire(1));
   }
 
-  /** Rules R4 and R5, after a clean stop too. */
+  /** Rules P4 and P5, after a clean stop too. */
   @Test
-  void r4_r5_eachStartIsCountedAndQuarantined() throws IOException {
+  void p4_r5_eachStartIsCountedAndQuarantined() throws IOException {
     var clock = new TestClock();
     for (int boot = 1; boot <= 3; boot++) {
       try (CellNode node =

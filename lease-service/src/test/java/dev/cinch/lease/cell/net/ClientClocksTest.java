@@ -64,7 +64,7 @@ final class ClientClocksTest {
 
   /** Else a value that acceptors forgot might seem to be the later. */
   @Test
-  void r4_aClientsBallotsAreNearTheTime() {
+  void p4_aClientsBallotsAreNearTheTime() {
     assertEquals(0, sends(CLIENT, prepare(LONGEST / 4 + 1)));
     assertEquals(0, sends(CLIENT, prepare(-LONGEST / 4 - 1)));
     assertEquals(0, sends(CLIENT, accept(LONGEST / 4 + 1)));
@@ -76,7 +76,7 @@ final class ClientClocksTest {
 
   /** One that did not hear of the end may keep it for as long as a change may take. */
   @Test
-  void r6_theLastLeaseSaysMoreThanAnEarlierOneThatIsTakenForLive() {
+  void p6_theLastLeaseSaysMoreThanAnEarlierOneThatIsTakenForLive() {
     var inquiry = new Inquiry(NAME, 1L << 60);
     var earlier = new Memory(Memory.State.LIVE, new Ballot(7, 1, 1), Bytes.of("earlier"), SECOND);
     var last = new Memory(Memory.State.RELEASED, new Ballot(8, 1, 2), Bytes.of("last"), 0);
@@ -87,7 +87,7 @@ final class ClientClocksTest {
   }
 
   @Test
-  void r1_whatAClientAnswersCountsForNothing() {
+  void p1_whatAClientAnswersCountsForNothing() {
     var inquiry = new Inquiry(NAME, 1L << 60);
     assertTrue(requests.add(inquiry));
     Message told = new Message.Told(NAME, Memory.forgotten(0));

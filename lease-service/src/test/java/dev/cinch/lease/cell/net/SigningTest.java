@@ -104,7 +104,7 @@ final class SigningTest {
   }
 
   @Test
-  void r1_whatWasAcceptedWithThisBallotIsSignedAndNothingElse() {
+  void p1_whatWasAcceptedWithThisBallotIsSignedAndNothingElse() {
     assertEquals(List.of(), asked(NAME, ballot(1), 0));
     accept(1, VALUE, 0);
     assertEquals(List.of(signed(1, VALUE)), asked(NAME, ballot(1), 0));
@@ -132,7 +132,7 @@ final class SigningTest {
   }
 
   @Test
-  void r5_aQuarantinedNodeSignsNothing() {
+  void p5_aQuarantinedNodeSignsNothing() {
     acceptor = ALGORITHM.acceptor(1, 0, false);
     signing = signing();
     long end = acceptor.quarantinedUntil();

@@ -27,7 +27,7 @@ import dev.cinch.lease.cell.Table.Sent;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules R1 to R9 in PaxosLease, message by message. All clocks show the same. */
+/** Rules P1 to P9 in PaxosLease, message by message. All clocks show the same. */
 final class PaxosLeaseRulesTest extends RulesRig {
   private static final Durations DURATIONS = new Durations(LONGEST, 0, KEEP);
 
@@ -69,7 +69,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r1_doubledAnswersAndOtherBallotsDoNotCount() {
+  void p1_doubledAnswersAndOtherBallotsDoNotCount() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0);
     List<Sent> promise = table.take(Promise.class);
@@ -92,7 +92,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r2_theTimeCountsFromBeforeTheFirstMessageAndIsCheckedInEveryHandler() {
+  void p2_theTimeCountsFromBeforeTheFirstMessageAndIsCheckedInEveryHandler() {
     p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
     long end = now + LONGEST;
     now += LONGEST / 2;
@@ -109,14 +109,14 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r2_lateProposalsMakeNoTwoOwners() {
+  void p2_lateProposalsMakeNoTwoOwners() {
     assertFalse(
         twoOwnersAfterLateProposals(
             new PaxosLeaseAcceptor(DURATIONS, 2, now), DURATIONS.quarantine()));
   }
 
   @Test
-  void r2_anAnswerIsNotTakenAtTheEndEither() {
+  void p2_anAnswerIsNotTakenAtTheEndEither() {
     p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
     long end = now + LONGEST;
     toAcceptors(0, 1);
@@ -130,7 +130,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r3_aLiveLeaseIsNotReplacedByAnotherOwnerWithAHigherBallot() {
+  void p3_aLiveLeaseIsNotReplacedByAnotherOwnerWithAHigherBallot() {
     get(p, 0, 1, 2);
     Ballot higher = new Ballot(99, 1, 6);
     acceptors.get(0).receive(6, new Prepare(NAME, higher), now, table.from(0));
@@ -149,7 +149,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r4_ballotsAreAboveAllMetAndOfThisStart() {
+  void p4_ballotsAreAboveAllMetAndOfThisStart() {
     acceptors.get(0).receive(6, new Prepare(NAME, new Ballot(70, 1, 6)), now, table.from(0));
     acceptors.get(1).receive(6, new Prepare(NAME, new Ballot(70, 1, 6)), now, table.from(1));
     table.sent.clear();
@@ -159,7 +159,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r4_aNewProposerOfANodeGoesOnWithItsBallots() {
+  void p4_aNewProposerOfANodeGoesOnWithItsBallots() {
     var ballots = new Ballots(5, 3);
     Proposer first = new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
     first.acquire(now, LONGEST, LONGEST, table.from(5));
@@ -171,7 +171,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r5_anAcceptorThatStartedIsSilentToItsOwnNodeToo() {
+  void p5_anAcceptorThatStartedIsSilentToItsOwnNodeToo() {
     Acceptor fresh = new PaxosLeaseAcceptor(DURATIONS, 2, now);
     Ballot ballot = new Ballot(1, 1, 0);
     long last = now + LONGEST - 1;
@@ -184,7 +184,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r5_clocksThatAreOffMakeQuarantineAndLeasesLonger() {
+  void p5_clocksThatAreOffMakeQuarantineAndLeasesLonger() {
     var durations = new Durations(LONGEST, 50_000, KEEP);
     Acceptor slow = new PaxosLeaseAcceptor(durations, 1, 0);
     assertTrue(slow.quarantinedUntil() >= LONGEST / 95 * 105);
@@ -201,7 +201,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r6_learningMakesNoOwnerAndAcceptorsOnlyAnswer() {
+  void p6_learningMakesNoOwnerAndAcceptorsOnlyAnswer() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     Ballot mine = ((Prepare) table.sent.get(0).message()).ballot();
     assertEquals(
@@ -213,7 +213,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r6_learnersHearOfLeasesAndTheirEnds() {
+  void p6_learnersHearOfLeasesAndTheirEnds() {
     var learner = new Learner();
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0, 1, 2);
@@ -229,7 +229,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r7_aShorterRenewalShortensNothing() {
+  void p7_aShorterRenewalShortensNothing() {
     get(p, 0, 1, 2);
     long end = p.heldUntil();
     p.renew(now, LONGEST / 10, LONGEST, table.from(5));
@@ -241,7 +241,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r7_aFailedRenewalLeavesTheOldEndAndTheNextOneGoesOn() {
+  void p7_aFailedRenewalLeavesTheOldEndAndTheNextOneGoesOn() {
     get(p, 0, 1, 2);
     long end = p.heldUntil();
     now += LONGEST / 4;
@@ -266,7 +266,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r8_exactlyAtItsEndALeaseIsAnEmptyVote() {
+  void p8_exactlyAtItsEndALeaseIsAnEmptyVote() {
     get(p, 0, 1, 2);
     now = p.heldUntil();
     assertFalse(p.holds(now));
@@ -279,13 +279,13 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r9_aStaleReleaseMakesNoTwoOwners() {
+  void p9_aStaleReleaseMakesNoTwoOwners() {
     assertFalse(twoOwnersAfterAStaleRelease());
     assertTrue(p.holds(now));
   }
 
   @Test
-  void r9_onlyTheExactLeaseIsReleased() {
+  void p9_onlyTheExactLeaseIsReleased() {
     get(p, 0, 1, 2);
     Ballot first = p.ballot();
     p.release(now, table.from(5));
@@ -302,7 +302,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r9_aReleaseEndsALeaseAndItsRenewalsAndKeepsLateOnesOut() {
+  void p9_aReleaseEndsALeaseAndItsRenewalsAndKeepsLateOnesOut() {
     get(p, 0, 1, 2);
     p.renew(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0, 1, 2);
@@ -358,7 +358,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void r5_anAcceptorOfANewCellIsNotSilentAndHasForgottenNothing() {
+  void p5_anAcceptorOfANewCellIsNotSilentAndHasForgottenNothing() {
     acceptors.set(0, new PaxosLeaseAcceptor(DURATIONS, 1, now, true));
     assertEquals(now, acceptors.get(0).quarantinedUntil());
     assertEquals(Memory.forgotten(KEEP), told(0));

@@ -112,7 +112,7 @@ final class Client {
   private void stepped(Step step, long until, long now, List<Node.Sent> sent) {
     boolean over = now >= until && proposer.heldUntil() == 0;
     if (!(step instanceof Step.Granted) && proposer.heldUntil() != until && !over) {
-      throw new Broken("R7: " + step + " moved the end of " + proposer.ballot());
+      throw new Broken("P7: " + step + " moved the end of " + proposer.ballot());
     }
     if (step != Step.Pending.PENDING) {
       world.trace(node.id, step.toString());
@@ -121,7 +121,7 @@ final class Client {
       found(found, now, sent);
     } else if (step instanceof Step.Granted granted) {
       if (granted.until() < until) {
-        throw new Broken("R7: renewing " + granted.ballot() + " made it shorter");
+        throw new Broken("P7: renewing " + granted.ballot() + " made it shorter");
       }
       world.judge.granted(node, name, granted, proposed, now);
       watchEnd();

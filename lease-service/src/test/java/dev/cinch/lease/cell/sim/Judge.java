@@ -53,14 +53,14 @@ final class Judge {
   /** An attempt begins. */
   void began(Bytes name, Ballot ballot) {
     if (!used.computeIfAbsent(name, n -> new HashSet<>()).add(ballot)) {
-      throw new Broken("R4: ballot " + ballot + " is used again");
+      throw new Broken("P4: ballot " + ballot + " is used again");
     }
   }
 
   /** An acceptor answers; it has been silent for as long as it must. */
   void answers(Node node, Message message, long now) {
     if (now < node.silentUntil) {
-      throw new Broken("R5: node " + node.id + " is quarantined and sends " + message);
+      throw new Broken("P5: node " + node.id + " is quarantined and sends " + message);
     }
     if (message instanceof Message.Accepted a) {
       accepted
@@ -105,10 +105,10 @@ final class Judge {
     int votes =
         Integer.bitCount(accepted.getOrDefault(name, Map.of()).getOrDefault(step.ballot(), 0));
     if (votes < world.plan.acceptors() / 2 + 1) {
-      throw new Broken("R1: " + step.ballot() + " is granted by " + votes + " acceptors");
+      throw new Broken("P1: " + step.ballot() + " is granted by " + votes + " acceptors");
     }
     if (now >= step.until()) {
-      throw new Broken("R2: " + step.ballot() + " is granted after its end");
+      throw new Broken("P2: " + step.ballot() + " is granted after its end");
     }
     if (!node.holds(name, world.time)) {
       return; // the handler was paused after it had read the clock: nobody is owner by this

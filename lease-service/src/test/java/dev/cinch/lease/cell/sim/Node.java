@@ -167,7 +167,7 @@ final class Node {
             && !before.ballot().below(release.first())
             && !release.last().below(before.ballot()))
         && !before.equals(query(acceptor, message.name(), now))) {
-      throw new Broken("R9: " + release + " ended " + before.ballot());
+      throw new Broken("P9: " + release + " ended " + before.ballot());
     }
     if (world.rng.chance(0.1)) {
       acceptor.sweep(now, 4);

@@ -176,7 +176,7 @@ final class Judge {
     }
   }
 
-  /** Rule L17: what is answered was agreed on; rule R1 and F3: by those that signed it. */
+  /** Rule L17: what is answered was agreed on; rule P1 and F3: by those that signed it. */
   private void requireWritten(SignedWitness signed) {
     List<Accepted.Proposal> written =
         of(accepted, signed.witness().name()).of(signed.witness()).stream()
