@@ -1,7 +1,5 @@
 package dev.cinch.view;
 
-import static java.util.Objects.requireNonNull;
-
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
@@ -10,18 +8,13 @@ import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.DirectoryNotEmptyException;
-import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,7 +25,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -99,13 +91,13 @@ public final class Retention {
     Optional<SegmentHeader> due = due();
     Optional<ChainPlace> line =
         due.isPresent() ? due.map(ChainPlace::of) : chain.checkpoint().map(ChainPlace::of);
-    var counter = new Counter(each);
+    var retired = new RetiredTree(log, each, false);
     if (line.isPresent()) {
-      new RetiredTree(log).walk(line.get(), counter);
+      retired.go(line.get());
     }
     List<Path> stale = stale();
     stale.forEach(each);
-    return new Plan(line, due.isPresent(), counter.buckets, counter.records, stale.size());
+    return new Plan(line, due.isPresent(), retired.buckets(), retired.records(), stale.size());
   }
 
   /**
@@ -132,12 +124,12 @@ public final class Retention {
       publish(due.get());
     }
     Optional<ChainPlace> line = chain.checkpoint().map(ChainPlace::of);
-    var remover = new Remover(each);
+    var retired = new RetiredTree(log, each, true);
     if (line.isPresent()) {
       // Somebody else may have linked it a moment ago: it must last before anything goes.
       fs.forceDirectory(log.layout().checkpoints());
       log.requireSame();
-      new RetiredTree(log).walk(line.get(), remover);
+      retired.go(line.get());
     }
     List<Path> stale = stale();
     long removed = 0;
@@ -149,8 +141,8 @@ public final class Retention {
         LOG.debug("{}: stays: {}", file, e.toString()); // for a later run, or not ours
       }
     }
-    var done = new Plan(line, due.isPresent(), remover.buckets, remover.records, removed);
-    remover.complain(done);
+    var done = new Plan(line, due.isPresent(), retired.buckets(), retired.records(), removed);
+    retired.complain(done);
     return done;
   }
 
@@ -268,224 +260,6 @@ public final class Retention {
       return fs.status(file).changeTime() < time;
     } catch (NoSuchFileException e) {
       return false;
-    }
-  }
-
-  private final class Counter implements RetiredTree.Visitor {
-    private final Consumer<Path> each;
-    private long buckets;
-    private long records;
-
-    Counter(Consumer<Path> each) {
-      this.each = each;
-    }
-
-    @Override
-    public void bucket(Path directory) throws IOException {
-      try {
-        List<String> unused = fs.list(directory);
-      } catch (ForeignEntryException e) {
-        foreign(e);
-        return;
-      } catch (NoSuchFileException e) {
-        return; // somebody else retired it
-      }
-      buckets++;
-      each.accept(directory);
-    }
-
-    @Override
-    public void foreign(ForeignEntryException e) {
-      LOG.warn("{}", e.getMessage());
-    }
-
-    @Override
-    public void record(Path file) {
-      records++;
-      each.accept(file);
-    }
-
-    @Override
-    public void seal(Path file) {}
-
-    @Override
-    public void parent(Path directory) {}
-  }
-
-  private final class Remover implements RetiredTree.Visitor {
-    private final Consumer<Path> each;
-    private long buckets;
-    private long records;
-    private long blocked;
-    private @Nullable Path blockedAt;
-    private int blockedOwner;
-    private @Nullable IOException blockedWhy;
-
-    Remover(Consumer<Path> each) {
-      this.each = each;
-    }
-
-    @Override
-    public void foreign(ForeignEntryException e) {
-      if (blocked++ == 0) {
-        blockedWhy = e;
-      } else {
-        LOG.warn("{}", e.getMessage()); // the first one is thrown
-      }
-    }
-
-    /** What one user may not remove keeps nothing else. */
-    private void blocked(Path directory, IOException e) throws IOException {
-      int owner;
-      try {
-        owner = fs.status(directory).uid();
-      } catch (NoSuchFileException gone) {
-        return; // somebody who may has retired it since
-      }
-      if (blocked++ == 0) {
-        blockedAt = directory;
-        blockedOwner = owner;
-        blockedWhy = e;
-      }
-    }
-
-    void complain(Plan done) throws RetireBlockedException {
-      Path at = blockedAt;
-      IOException why = blockedWhy;
-      if (why instanceof ForeignEntryException e) {
-        throw new RetireBlockedException(e, blocked - 1, done);
-      }
-      if (at != null && why != null) {
-        throw new RetireBlockedException(at, blockedOwner, blocked - 1, done, why);
-      }
-    }
-
-    /**
-     * Rule R3: data files first, then the prelock, the lock last. A late writer may come back at
-     * any time; what it makes again goes in the next run.
-     */
-    @Override
-    public void bucket(Path directory) throws IOException {
-      try {
-        makeWritable(directory);
-        boolean stays = false;
-        for (String name : fs.list(directory)) {
-          Path file = directory.resolve(name);
-          if (!LogLayout.MARKS.contains(name)) {
-            stays |= !removeOurs(file, name);
-          }
-        }
-        stays |= !removeOurs(LogLayout.prelock(directory), "");
-        stays |= !removeOurs(LogLayout.lock(directory), "");
-        if (stays) {
-          return;
-        }
-        fs.rmdir(directory);
-        buckets++;
-        each.accept(directory);
-      } catch (NoSuchFileException e) {
-        LOG.debug("{}: somebody else retired it", directory);
-      } catch (DirectoryNotEmptyException e) {
-        LOG.info(
-            "{}: a late writer came back, or has a file open; the next run retires it", directory);
-      } catch (AccessDeniedException e) {
-        blocked(directory, e);
-      } catch (ForeignEntryException e) {
-        foreign(e);
-      }
-    }
-
-    /**
-     * Whether nothing of it is left, but what a process has open; what is not ours stays, and is
-     * told.
-     *
-     * @param name as listed; empty: of a prelock or a lock
-     */
-    private boolean removeOurs(Path file, String name) throws IOException {
-      try {
-        if (!name.isEmpty() && !isOurs(name)) {
-          throw ForeignEntryException.notOurs(file);
-        }
-        remove(file);
-        return true;
-      } catch (ForeignEntryException e) {
-        if (!file.equals(e.path())) {
-          throw e; // the bucket itself
-        }
-        foreign(e);
-        return false;
-      }
-    }
-
-    private static boolean isOurs(String name) {
-      return DataFileName.parse(name).isPresent()
-          || LogLayout.isLockPart(name)
-          || LogLayout.isTemporary(name)
-          || LogLayout.isHeldOpen(name);
-    }
-
-    /** Whoever may not change its mode may still be allowed to write to it. */
-    private void makeWritable(Path directory) throws IOException {
-      try {
-        fs.chmod(directory, log.store().directoryMode());
-      } catch (NoSuchFileException e) {
-        throw e;
-      } catch (IOException e) {
-        LOG.debug("{}: mode left: {}", directory, e.toString());
-      }
-    }
-
-    /** Whether it is gone; a file that was removed and is still open here stays until it is not. */
-    @CanIgnoreReturnValue
-    private boolean remove(Path file) throws IOException {
-      try {
-        fs.unlink(file);
-        return true;
-      } catch (NoSuchFileException e) {
-        return true; // another run, or an earlier one that a crash stopped, was here
-      } catch (AccessDeniedException e) {
-        throw e;
-      } catch (FileSystemException e) {
-        if (!LogLayout.isHeldOpen(String.valueOf(file.getFileName()))) {
-          throw e;
-        }
-        LOG.debug("{}: a process of this machine has it open: {}", file, e.toString());
-        return false;
-      }
-    }
-
-    @Override
-    public void record(Path file) throws IOException {
-      try {
-        if (remove(file)) {
-          records++;
-          each.accept(file);
-        }
-      } catch (AccessDeniedException e) {
-        blocked(requireNonNull(file.getParent()), e);
-      } catch (ForeignEntryException e) {
-        foreign(e);
-      }
-    }
-
-    @Override
-    public void seal(Path file) throws IOException {
-      try {
-        boolean unused = remove(file);
-      } catch (AccessDeniedException e) {
-        blocked(requireNonNull(file.getParent()), e);
-      } catch (ForeignEntryException e) {
-        foreign(e);
-      }
-    }
-
-    @Override
-    public void parent(Path directory) {
-      try {
-        fs.rmdir(directory);
-      } catch (IOException e) {
-        LOG.debug("{}: stays: {}", directory, e.toString());
-      }
     }
   }
 }

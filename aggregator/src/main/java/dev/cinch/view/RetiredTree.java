@@ -1,111 +1,129 @@
 package dev.cinch.view;
 
+import static java.util.Objects.requireNonNull;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
-import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Walks what a checkpoint retires and what still stands: bucket directories that end at or before
- * it, records below it. That includes what late writers and closers made again. One directory's
- * names are held at a time. Thread-safe.
+ * Removes, or counts, what a checkpoint retires and what still stands: bucket directories that end
+ * at or before it, records below it. That includes what late writers and closers made again. One
+ * directory's names are held at a time. Used once, by one thread.
  */
 @CheckReturnValue
 final class RetiredTree {
+  private static final Logger LOG = LoggerFactory.getLogger(RetiredTree.class);
+
   private final LogContext log;
+  private final StoreFs fs;
+  private final Consumer<Path> each;
+  private final boolean really;
+  private long buckets;
+  private long records;
+  private long blocked;
+  private @Nullable Path blockedAt;
+  private int blockedOwner;
+  private @Nullable IOException blockedWhy;
 
-  RetiredTree(LogContext log) {
+  /**
+   * @param each told of every bucket directory and record that goes
+   * @param really false: changes nothing
+   */
+  RetiredTree(LogContext log, Consumer<Path> each, boolean really) {
     this.log = log;
+    this.fs = log.store().fs();
+    this.each = each;
+    this.really = really;
   }
 
-  /** Told of everything found, children before the directories that hold them. */
-  interface Visitor {
-    void bucket(Path directory) throws IOException;
-
-    void record(Path file) throws IOException;
-
-    /** Of a record that is retired, told before that record. */
-    void seal(Path file) throws IOException;
-
-    /** What stands in the place of a directory, and is none; it is not entered (rule N7). */
-    void foreign(ForeignEntryException e) throws IOException;
-
-    /** A directory all of whose range is retired, and that is empty unless somebody is late. */
-    void parent(Path directory) throws IOException;
+  long buckets() {
+    return buckets;
   }
 
-  void walk(ChainPlace line, Visitor visitor) throws IOException {
-    walkBuckets(line.to(), visitor);
-    walkRecords(line.number(), visitor);
+  long records() {
+    return records;
   }
 
-  private void walkBuckets(long to, Visitor visitor) throws IOException {
-    long width = log.bucketWidth();
-    long groupWidth = LogLayout.groupWidth(width);
-    long eraWidth = LogLayout.eraWidth(width);
-    Path buckets = log.layout().buckets();
-    for (long era : starts(buckets, to, eraWidth, visitor)) {
-      Path eraPath = buckets.resolve(TimeName.of(era));
-      for (long group : starts(eraPath, to, groupWidth, visitor)) {
-        Path groupPath = eraPath.resolve(TimeName.of(group));
-        for (long start : starts(groupPath, to, width, visitor)) {
-          if (start + width <= to) {
-            visitor.bucket(log.layout().bucket(new Bucket(start, width)));
-          }
-        }
-        if (group + groupWidth <= to) {
-          visitor.parent(groupPath);
-        }
-      }
-      if (era + eraWidth <= to) {
-        visitor.parent(eraPath);
-      }
-    }
-  }
+  /**
+   * @param line what stands before it goes
+   */
+  void go(ChainPlace line) throws IOException {
+    boolean unused =
+        new BucketTree(log)
+            .walk(
+                Long.MIN_VALUE,
+                line.to(),
+                (directory, end, width) -> names(directory),
+                new BucketTree.Visitor() {
+                  @Override
+                  public boolean bucket(Bucket bucket) throws IOException {
+                    if (bucket.end() <= line.to()) {
+                      retire(log.layout().bucket(bucket));
+                    }
+                    return true;
+                  }
 
-  private List<Long> starts(Path directory, long to, long width, Visitor visitor)
-      throws IOException {
-    return LogLayout.starts(directory, names(directory, visitor), Long.MIN_VALUE, to, width);
+                  @Override
+                  public void parent(Path directory, long end) {
+                    if (end <= line.to()) {
+                      removeDirectory(directory);
+                    }
+                  }
+                });
+    retireRecords(line.number());
   }
 
   /** Another gc may have removed a directory since its parent was listed. */
-  private List<String> names(Path directory, Visitor visitor) throws IOException {
+  private List<String> names(Path directory) throws IOException {
     try {
-      return log.store().fs().list(directory);
+      return fs.list(directory);
     } catch (NoSuchFileException e) {
       return List.of();
     } catch (ForeignEntryException e) {
-      visitor.foreign(e);
+      foreign(e); // what stands in its place is not entered (rule N7)
       return List.of();
     }
   }
 
-  private void walkRecords(long number, Visitor visitor) throws IOException {
+  private void retireRecords(long number) throws IOException {
     long stays = LogLayout.groupOfRecord(number);
     List<Long> groups =
-        names(log.layout().records(), visitor).stream()
-            .filter(name -> name.matches("\\d{7}"))
-            .map(Long::valueOf)
+        names(log.layout().records()).stream()
+            .map(LogLayout::recordGroupNumber)
+            .flatMapToLong(OptionalLong::stream)
             .filter(group -> group <= stays)
             .sorted()
+            .boxed()
             .toList();
     for (long group : groups) {
       Path directory = log.layout().recordGroup(group);
-      List<String> names = names(directory, visitor);
+      List<String> names = names(directory);
       for (String name : names) {
         // Before any record goes: one that outlived it would say that the record is missing.
-        if (SealName.parse(name).filter(seal -> seal.number() < number).isPresent()) {
-          visitor.seal(directory.resolve(name));
+        if (really && SealName.parse(name).filter(seal -> seal.number() < number).isPresent()) {
+          boolean unused = removeRecord(directory.resolve(name));
         }
       }
       for (String name : names) {
@@ -114,12 +132,172 @@ final class RetiredTree {
             parsed.isPresent()
                 ? parsed.getAsLong() < number
                 : group < stays && (LogLayout.isTemporary(name) || LogLayout.isHeldOpen(name));
-        if (retired) {
-          visitor.record(directory.resolve(name));
+        if (retired && removeRecord(directory.resolve(name))) {
+          records++;
+          each.accept(directory.resolve(name));
         }
       }
       if (group < stays) {
-        visitor.parent(directory);
+        removeDirectory(directory);
+      }
+    }
+  }
+
+  /** Whether it is gone, or would be. */
+  private boolean removeRecord(Path file) throws IOException {
+    try {
+      return !really || remove(file);
+    } catch (AccessDeniedException e) {
+      blocked(requireNonNull(file.getParent()), e);
+    } catch (ForeignEntryException e) {
+      foreign(e);
+    }
+    return false;
+  }
+
+  private void foreign(ForeignEntryException e) {
+    if (really && blocked++ == 0) {
+      blockedWhy = e;
+    } else {
+      LOG.warn("{}", e.getMessage()); // the first one is thrown
+    }
+  }
+
+  /** What one user may not remove keeps nothing else. */
+  private void blocked(Path directory, IOException e) throws IOException {
+    int owner;
+    try {
+      owner = fs.status(directory).uid();
+    } catch (NoSuchFileException gone) {
+      return; // somebody who may has retired it since
+    }
+    if (blocked++ == 0) {
+      blockedAt = directory;
+      blockedOwner = owner;
+      blockedWhy = e;
+    }
+  }
+
+  void complain(Retention.Plan done) throws RetireBlockedException {
+    Path at = blockedAt;
+    IOException why = blockedWhy;
+    if (why instanceof ForeignEntryException e) {
+      throw new RetireBlockedException(e, blocked - 1, done);
+    }
+    if (at != null && why != null) {
+      throw new RetireBlockedException(at, blockedOwner, blocked - 1, done, why);
+    }
+  }
+
+  /**
+   * Rule R3: data files first, then the prelock, the lock last. A late writer may come back at any
+   * time; what it makes again goes in the next run.
+   */
+  private void retire(Path directory) throws IOException {
+    try {
+      if (!really) {
+        List<String> unused = fs.list(directory);
+        buckets++;
+        each.accept(directory);
+        return;
+      }
+      makeWritable(directory);
+      boolean stays = false;
+      for (String name : fs.list(directory)) {
+        Path file = directory.resolve(name);
+        if (!LogLayout.MARKS.contains(name)) {
+          stays |= !removeOurs(file, name);
+        }
+      }
+      stays |= !removeOurs(LogLayout.prelock(directory), "");
+      stays |= !removeOurs(LogLayout.lock(directory), "");
+      if (stays) {
+        return;
+      }
+      fs.rmdir(directory);
+      buckets++;
+      each.accept(directory);
+    } catch (NoSuchFileException e) {
+      LOG.debug("{}: somebody else retired it", directory);
+    } catch (DirectoryNotEmptyException e) {
+      LOG.info(
+          "{}: a late writer came back, or has a file open; the next run retires it", directory);
+    } catch (AccessDeniedException e) {
+      if (!really) {
+        throw e;
+      }
+      blocked(directory, e);
+    } catch (ForeignEntryException e) {
+      foreign(e);
+    }
+  }
+
+  /**
+   * Whether nothing of it is left, but what a process has open; what is not ours stays, and is
+   * told.
+   *
+   * @param name as listed; empty: of a prelock or a lock
+   */
+  private boolean removeOurs(Path file, String name) throws IOException {
+    try {
+      if (!name.isEmpty() && !isOurs(name)) {
+        throw ForeignEntryException.notOurs(file);
+      }
+      remove(file);
+      return true;
+    } catch (ForeignEntryException e) {
+      if (!file.equals(e.path())) {
+        throw e; // the bucket itself
+      }
+      foreign(e);
+      return false;
+    }
+  }
+
+  private static boolean isOurs(String name) {
+    return DataFileName.parse(name).isPresent()
+        || LogLayout.isLockPart(name)
+        || LogLayout.isTemporary(name)
+        || LogLayout.isHeldOpen(name);
+  }
+
+  /** Whoever may not change its mode may still be allowed to write to it. */
+  private void makeWritable(Path directory) throws IOException {
+    try {
+      fs.chmod(directory, log.store().directoryMode());
+    } catch (NoSuchFileException e) {
+      throw e;
+    } catch (IOException e) {
+      LOG.debug("{}: mode left: {}", directory, e.toString());
+    }
+  }
+
+  /** Whether it is gone; a file that was removed and is still open here stays until it is not. */
+  @CanIgnoreReturnValue
+  private boolean remove(Path file) throws IOException {
+    try {
+      fs.unlink(file);
+      return true;
+    } catch (NoSuchFileException e) {
+      return true; // another run, or an earlier one that a crash stopped, was here
+    } catch (AccessDeniedException e) {
+      throw e;
+    } catch (FileSystemException e) {
+      if (!LogLayout.isHeldOpen(String.valueOf(file.getFileName()))) {
+        throw e;
+      }
+      LOG.debug("{}: a process of this machine has it open: {}", file, e.toString());
+      return false;
+    }
+  }
+
+  /** A directory all of whose range is retired, and that is empty unless somebody is late. */
+  private void removeDirectory(Path directory) {
+    if (really) {
+      try {
+        fs.rmdir(directory);
+      } catch (IOException e) {
+        LOG.debug("{}: stays: {}", directory, e.toString());
       }
     }
   }

@@ -372,7 +372,9 @@ final class ForeignEntriesTest {
     }
     if (foreign) {
       assertNotEquals(
-          0, requireNonNull(ends.get("verify")).code(), () -> "verify with " + name + " as " + planted + ": " + ends.get("verify"));
+          0,
+          requireNonNull(ends.get("verify")).code(),
+          () -> "verify with " + name + " as " + planted + ": " + ends.get("verify"));
     }
     if (name.startsWith("logs/jobs")) {
       String closed = requireNonNull(ends.get("close")).out();

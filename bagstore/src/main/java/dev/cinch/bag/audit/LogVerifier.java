@@ -1,5 +1,6 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.format.ChainPlace;
@@ -13,7 +14,6 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
-import dev.cinch.bag.read.BucketListing;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -382,7 +382,7 @@ final class LogVerifier {
       last = there.contains(b.start()) || segments.retired(end) ? last : end;
     }
     if (last > Long.MIN_VALUE) {
-      there.addAll(new BucketListing(log).starts(record.from(), record.to()));
+      new BucketTree(log).permitted(record.from(), record.to()).forEach(b -> there.add(b.start()));
       boolean unused = segments.retiredMeanwhile(last); // the caller asks of each
     }
     return there;
@@ -398,33 +398,24 @@ final class LogVerifier {
   }
 
   private List<Bucket> find(long from, long to) throws IOException {
-    long width = log.bucketWidth();
-    var found = new ArrayList<Bucket>();
-    Path root = log.layout().buckets();
-    for (long era : starts(root, from, to, LogLayout.eraWidth(width))) {
-      Path eras = root.resolve(TimeName.of(era));
-      for (long group : starts(eras, from, to, LogLayout.groupWidth(width))) {
-        for (long start : starts(eras.resolve(TimeName.of(group)), from, to, width)) {
-          found.add(new Bucket(start, width));
-        }
-      }
-    }
-    return found;
+    return new BucketTree(log)
+        .find(
+            from,
+            to,
+            (directory, end, width) -> {
+              List<String> names = list(directory);
+              if (from == Long.MIN_VALUE || to == Long.MAX_VALUE) { // told once, not of each record
+                strays(directory, names, width);
+              }
+              return names;
+            });
   }
 
-  private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    List<String> names = list(directory);
-    if (from == Long.MIN_VALUE || to == Long.MAX_VALUE) { // told once, not with every record
-      Set<String> belong = new HashSet<>();
-      for (long start : LogLayout.starts(directory, names, Long.MIN_VALUE, Long.MAX_VALUE, width)) {
-        belong.add(TimeName.of(start));
-      }
-      for (String name : names) {
-        if (!belong.contains(name)) {
-          buckets.foreign(directory.resolve(name));
-        }
-      }
+  private void strays(Path directory, List<String> names, long width) {
+    var strays = new TreeSet<>(names);
+    for (long start : LogLayout.starts(directory, names, Long.MIN_VALUE, Long.MAX_VALUE, width)) {
+      strays.remove(TimeName.of(start));
     }
-    return LogLayout.starts(directory, names, from, to, width);
+    strays.forEach(name -> buckets.foreign(directory.resolve(name)));
   }
 }

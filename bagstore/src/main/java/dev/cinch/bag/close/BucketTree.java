@@ -1,5 +1,7 @@
 package dev.cinch.bag.close;
 
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
@@ -11,100 +13,92 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Lists the bucket directories of a log, past every cache (rule N2): advance, step 3. Thread-safe.
+ * Walks the directories above the buckets of a log. How fresh a listing is, and what is made of one
+ * that fails, its user says. Thread-safe.
  */
-final class BucketTree {
+@CheckReturnValue
+public final class BucketTree {
   private final LogContext log;
 
-  BucketTree(LogContext log) {
+  public BucketTree(LogContext log) {
     this.log = log;
   }
 
-  /**
-   * As {@link #find}, as far as this machine knows: what is old is there, what is new may be
-   * missing.
-   */
-  List<Bucket> known(long from, long to) {
-    long width = log.bucketWidth();
-    var found = new ArrayList<Bucket>();
-    Path buckets = log.layout().buckets();
-    for (long era : listed(buckets, from, to, LogLayout.eraWidth(width))) {
-      Path eraDirectory = buckets.resolve(TimeName.of(era));
-      for (long group : listed(eraDirectory, from, to, LogLayout.groupWidth(width))) {
-        for (long start : listed(eraDirectory.resolve(TimeName.of(group)), from, to, width)) {
-          found.add(new Bucket(start, width));
-        }
-      }
-    }
-    return found;
+  /** Lists a directory of the tree. */
+  @FunctionalInterface
+  public interface Lister {
+    /**
+     * @param end no bucket in it ends later; {@link Long#MAX_VALUE} of the outermost one
+     * @param width of what stands in it: of an era, a group or a bucket
+     */
+    List<String> list(Path directory, long end, long width) throws IOException;
   }
 
-  private List<Long> listed(Path directory, long from, long to, long width) {
-    try {
-      return LogLayout.starts(directory, log.store().fs().list(directory), from, to, width);
-    } catch (IOException e) { // not there yet, or any more; whoever lists it in step 3 tells
-      return List.of();
-    }
-  }
+  /** Told of what is listed, in order. */
+  @FunctionalInterface
+  public interface Visitor {
+    /**
+     * @return whether to go on
+     */
+    boolean bucket(Bucket bucket) throws IOException;
 
-  /**
-   * Whether a bucket may exist in {@code [from, to)}, for who looks again soon: past caches where
-   * there are any, and nothing is forced.
-   */
-  boolean holdsAny(long from, long to) throws IOException {
-    long width = log.bucketWidth();
-    Path buckets = log.layout().buckets();
-    try {
-      for (long era : looked(buckets, from, to, LogLayout.eraWidth(width))) {
-        Path eraDirectory = buckets.resolve(TimeName.of(era));
-        for (long group : looked(eraDirectory, from, to, LogLayout.groupWidth(width))) {
-          Path groupDirectory = eraDirectory.resolve(TimeName.of(group));
-          if (!looked(groupDirectory, from, to, width).isEmpty()) {
-            return true;
-          }
-        }
-      }
-      return false;
-    } catch (NoSuchFileException e) {
-      return true; // retired since its parent was listed, or lost: whoever settles tells
-    }
-  }
-
-  private List<Long> looked(Path directory, long from, long to, long width) throws IOException {
-    List<String> names =
-        log.store().fs().isLocal(directory)
-            ? log.store().fs().list(directory)
-            : log.store().fresh().list(directory);
-    return LogLayout.starts(directory, names, from, to, width);
-  }
-
-  /** The buckets that exist in {@code [from, to)}, ascending. */
-  List<Bucket> find(long from, long to) throws IOException {
-    long width = log.bucketWidth();
-    var found = new ArrayList<Bucket>();
-    Path buckets = log.layout().buckets();
-    long eraWidth = LogLayout.eraWidth(width);
-    long groupWidth = LogLayout.groupWidth(width);
-    for (long era : starts(buckets, from, to, eraWidth)) {
-      Path eraDirectory = buckets.resolve(TimeName.of(era));
-      for (long group : unlessSettled(era + eraWidth, eraDirectory, from, to, groupWidth)) {
-        Path groupDirectory = eraDirectory.resolve(TimeName.of(group));
-        for (long start : unlessSettled(group + groupWidth, groupDirectory, from, to, width)) {
-          found.add(new Bucket(start, width));
-        }
-      }
-    }
-    return found;
+    /**
+     * An era or a group, after all that stands in it.
+     *
+     * @param end no bucket in it ends later
+     */
+    default void parent(Path directory, long end) throws IOException {}
   }
 
   /**
-   * As {@link #starts}, of a directory that may have been settled and retired since its parent was
-   * listed.
+   * Walks what is listed of {@code [from, to)}.
+   *
+   * @return whether the visitor wanted all of it
    */
-  private List<Long> unlessSettled(long end, Path directory, long from, long to, long width)
+  public boolean walk(long from, long to, Lister lister, Visitor visitor) throws IOException {
+    long width = LogLayout.eraWidth(log.bucketWidth());
+    return walk(log.layout().buckets(), Long.MAX_VALUE, width, from, to, lister, visitor);
+  }
+
+  private boolean walk(
+      Path directory, long end, long width, long from, long to, Lister lister, Visitor visitor)
       throws IOException {
+    List<String> names = lister.list(directory, end, width);
+    for (long start : LogLayout.starts(directory, names, from, to, width)) {
+      if (width == log.bucketWidth()) {
+        if (!visitor.bucket(new Bucket(start, width))) {
+          return false;
+        }
+        continue;
+      }
+      Path child = directory.resolve(TimeName.of(start));
+      long inner = width / LogLayout.FAN_OUT;
+      if (!walk(child, start + width, inner, from, to, lister, visitor)) {
+        return false;
+      }
+      visitor.parent(child, start + width);
+    }
+    return true;
+  }
+
+  /** What is listed of {@code [from, to)}, ascending. */
+  public List<Bucket> find(long from, long to, Lister lister) throws IOException {
+    var found = new ArrayList<Bucket>();
+    boolean unused = walk(from, to, lister, found::add);
+    return found;
+  }
+
+  /** The buckets that exist in {@code [from, to)}, past every cache (rule N2): advance, step 3. */
+  List<Bucket> find(long from, long to) throws IOException {
+    return find(from, to, (directory, end, width) -> unlessSettled(directory, end));
+  }
+
+  /** The directory may have been settled and retired since its parent was listed. */
+  private List<String> unlessSettled(Path directory, long end) throws IOException {
     try {
-      return starts(directory, from, to, width);
+      List<String> names = log.store().fresh().list(directory);
+      log.store().fs().forceDirectory(directory); // a record must not outlive what it lists
+      return names;
     } catch (NoSuchFileException e) {
       if (new HorizonChain(log).freshTip().filter(tip -> tip.record().to() >= end).isEmpty()) {
         throw e;
@@ -113,9 +107,60 @@ final class BucketTree {
     }
   }
 
-  private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    List<String> names = log.store().fresh().list(directory);
-    log.store().fs().forceDirectory(directory); // a record must not outlive what it lists
-    return LogLayout.starts(directory, names, from, to, width);
+  /**
+   * As {@link #find(long, long)}, as far as this machine knows: what is old is there, what is new
+   * may be missing.
+   */
+  List<Bucket> known(long from, long to) throws IOException {
+    return find(
+        from,
+        to,
+        (directory, end, width) -> {
+          try {
+            return log.store().fs().list(directory);
+          } catch (IOException e) { // not there yet, or any more; whoever settles tells
+            return List.of();
+          }
+        });
+  }
+
+  /**
+   * As {@link #find(long, long)}, as fresh as this user may look, and nothing is forced: for who
+   * misses buckets that a record lists. What is asked for grows with what there is, and not with
+   * what a record lists, which may be forged.
+   */
+  public List<Bucket> permitted(long from, long to) throws IOException {
+    return find(
+        from,
+        to,
+        (directory, end, width) -> {
+          try {
+            StoreFs fs = log.store().fs();
+            return fs.isLocal(directory)
+                ? fs.list(directory)
+                : log.store().fresh().listAsPermitted(directory);
+          } catch (NoSuchFileException e) {
+            return List.of(); // retired since, or a copy of a store lacks its empty directories
+          }
+        });
+  }
+
+  /**
+   * Whether a bucket may exist in {@code [from, to)}, for who looks again soon: past caches where
+   * there are any, and nothing is forced.
+   */
+  boolean holdsAny(long from, long to) throws IOException {
+    try {
+      return !walk(
+          from,
+          to,
+          (directory, end, width) ->
+              log.store().fs().isLocal(directory)
+                  ? log.store().fs().list(directory)
+                  : log.store().fresh().list(directory),
+          bucket -> false);
+    } catch (NoSuchFileException e) {
+      return true; // retired since its parent was listed, or lost: whoever settles tells
+    }
   }
 }

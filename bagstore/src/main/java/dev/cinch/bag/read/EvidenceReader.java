@@ -3,6 +3,7 @@ package dev.cinch.bag.read;
 import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;
@@ -20,6 +21,7 @@ import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
@@ -265,7 +267,8 @@ public final class EvidenceReader {
    * record may list thousands.
    */
   private Set<Long> there(HorizonRecord record) throws IOException {
-    Set<Long> there = new BucketListing(log).starts(record.from(), record.to());
+    var there = new HashSet<Long>();
+    new BucketTree(log).permitted(record.from(), record.to()).forEach(b -> there.add(b.start()));
     long retired = chain.checkpoint().map(Checkpoint::to).orElse(Long.MIN_VALUE);
     for (ClosedBucket b : record.buckets()) {
       if (b.start() < retired) {

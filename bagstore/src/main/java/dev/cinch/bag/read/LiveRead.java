@@ -1,13 +1,12 @@
 package dev.cinch.bag.read;
 
+import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.read.BucketCursors.Found;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
@@ -205,37 +204,22 @@ final class LiveRead {
     }
   }
 
-  private List<Bucket> openBuckets(long from, long to) throws IOException {
-    long width = log.bucketWidth();
-    var buckets = new ArrayList<Bucket>();
-    Path root = log.layout().buckets();
-    for (long era : starts(root, from, to, LogLayout.eraWidth(width))) {
-      Path eras = root.resolve(TimeName.of(era));
-      for (long group : starts(eras, from, to, LogLayout.groupWidth(width))) {
-        for (long start : starts(eras.resolve(TimeName.of(group)), from, to, width)) {
-          buckets.add(new Bucket(start, width));
-        }
-      }
-    }
-    return buckets;
-  }
-
-  private List<Long> starts(Path directory, long from, long to, long width) throws IOException {
-    List<String> names;
-    try {
-      names = freshNames(directory);
-    } catch (ForeignEntryException e) {
-      leaveOut(e);
-      return List.of();
-    }
-    return LogLayout.starts(directory, names, from, to, width);
-  }
-
   /**
    * Names past every cache: whoever has just taken a lease must find all that its last holder wrote
    * (rules N2, H3).
    */
-  private List<String> freshNames(Path directory) throws IOException {
-    return log.store().fresh().listAsPermitted(directory);
+  private List<Bucket> openBuckets(long from, long to) throws IOException {
+    return new BucketTree(log)
+        .find(
+            from,
+            to,
+            (directory, end, width) -> {
+              try {
+                return log.store().fresh().listAsPermitted(directory);
+              } catch (ForeignEntryException e) {
+                leaveOut(e);
+                return List.of();
+              }
+            });
   }
 }

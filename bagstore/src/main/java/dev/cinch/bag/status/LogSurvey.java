@@ -2,6 +2,7 @@ package dev.cinch.bag.status;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.DataFileEnd;
 import dev.cinch.bag.close.HorizonChain;
@@ -16,7 +17,6 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.read.BucketListing;
 import dev.cinch.bag.status.LogStatus.LeftIntent;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -96,11 +96,7 @@ public final class LogSurvey {
   }
 
   private List<Bucket> open(long settled) throws IOException {
-    return new BucketListing(log)
-        .starts(settled, Long.MAX_VALUE).stream()
-            .sorted()
-            .map(start -> new Bucket(start, log.bucketWidth()))
-            .toList();
+    return new BucketTree(log).permitted(settled, Long.MAX_VALUE);
   }
 
   private LogStatus status(Optional<Link> tip) throws IOException {
