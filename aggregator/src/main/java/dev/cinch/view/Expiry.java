@@ -12,7 +12,6 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
-import dev.cinch.bag.read.Floors;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
@@ -41,7 +40,6 @@ public final class Expiry {
   private final long keepNanos;
   private final HorizonChain chain;
   private final Segments segments;
-  private final Floors floors;
 
   /**
    * @param keep how long after the end of its segment a message stays at least; not negative
@@ -55,7 +53,6 @@ public final class Expiry {
     this.keepNanos = Aggregator.saturatedNanos(keep);
     this.chain = new HorizonChain(this.log);
     this.segments = new Segments(this.log);
-    this.floors = new Floors(this.log);
   }
 
   /**
@@ -93,11 +90,11 @@ public final class Expiry {
 
   private Plan go(Consumer<Path> each, boolean really) throws IOException {
     while (true) {
-      long before = floors.last().segment();
+      long before = chain.floor().segment();
       try {
         return attempt(each, really);
       } catch (IOException e) {
-        if (floors.last().segment() <= before) {
+        if (chain.floor().segment() <= before) {
           throw e;
         }
         // Somebody else was faster, and what was looked at is gone.
@@ -156,7 +153,7 @@ public final class Expiry {
     // The checkpoint that covers a later segment must not be lost when these are gone.
     fs.forceDirectory(log.layout().checkpoints());
     log.store().fresh().publish(path, floor.encode(), log.store().fileMode(), log::requireSame);
-    Floor there = floors.last();
+    Floor there = chain.floor();
     if (there.segment() == floor.segment() && !there.equals(floor)) {
       throw new DamagedException(path, 0, floor.toString(), there.toString());
     }

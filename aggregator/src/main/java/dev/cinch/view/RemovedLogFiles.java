@@ -102,11 +102,7 @@ public final class RemovedLogFiles {
   }
 
   private List<String> list(Path directory) throws IOException {
-    try {
-      return fs.list(directory).stream().sorted().toList();
-    } catch (NoSuchFileException e) {
-      return List.of(); // gone already
-    }
+    return store.fresh().listIfThere(directory);
   }
 
   private final class Sweep {

@@ -7,11 +7,15 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.read.SegmentFeed;
+import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -194,11 +198,8 @@ public final class Retention {
     fs.forceDirectory(log.layout().segments());
     var covered = new ArrayList<Checkpoint.Covered>();
     try {
-      var audit = new SegmentAudit(log, before);
       covered.addAll(before.map(Checkpoint::segments).orElse(List.of()));
-      while (covered.size() < last.number()) {
-        covered.add(audit.check(covered.size() + 1L));
-      }
+      check(last.number(), before.map(Checkpoint::number).orElse(0L), covered);
     } catch (IOException e) {
       if (chain.checkpoint().equals(before)) {
         throw e;
@@ -227,6 +228,39 @@ public final class Retention {
     } else if (there.isEmpty() || !there.get().equals(due)) {
       throw new DamagedException(
           log.layout().checkpoint(due.number()), 0, due.toString(), there.toString());
+    }
+  }
+
+  /**
+   * Checks whole segments against the records, locks and data files that they cover, before these
+   * are retired: from then on the segments are all there is (rule R1). Reads all of each, and makes
+   * it once more.
+   *
+   * @param last number of the last segment to check
+   * @param line number of the record before the first one
+   * @param covered the segments before; those that were checked are added
+   */
+  private void check(long last, long line, List<Checkpoint.Covered> covered) throws IOException {
+    var feed = new SegmentFeed(log);
+    var marks = new SegmentMarks(log, Optional.empty());
+    Optional<HorizonChain.Link> tip = chain.freshTip();
+    long before = line;
+    while (covered.size() < last) {
+      try (SegmentReader segment = SegmentReader.open(log, covered.size() + 1L, marks)) {
+        SegmentHeader header = segment.header();
+        Path path = segment.path();
+        if (header.firstRecord() != before + 1) {
+          throw new DamagedException(
+              path, 56, "record " + (before + 1) + " first", "" + header.firstRecord());
+        }
+        SegmentDigests digests = new SegmentVerifier(segment).verify(bucket -> {});
+        if (tip.isEmpty()) {
+          throw new DamagedException(path, 0, "the records that it covers", "none");
+        }
+        feed.check(header, path, tip.get(), digests.sha256());
+        covered.add(new Checkpoint.Covered(digests, segment.trailer().messages()));
+        before = header.lastRecord();
+      }
     }
   }
 

@@ -27,7 +27,7 @@ import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.read.Floors;
+import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.salvage.Salvage;
@@ -316,7 +316,7 @@ class ExpiryTest {
     Log log = open(rig);
     List<String> all = Lines.settled(log);
     Expiry.Plan plan = expire(log);
-    Floor f = new Floors(log.context()).last();
+    Floor f = new HorizonChain(log.context()).floor();
     assertEquals(3, f.segment());
     assertEquals(plan.before(), f.to());
     Path path = log.context().layout().floor(3);

@@ -34,12 +34,12 @@ final class KeysVerifier {
   /** Checks those that there are. */
   void verify() throws IOException {
     Path directory = store.layout().keys();
-    for (String name : list(store.fs()::list)) {
+    for (String name : store.fresh().listIfThere(directory)) {
       if (Numbered.parse(name).isEmpty()) {
         tally.found(Finding.foreign(directory.resolve(name)));
       }
     }
-    look(store.fs()::list);
+    look(store.fresh().listIfThere(directory));
     if (keys.isEmpty() && !gap && !store.identity().firstKey().isEmpty()) {
       next(); // it was there before store.json was
     }
@@ -53,7 +53,7 @@ final class KeysVerifier {
   /** The first {@code count}, or all there are now if that is fewer. */
   TrustedKeys first(int count) throws IOException {
     if (count > keys.size()) {
-      look(directory -> store.fresh().listAsPermitted(directory));
+      look(store.fresh().listAsPermittedIfThere(store.layout().keys()));
     }
     return all().first(Math.min(count, keys.size()));
   }
@@ -62,21 +62,9 @@ final class KeysVerifier {
     return store.layout().keys().resolve(Numbered.name(number));
   }
 
-  private interface Lister {
-    List<String> list(Path directory) throws IOException;
-  }
-
-  private List<String> list(Lister lister) throws IOException {
-    try {
-      return lister.list(store.layout().keys()).stream().sorted().toList();
-    } catch (NoSuchFileException e) {
-      return List.of(); // a copy of a store may lack its empty directories
-    }
-  }
-
   /** Checks those that a listing has more than the last one. */
-  private void look(Lister lister) throws IOException {
-    for (String name : list(lister)) {
+  private void look(List<String> names) throws IOException {
+    for (String name : names) {
       OptionalLong number = Numbered.parse(name);
       while (number.isPresent() && keys.size() < number.getAsLong() && !gap) {
         next();

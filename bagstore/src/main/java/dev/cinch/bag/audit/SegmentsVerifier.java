@@ -11,7 +11,6 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
-import dev.cinch.bag.read.Floors;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
@@ -83,7 +82,7 @@ final class SegmentsVerifier {
 
   /** Checks what there is, or what there is more than last time. */
   void verify() throws IOException {
-    look(this::list);
+    look(log.store().fresh()::listIfThere);
   }
 
   private interface Lister {
@@ -140,7 +139,7 @@ final class SegmentsVerifier {
       if (expire()) {
         continue;
       }
-      SortedSet<Long> behind = numbers(freshList(log.layout().segments())).tailSet(number + 1);
+      SortedSet<Long> behind = numbers(log.store().fresh().listAsPermittedIfThere(log.layout().segments())).tailSet(number + 1);
       lastSegment = (behind.isEmpty() ? last + 1 : Math.min(last + 1, behind.first())) - 1;
       gap = true;
       bad(
@@ -157,7 +156,7 @@ final class SegmentsVerifier {
    */
   private boolean expire() {
     try {
-      Floor now = new Floors(log).last();
+      Floor now = new HorizonChain(log).floor();
       if (now.segment() <= floor) {
         return false;
       }
@@ -209,7 +208,7 @@ final class SegmentsVerifier {
   /** Whether a record may be gone, as of now: it is below the last checkpoint (rule R2). */
   boolean retiredRecord(long number) throws IOException {
     if (number >= firstKept) {
-      look(this::freshList);
+      look(log.store().fresh()::listAsPermittedIfThere);
     }
     return number < firstKept;
   }
@@ -225,7 +224,7 @@ final class SegmentsVerifier {
   /** As {@link #retired}, as of now. */
   boolean retiredMeanwhile(long bucketEnd) throws IOException {
     if (!retired(bucketEnd)) {
-      look(this::freshList);
+      look(log.store().fresh()::listAsPermittedIfThere);
     }
     return retired(bucketEnd);
   }
@@ -236,23 +235,6 @@ final class SegmentsVerifier {
       Numbered.parse(name).ifPresent(numbers::add);
     }
     return numbers;
-  }
-
-  private List<String> list(Path directory) throws IOException {
-    try {
-      return log.store().fs().list(directory).stream().sorted().toList();
-    } catch (NoSuchFileException e) {
-      return List.of(); // a copy of a store may lack its empty directories
-    }
-  }
-
-  /** Past caches, if this user may make an entry: for who would call something damaged else. */
-  private List<String> freshList(Path directory) throws IOException {
-    try {
-      return log.store().fresh().listAsPermitted(directory).stream().sorted().toList();
-    } catch (NoSuchFileException e) {
-      return List.of();
-    }
   }
 
   private void segment(long number, SegmentMarks marks) {
@@ -299,7 +281,7 @@ final class SegmentsVerifier {
       Checkpoint c = new HorizonChain(log).readCheckpoint(number);
       tally.read(path, log.store().fs().status(path).size());
       if (c.segment() > segments) {
-        segments(this::freshList, false);
+        segments(log.store().fresh()::listAsPermittedIfThere, false);
         published(c.segment());
       }
       pinned(c, path);
@@ -400,13 +382,7 @@ final class SegmentsVerifier {
     Path path = log.layout().segment(number);
     try {
       SegmentHeader header = SegmentReader.header(log, number, SegmentMarks.none(log));
-      String expected = feed.expected(header, path, tip).digests().sha256();
-      if (!expected.equals(found.sha256())) {
-        bad(
-            path,
-            "SHA-256 " + expected + ", which its records and data files give",
-            found.sha256());
-      }
+      feed.check(header, path, tip, found.sha256());
     } catch (DamagedException e) {
       if (path.equals(e.path()) || !tally.isDamaged()) {
         tally.found(Finding.of(e));
@@ -420,7 +396,7 @@ final class SegmentsVerifier {
 
   /** Whether there is a later one: then those before are removed at some time. */
   private boolean outlived(long number) throws IOException {
-    return !numbers(freshList(log.layout().checkpoints())).tailSet(number + 1).isEmpty();
+    return !numbers(log.store().fresh().listAsPermittedIfThere(log.layout().checkpoints())).tailSet(number + 1).isEmpty();
   }
 
   private void bad(Path path, String expected, String actual) {

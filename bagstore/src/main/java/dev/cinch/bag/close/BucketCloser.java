@@ -398,18 +398,12 @@ public final class BucketCloser {
    * directory nobody can make an entry of one's own, which else ends what this machine's kernel
    * believes (rules N2, N3).
    *
-   * @return empty if there is none: the caller decides between lost and retired
-   */
-  public Optional<Closed> readListed(Bucket bucket) throws IOException {
-    return readListed(bucket, log.store().time().monotonicNanos());
-  }
-
-  /**
-   * As {@link #readListed(Bucket)}, for who looks at many: caches of what was linked by then expire
-   * at one time, so that all that look missing are waited for together.
+   * <p>Caches of what was linked by a time expire together, so that all that look missing are waited
+   * for together.
    *
    * @param listed monotonic time of this machine at which the record was there that lists the
    *     bucket, and so the lock
+   * @return empty if there is none: the caller decides between lost and retired
    */
   public Optional<Closed> readListed(Bucket bucket, long listed) throws IOException {
     TimeSource time = log.store().time();
@@ -437,7 +431,7 @@ public final class BucketCloser {
     return readListed(listed, log.store().time().monotonicNanos());
   }
 
-  /** As {@link #readListed(ClosedBucket)}; see {@link #readListed(Bucket, long)}. */
+  /** As {@link #readListed(ClosedBucket)}, at a time of {@link #readListed(Bucket, long)}. */
   public Closed readListed(ClosedBucket listed, long at) throws IOException {
     var bucket = new Bucket(listed.start(), log.bucketWidth());
     Path path = LogLayout.lock(log.layout().bucket(bucket));

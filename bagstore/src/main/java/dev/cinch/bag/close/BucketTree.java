@@ -1,7 +1,7 @@
 package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
@@ -130,19 +130,22 @@ public final class BucketTree {
    * what a record lists, which may be forged.
    */
   public List<Bucket> permitted(long from, long to) throws IOException {
+    Fresh fresh = log.store().fresh();
     return find(
         from,
         to,
-        (directory, end, width) -> {
-          try {
-            StoreFs fs = log.store().fs();
-            return fs.isLocal(directory)
-                ? fs.list(directory)
-                : log.store().fresh().listAsPermitted(directory);
-          } catch (NoSuchFileException e) {
-            return List.of(); // retired since, or a copy of a store lacks its empty directories
-          }
-        });
+        (directory, end, width) ->
+            isLocal(directory)
+                ? fresh.listIfThere(directory)
+                : fresh.listAsPermittedIfThere(directory));
+  }
+
+  private boolean isLocal(Path directory) throws IOException {
+    try {
+      return log.store().fs().isLocal(directory);
+    } catch (NoSuchFileException e) {
+      return false;
+    }
   }
 
   /**

@@ -6,6 +6,7 @@ import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.StoreFile;
@@ -36,12 +37,14 @@ public final class HorizonChain {
   private static final Logger LOG = LoggerFactory.getLogger(HorizonChain.class);
 
   private final LogContext log;
+  private final Checkpoints checkpoints;
 
   /** Whether the records were seen to reach as far as what was made of them. */
   private volatile boolean whole;
 
   public HorizonChain(LogContext log) {
     this.log = log;
+    this.checkpoints = new Checkpoints(log);
   }
 
   /**
@@ -166,14 +169,10 @@ public final class HorizonChain {
 
   private OptionalLong highest(Path directory, Function<String, OptionalLong> number)
       throws IOException {
-    try {
-      return log.store().fs().list(directory).stream()
-          .map(number)
-          .flatMapToLong(OptionalLong::stream)
-          .max();
-    } catch (NoSuchFileException e) {
-      return OptionalLong.empty(); // a copy of a store may lack its empty directories
-    }
+    return log.store().fresh().listIfThere(directory).stream()
+        .map(number)
+        .flatMapToLong(OptionalLong::stream)
+        .max();
   }
 
   /** The last record that a segment covers; 0 if it says nothing, which its readers tell. */
@@ -202,7 +201,7 @@ public final class HorizonChain {
       Path records = log.layout().records();
       throw new DamagedException(records, 0, "the directory of the log's records", "none");
     }
-    long number = listing.last() > 0 ? listing.last() : freshCheckpoint().orElse(0);
+    long number = listing.last() > 0 ? listing.last() : checkpoints.number().orElse(0);
     while (number > 0) {
       Optional<Link> link = readUnlessRetired(number);
       if (link.isPresent()) {
@@ -210,7 +209,7 @@ public final class HorizonChain {
       }
       // Retired between the listing and the read; a cached listing may say the same again, but the
       // checkpoint's own record stays.
-      long checkpoint = freshCheckpoint().orElseThrow();
+      long checkpoint = checkpoints.number().orElseThrow();
       listing = RecordListing.of(log.layout(), lister);
       number = Math.max(checkpoint, listing.last());
     }
@@ -245,7 +244,7 @@ public final class HorizonChain {
   public Optional<Link> readUnlessRetired(long number) throws IOException {
     try {
       Link link = readKept(number);
-      long line = freshCheckpoint().orElse(0);
+      long line = checkpoints.number().orElse(0);
       if (line == number) {
         ChainPlace.of(readCheckpoint(number))
             .is(link.record(), link.digest(), path(number), "the checkpoint");
@@ -327,7 +326,7 @@ public final class HorizonChain {
 
   /** Whether a checkpoint stands above a record, past every cache. */
   private boolean retired(long number) throws IOException {
-    OptionalLong checkpoint = freshCheckpoint();
+    OptionalLong checkpoint = checkpoints.number();
     return checkpoint.isPresent() && checkpoint.getAsLong() > number;
   }
 
@@ -432,56 +431,23 @@ public final class HorizonChain {
   }
 
   /**
-   * The last checkpoint, past every cache; empty if nothing was ever retired.
+   * The last checkpoint, past every cache where this user may create files; empty if nothing was
+   * ever retired.
    *
    * @throws DamagedException if it is not a checkpoint of this log and number, also past the cache
    *     (rule N5)
    */
   public Optional<Checkpoint> checkpoint() throws IOException {
-    OptionalLong number = freshCheckpoint();
-    while (number.isPresent()) {
-      try {
-        return Optional.of(readCheckpoint(number.getAsLong()));
-      } catch (IOException e) {
-        OptionalLong now = freshCheckpoint();
-        if (now.equals(number)) {
-          throw e;
-        }
-        number = now; // it was removed behind a newer one since the listing
-      }
-    }
-    return Optional.empty();
+    return checkpoints.last();
   }
 
   /** Reads a checkpoint that is there. */
   public Checkpoint readCheckpoint(long number) throws IOException {
-    Path path = log.layout().checkpoint(number);
-    return log.store()
-        .fresh()
-        .decode(path, Checkpoint.MAX_BYTES, bytes -> decode(number, bytes, path));
+    return checkpoints.read(number);
   }
 
-  private Checkpoint decode(long number, byte[] bytes, Path path) throws DamagedException {
-    Checkpoint c = Checkpoint.decode(bytes, path);
-    if (!c.log().equals(log.id()) || c.number() != number) {
-      throw new DamagedException(
-          path, 0, "checkpoint " + number + " of log " + log.id(), c.number() + " of " + c.log());
-    }
-    return c;
-  }
-
-  /** The number of the last checkpoint, past every cache where this user may create files. */
-  OptionalLong freshCheckpoint() throws IOException {
-    try {
-      return listAsPermitted(log.layout().checkpoints()).stream()
-          .map(Numbered::parse)
-          .flatMapToLong(OptionalLong::stream)
-          .max();
-    } catch (NoSuchFileException e) {
-      // A copy of a store may lack its empty directories. Where it was lost with what was in it,
-      // the
-      // first record that is left has another number than 1.
-      return OptionalLong.empty();
-    }
+  /** How far the log's messages expired (rule R4); as {@link #checkpoint}. */
+  public Floor floor() throws IOException {
+    return checkpoints.floor();
   }
 }

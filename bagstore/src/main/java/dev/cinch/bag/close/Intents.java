@@ -48,13 +48,7 @@ public final class Intents {
   /** How far the furthest one reaches, as fresh as this user may look; the lowest time if none. */
   long furthest() throws IOException {
     long furthest = Long.MIN_VALUE;
-    List<String> names;
-    try {
-      names = log.store().fresh().listAsPermitted(log.layout().intents());
-    } catch (NoSuchFileException e) {
-      return furthest; // a copy of a store may lack its empty directories
-    }
-    for (String name : names) {
+    for (String name : log.store().fresh().listAsPermittedIfThere(log.layout().intents())) {
       OptionalLong reach = LogLayout.intentReach(name);
       if (reach.isPresent() && reach.getAsLong() > furthest && counts(name, reach)) {
         furthest = reach.getAsLong();

@@ -3,6 +3,7 @@ package dev.cinch.bag.read;
 import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -38,7 +39,7 @@ public final class EvidenceReader {
   private final LogContext log;
   private final HorizonChain chain;
   private final LogReader reader;
-  private final SegmentFeed locks;
+  private final BucketCloser locks;
   private final Sink sink;
   private CountingKeys keys;
   private long covered = Long.MIN_VALUE; // everything before was read
@@ -66,7 +67,7 @@ public final class EvidenceReader {
     this.log = log;
     this.chain = new HorizonChain(log);
     this.reader = new LogReader(log);
-    this.locks = new SegmentFeed(log);
+    this.locks = new BucketCloser(log);
     this.sink = sink;
     this.keys = CountingKeys.ofStore(log.store());
   }
@@ -288,7 +289,7 @@ public final class EvidenceReader {
   private boolean bucket(HorizonRecord record, ClosedBucket listed) throws IOException {
     long done = 0;
     try {
-      var cursors = reader.open(locks.lock(listed, began).lock(), record, keys);
+      var cursors = reader.open(locks.readListed(listed, began).lock(), record, keys);
       try {
         var merge = new Merge(cursors);
         for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
@@ -320,7 +321,7 @@ public final class EvidenceReader {
     try (SegmentReader in = new Segments(log).covering(bucket, checkpoint)) {
       messages(in.messages(bucket.start(), bucket.end(), keys), done);
     } catch (DamagedException e) {
-      if (new Floors(log).last().to() < bucket.end()) { // else it expired
+      if (new HorizonChain(log).floor().to() < bucket.end()) { // else it expired
         sink.damaged(e);
       }
     }

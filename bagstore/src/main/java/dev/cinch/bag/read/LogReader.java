@@ -147,7 +147,7 @@ public final class LogReader {
     Optional<Link> tip = chain.permittedTip();
     return tip.isEmpty()
         ? Long.MIN_VALUE
-        : new TailSearch(log, chain, to, messages).start(tip.get());
+        : new Counts(log, chain).startOfLast(messages, to, tip.get());
   }
 
   /**
@@ -157,7 +157,7 @@ public final class LogReader {
    * @param boundary the start of a bucket, or {@link Long#MIN_VALUE}
    */
   public long settledBefore(long boundary) throws IOException {
-    return new SequenceSearch(log, chain).before(boundary);
+    return new Counts(log, chain).before(boundary);
   }
 
   private long settled(

@@ -5,14 +5,12 @@ import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.format.Checkpoint.Covered;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.DataFileName;
@@ -44,25 +42,11 @@ public final class SegmentFeed {
     this.locks = new BucketCloser(log);
   }
 
-  /**
-   * A listed bucket's lock.
-   *
-   * @throws DamagedException if there is none, or not the one that the record lists
-   */
-  public BucketCloser.Closed lock(ClosedBucket listed) throws IOException {
-    return lock(listed, log.store().time().monotonicNanos());
-  }
-
-  /** As {@link #lock(ClosedBucket)}; see {@link BucketCloser#readListed(ClosedBucket, long)}. */
-  BucketCloser.Closed lock(ClosedBucket listed, long at) throws IOException {
-    return locks.readListed(listed, at);
-  }
-
   /** Bytes of data files that the record's locks cover. */
   public long bytes(HorizonRecord record) throws IOException {
     long bytes = 0;
     for (ClosedBucket b : record.buckets()) {
-      for (LockedFile f : lock(b).lock().files()) {
+      for (LockedFile f : locks.readListed(b).lock().files()) {
         bytes += f.validLength();
       }
     }
@@ -72,20 +56,21 @@ public final class SegmentFeed {
   /** Puts the record's buckets, in order, into a segment. */
   public void feed(HorizonRecord record, SegmentEncoder out) throws IOException {
     for (ClosedBucket listed : record.buckets()) {
-      feed(lock(listed), record, out);
+      feed(locks.readListed(listed), record, out);
     }
   }
 
   /**
-   * What a segment has to be, by its records, their locks and data files, as they stand now: the
-   * segment is made once more, and not kept. The same records give the same bytes (rule R1).
+   * Checks that a segment is what its records, their locks and data files give as they stand now: it
+   * is made once more, and not kept. The same records give the same bytes (rule R1).
    *
    * @param header what the segment says of itself
    * @param path of the segment
    * @param tip the last record of the log
-   * @throws DamagedException if it is of other records, or these can't be read
+   * @param sha256 of all its bytes
+   * @throws DamagedException if it is another, or what it was made of can't be read
    */
-  public Covered expected(SegmentHeader header, Path path, Link tip) throws IOException {
+  public void check(SegmentHeader header, Path path, Link tip, String sha256) throws IOException {
     MessageDigest whole = Envelope.sha256();
     var encoder = new SegmentEncoder(header, bytes -> whole.update(bytes.duplicate()));
     var walk = new ChainWalk(new HorizonChain(log), tip, header.firstRecord());
@@ -113,8 +98,11 @@ public final class SegmentFeed {
           "up to %d, of %s".formatted(header.to(), header.lastDigest()));
     }
     encoder.end();
-    String sha256 = HexFormat.of().formatHex(whole.digest());
-    return new Covered(new SegmentDigests(sha256, encoder.indexDigest()), encoder.messages());
+    String expected = HexFormat.of().formatHex(whole.digest());
+    if (!expected.equals(sha256)) {
+      throw new DamagedException(
+          path, 0, "SHA-256 " + expected + ", which its records and data files give", sha256);
+    }
   }
 
   private void feed(BucketCloser.Closed closed, HorizonRecord record, SegmentEncoder out)

@@ -242,8 +242,8 @@ public final class Segments {
    * @param last number of the last segment, which is kept
    */
   Floor floor(long last, SegmentMarks marks) throws IOException {
-    var floors = new Floors(log);
-    Floor floor = floors.last();
+    var chain = new HorizonChain(log);
+    Floor floor = chain.floor();
     while (!floor.isNone()) {
       Path path = log.layout().floor(floor.segment());
       if (floor.segment() >= last && floor.segment() >= line()) {
@@ -255,7 +255,7 @@ public final class Segments {
         checkMessages(floor, marks, path);
         return floor;
       } catch (IOException e) {
-        Floor now = floors.last();
+        Floor now = chain.floor();
         if (now.segment() <= floor.segment()) {
           throw e;
         }

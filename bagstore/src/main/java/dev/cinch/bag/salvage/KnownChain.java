@@ -107,12 +107,7 @@ final class KnownChain {
       if (counts) {
         records.put(r.from(), r);
       } else if (n >= line) {
-        sink.left(
-            SalvageSink.Kind.DAMAGE,
-            log.record(n),
-            0,
-            0,
-            "not what the next one follows, or its seal");
+        left(log.record(n), 0, "not what the next one follows, or its seal");
       }
       above = n;
       previous = counts ? r.previous() : ""; // nor those that only this one names
@@ -127,17 +122,11 @@ final class KnownChain {
       return;
     }
     Path path = log.checkpoint(line);
-    try {
-      Checkpoint read = decode(path, Checkpoint.MAX_BYTES, Checkpoint::decode).value();
-      if (read.number() == line) {
-        checkpoint = read;
-      } else {
-        sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "the checkpoint of another record");
-      }
-    } catch (DamagedException e) {
-      sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
-    } catch (IOException e) {
-      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
+    Checkpoint read = value(read(path, Checkpoint.MAX_BYTES, Checkpoint::decode));
+    if (read != null && read.number() != line) {
+      left(path, 0, "the checkpoint of another record");
+    } else {
+      checkpoint = read;
     }
   }
 
@@ -150,17 +139,11 @@ final class KnownChain {
       return;
     }
     Path path = log.floor(number);
-    try {
-      Floor read = decode(path, Envelope.MAX_SMALL_BYTES, Floor::decode).value();
-      if (read.segment() == number) {
-        floor = read;
-      } else {
-        sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "the floor of another segment");
-      }
-    } catch (DamagedException e) {
-      sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
-    } catch (IOException e) {
-      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
+    Floor read = value(read(path, Envelope.MAX_SMALL_BYTES, Floor::decode));
+    if (read != null && read.segment() != number) {
+      left(path, 0, "the floor of another segment");
+    } else {
+      floor = read;
     }
   }
 
@@ -172,22 +155,18 @@ final class KnownChain {
       }
       next = number + 1;
     }
-    try {
-      Read<HorizonRecord> r = decode(path, HorizonRecord.MAX_BYTES, HorizonRecord::decode);
+    Read<HorizonRecord> r = read(path, HorizonRecord.MAX_BYTES, HorizonRecord::decode);
+    if (r != null) {
       found.put(number, r);
-    } catch (DamagedException e) {
+    } else {
       gap |= counts;
-      sink.left(SalvageSink.Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
-    } catch (IOException e) {
-      gap |= counts;
-      sink.left(SalvageSink.Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
     }
   }
 
   private void missing(long last) throws IOException {
     gap = true;
     String why = "the records from here to number " + last + " are missing";
-    sink.left(SalvageSink.Kind.DAMAGE, log.record(next), 0, 0, why);
+    left(log.record(next), 0, why);
   }
 
   private interface Decoding<T> {
@@ -196,9 +175,25 @@ final class KnownChain {
 
   private record Read<T>(T value, String digest) {}
 
-  private <T> Read<T> decode(Path path, int most, Decoding<T> as) throws IOException {
-    return fresh.decode(
-        path, most, bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
+  private static <T> @Nullable T value(@Nullable Read<T> read) {
+    return read == null ? null : read.value();
+  }
+
+  /** Null if it can't be read, which was told. */
+  private <T> @Nullable Read<T> read(Path path, int most, Decoding<T> as) throws IOException {
+    try {
+      return fresh.decode(
+          path, most, bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
+    } catch (DamagedException e) {
+      left(path, e.offset(), "expected " + e.expected());
+    } catch (IOException e) {
+      left(path, 0, "can't be read: " + InWords.reason(e));
+    }
+    return null;
+  }
+
+  private void left(Path path, long offset, String why) throws IOException {
+    sink.left(SalvageSink.Kind.DAMAGE, path, offset, 0, why);
   }
 
   private List<String> names(Path directory) throws IOException {
@@ -208,7 +203,7 @@ final class KnownChain {
       return List.of();
     } catch (IOException e) {
       gap = true;
-      sink.left(SalvageSink.Kind.DAMAGE, directory, 0, 0, "can't be listed: " + InWords.reason(e));
+      left(directory, 0, "can't be listed: " + InWords.reason(e));
       return List.of();
     }
   }

@@ -161,7 +161,7 @@ public final class LogSurvey {
       Bucket bucket = open.get(i);
       Path directory = log.layout().bucket(bucket);
       long newest = Long.MIN_VALUE;
-      for (String name : list(directory)) {
+      for (String name : log.store().fresh().listIfThere(directory)) {
         Optional<DataFileName> file = DataFileName.parse(name);
         if (file.isPresent()) {
           newest = Math.max(newest, last(end, bucket, directory, file.get()));
@@ -172,14 +172,6 @@ public final class LogSurvey {
       }
     }
     return Long.MIN_VALUE;
-  }
-
-  private List<String> list(Path directory) throws IOException {
-    try {
-      return log.store().fs().list(directory);
-    } catch (NoSuchFileException e) {
-      return List.of(); // retired since
-    }
   }
 
   private long last(DataFileEnd end, Bucket bucket, Path directory, DataFileName name)
@@ -197,7 +189,7 @@ public final class LogSurvey {
   private Optional<LeftIntent> intent(long settled) throws IOException {
     LeftIntent furthest = null;
     Path intents = log.layout().intents();
-    for (String name : list(intents)) {
+    for (String name : log.store().fresh().listIfThere(intents)) {
       OptionalLong reach = LogLayout.intentReach(name);
       if (reach.isPresent()
           && reach.getAsLong() > settled

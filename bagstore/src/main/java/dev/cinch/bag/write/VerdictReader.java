@@ -7,11 +7,11 @@ import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBucket;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
@@ -149,25 +149,18 @@ final class VerdictReader {
     if (listed.isEmpty()) {
       return rejected(attempt, "the bucket was settled without it");
     }
-    Optional<BucketCloser.Closed> found = closer.readListed(attempt.bucket());
-    if (found.isEmpty()) {
+    BucketLock lock;
+    try {
+      lock = closer.readListed(listed.get()).lock();
+    } catch (DamagedException e) {
       Optional<Checkpoint> line = chain.checkpoint();
       if (line.isPresent() && line.get().to() >= attempt.bucket().end()) {
         return retired(attempt, line.get());
       }
-      Path lock = LogLayout.lock(log.layout().bucket(attempt.bucket()));
-      throw new DamagedException(lock, 0, "the lock of a bucket that a record lists", "no file");
-    }
-    BucketCloser.Closed closed = found.get();
-    if (!closed.digest().equals(listed.get().lockDigest())) {
-      throw new DamagedException(
-          LogLayout.lock(log.layout().bucket(attempt.bucket())),
-          0,
-          "SHA-256 " + listed.get().lockDigest(),
-          closed.digest());
+      throw e;
     }
     boolean covered =
-        closed.lock().file(attempt.file()).map(f -> f.covers(attempt.end())).orElse(false);
+        lock.file(attempt.file()).map(f -> f.covers(attempt.end())).orElse(false);
     return covered
         ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
         : rejected(attempt, "the bucket was closed before it was visible");

@@ -1,0 +1,105 @@
+package dev.cinch.bag.close;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+
+/**
+ * How far a log was retired (rule R2), and how far it expired (rule R4): the last checkpoint and
+ * the last floor, past every cache where this user may create files. Thread-safe.
+ */
+@CheckReturnValue
+final class Checkpoints {
+  private final LogContext log;
+
+  Checkpoints(LogContext log) {
+    this.log = log;
+  }
+
+  private interface Reading<T> {
+    T read(long number) throws IOException;
+  }
+
+  Optional<Checkpoint> last() throws IOException {
+    return last(Numbered::parse, this::read);
+  }
+
+  Floor floor() throws IOException {
+    return last(LogLayout::floorNumber, this::readFloor).orElse(Floor.none(log.id()));
+  }
+
+  private <T> Optional<T> last(Function<String, OptionalLong> numbers, Reading<T> reading)
+      throws IOException {
+    OptionalLong number = listed(numbers);
+    while (number.isPresent()) {
+      try {
+        return Optional.of(reading.read(number.getAsLong()));
+      } catch (IOException e) {
+        OptionalLong now = listed(numbers);
+        if (now.equals(number)) {
+          throw e;
+        }
+        number = now; // it was removed behind a later one since the listing
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** The number of the last checkpoint. */
+  OptionalLong number() throws IOException {
+    return listed(Numbered::parse);
+  }
+
+  /**
+   * Where the directory was lost with what was in it, the first record that is left has another
+   * number than 1.
+   */
+  private OptionalLong listed(Function<String, OptionalLong> numbers) throws IOException {
+    return log.store().fresh().listAsPermittedIfThere(log.layout().checkpoints()).stream()
+        .map(numbers)
+        .flatMapToLong(OptionalLong::stream)
+        .max();
+  }
+
+  Checkpoint read(long number) throws IOException {
+    Path path = log.layout().checkpoint(number);
+    return log.store()
+        .fresh()
+        .decode(
+            path,
+            Checkpoint.MAX_BYTES,
+            bytes -> {
+              Checkpoint c = Checkpoint.decode(bytes, path);
+              boolean same = c.log().equals(log.id()) && c.number() == number;
+              return same ? c : another(path, "checkpoint " + number, c.number() + " of " + c.log());
+            });
+  }
+
+  private Floor readFloor(long number) throws IOException {
+    Path path = log.layout().floor(number);
+    return log.store()
+        .fresh()
+        .decode(
+            path,
+            Envelope.MAX_SMALL_BYTES,
+            bytes -> {
+              Floor f = Floor.decode(bytes, path);
+              boolean same = f.log().equals(log.id()) && f.segment() == number;
+              return same ? f : another(path, "floor " + number, f.segment() + " of " + f.log());
+            });
+  }
+
+  private <T> T another(Path path, String expected, String actual) throws DamagedException {
+    throw new DamagedException(path, 0, expected + " of log " + log.id(), actual);
+  }
+}
