@@ -7,7 +7,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Cells of lease servers, of which a majority grants (docs/replicated-leases.md). */
+/** Cells of lease servers, of which a majority grants (docs/cell.md). */
 @Command(
     name = "cell",
     mixinStandardHelpOptions = true,

@@ -88,10 +88,10 @@ public interface StoreFs {
 
   /**
    * Attributes of a file as the server has them now. Opens it first, since close-to-open makes them
-   * fresh then (section 9), and reads past the cache: an NFSv4 client that was given a delegation
+   * fresh then (rule N6), and reads past the cache: an NFSv4 client that was given a delegation
    * answers opens and attributes by itself, also when the delegation was revoked and it does not
-   * know yet, and only such a read is sure to reach the server (rule N6). A filesystem that no
-   * other machine can see needs nothing of that.
+   * know yet, and only such a read is sure to reach the server. A filesystem that no other machine
+   * can see needs nothing of that.
    *
    * @return a size above 0 if there is any byte, and 0 if there is none
    */

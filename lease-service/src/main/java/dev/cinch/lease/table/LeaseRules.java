@@ -25,9 +25,9 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * The rules of a lease (docs/protocol.md, section 6) that need neither a clock nor a store, as one
- * transition that all backends share: states of names and a request in, their new states out. The
- * answer is each state's {@link LeaseState#witness}, or a refusal.
+ * The rules of a lease (docs/leases.md) that need neither a clock nor a store, as one transition
+ * that all backends share: states of names and a request in, their new states out. The answer is
+ * each state's {@link LeaseState#witness}, or a refusal.
  *
  * <p>One request is all or nothing. So every operation takes the leases on all of its names, in
  * ascending order of names, and checks all before it changes any: after a refusal they are as they

@@ -1,5 +1,5 @@
 /**
- * The rules of a lease (docs/protocol.md, section 6), which all backends share. {@link
+ * The rules of a lease (docs/leases.md), which all backends share. {@link
  * dev.cinch.lease.table.LeaseRules} is a pure transition: the states of the names of a request and
  * the request in, their new states and the answer out. There is no clock, random number, lock or
  * I/O in it.

@@ -71,7 +71,7 @@
  *
  * <p>There is one encoding of a payload and no other is read: equal witnesses have equal payloads.
  * Their signed bytes may differ by what was signed together with them. Source: blog post, "Making
- * this debuggable"; protocol, section 6.
+ * this debuggable"; docs/leases.md.
  */
 @NullMarked
 package dev.cinch.lease.witness;
