@@ -57,7 +57,10 @@ class LibraryPageTest {
   /** The class path of a project that depends on bagstore and nothing else. */
   private static String classPath() {
     return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
-        .filter(p -> !p.matches(".*(vertx|netty|picocli|logback|cinch-cli|/cli/target|-tests).*"))
+        .filter(
+            p ->
+                !p.matches(
+                    ".*(vertx|netty|prometheus|picocli|logback|cinch-cli|/cli/target|-tests).*"))
         .collect(Collectors.joining(File.pathSeparator));
   }
 

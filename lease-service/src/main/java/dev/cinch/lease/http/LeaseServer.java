@@ -504,8 +504,8 @@ public final class LeaseServer implements AutoCloseable {
    * sender still has to hear of it.
    */
   private record Written(int status, Buffer body, String contentType, String allow) {
-    static Written metrics(String text) {
-      return new Written(200, Buffer.buffer(text), Exposition.CONTENT_TYPE, "");
+    static Written metrics(byte[] text) {
+      return new Written(200, Buffer.buffer(text), ServerMetrics.CONTENT_TYPE, "");
     }
 
     static Written of(Answer answer, Wire wire) {

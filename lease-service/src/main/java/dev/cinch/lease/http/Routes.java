@@ -223,10 +223,10 @@ final class Routes {
           service.carryOut(asked.operations().subList(first.size(), asked.operations().size())));
       return answer(asked, outcomes);
     } catch (LeaseUnavailableException e) {
-      metrics.unavailable(asked, 0);
+      metrics.unavailable(asked);
       return unavailable(e);
     } catch (RuntimeException e) {
-      metrics.unavailable(asked, 0);
+      metrics.unavailable(asked);
       return failed("POST", LEASES, e);
     }
   }
@@ -343,23 +343,8 @@ final class Routes {
   }
 
   /** How the server is, in numbers; may wait for the node of a cell. */
-  String metrics(int waiting) {
-    var out = new Exposition();
-    Health now = health.get();
-    out.family("cinch_granting", "gauge", "1 if the server grants leases, 0 if not.")
-        .sample(now.obstacle().isEmpty() ? 1 : 0);
-    now.instance()
-        .ifPresent(
-            number ->
-                out.family("cinch_instance", "gauge", "The number of its instance.")
-                    .sample(number));
-    out.family("cinch_waiting", "gauge", "Acquires that wait for leases which others have.")
-        .sample(waiting);
-    metrics.write(out);
-    if (cell != null) {
-      cell.get().ifPresent(node -> CellMetrics.write(out, node));
-    }
-    return out.toString();
+  byte[] metrics(int waiting) {
+    return metrics.text(health.get(), waiting, cell == null ? Optional.empty() : cell.get());
   }
 
   private static Answer cell(Supplier<Optional<ObjectNode>> cell) {

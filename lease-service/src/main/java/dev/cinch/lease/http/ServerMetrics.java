@@ -1,17 +1,43 @@
 package dev.cinch.lease.http;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import io.prometheus.metrics.config.EscapingScheme;
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot.CounterDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 
 /**
- * What a server has been asked for and how that ended, since it started. Counting allocates
- * nothing. Thread-safe.
+ * What a server has been asked for and how that ended, since it started, for {@code GET /metrics}.
+ * Counting allocates nothing. Thread-safe.
  */
 final class ServerMetrics {
+  /** What {@link #text} returns. */
+  static final String CONTENT_TYPE = PrometheusTextFormatWriter.CONTENT_TYPE;
+
+  /** Upper ends of a histogram's buckets, seconds. */
+  private static final double[] BUCKETS = {
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
+  };
+
   private static final int KINDS = OperationKind.values().length;
 
   /** Acquires that may wait in a queue: how long these take says nothing of the server. */
@@ -19,27 +45,54 @@ final class ServerMetrics {
 
   private static final int DONE = Reason.values().length;
   private static final int UNAVAILABLE = DONE + 1;
-  private static final int ENDS = UNAVAILABLE + 1;
+  private static final double NANOS_PER_SECOND = 1e9;
 
   private final LongSupplier clock;
-  private final LongAdder[][] ends = new LongAdder[KINDS][ENDS];
-  private final Histogram[] took = new Histogram[KINDS + 1];
-  private final LongAdder witnesses = new LongAdder();
-  private final LongAdder overloaded = new LongAdder();
+  private final Counter operations =
+      Counter.builder()
+          .name("cinch_operations_total")
+          .help("Operations on leases by kind and by what became of them.")
+          .labelNames("operation", "outcome")
+          .withoutExemplars()
+          .build();
+  private final Histogram seconds =
+      Histogram.builder()
+          .name("cinch_operation_seconds")
+          .help("From when an operation was read to when its answer was known.")
+          .labelNames("operation")
+          .classicOnly()
+          .classicUpperBounds(BUCKETS)
+          .withoutExemplars()
+          .build();
+  private final Counter witnesses =
+      counter("cinch_witnesses_total", "Signed witnesses that were answered.");
+  private final Counter overloaded =
+      counter("cinch_overloaded_total", "Requests that no worker had room for.");
+
+  /** By kind and end; looked up once, since a look-up allocates. */
+  private final CounterDataPoint[][] ends = new CounterDataPoint[KINDS][UNAVAILABLE + 1];
+
+  private final DistributionDataPoint[] took = new DistributionDataPoint[KINDS + 1];
 
   /**
    * @param clock monotonic, nanoseconds
    */
   ServerMetrics(LongSupplier clock) {
     this.clock = clock;
-    for (LongAdder[] row : ends) {
-      for (int i = 0; i < ENDS; i++) {
-        row[i] = new LongAdder();
+    for (OperationKind kind : OperationKind.values()) {
+      CounterDataPoint[] row = ends[kind.ordinal()];
+      for (Reason reason : Reason.values()) {
+        row[reason.ordinal()] = operations.labelValues(kind.wireName, reason.name());
       }
+      row[DONE] = operations.labelValues(kind.wireName, "DONE");
+      row[UNAVAILABLE] = operations.labelValues(kind.wireName, "UNAVAILABLE");
+      took[kind.ordinal()] = seconds.labelValues(kind.wireName);
     }
-    for (int i = 0; i < took.length; i++) {
-      took[i] = new Histogram();
-    }
+    took[QUEUED] = seconds.labelValues("acquire_queued");
+  }
+
+  private static Counter counter(String name, String help) {
+    return Counter.builder().name(name).help(help).withoutExemplars().build();
   }
 
   /** When something began, for {@link #ended}. */
@@ -54,23 +107,24 @@ final class ServerMetrics {
     }
   }
 
-  /** It is not known what became of those behind the first ones. */
-  void unavailable(Routes.Asked asked, int first) {
-    for (int i = first; i < asked.operations().size(); i++) {
+  /** It is not known what became of any of them. */
+  void unavailable(Routes.Asked asked) {
+    for (int i = 0; i < asked.operations().size(); i++) {
       count(asked, i, UNAVAILABLE);
     }
   }
 
   /** A request was turned away, since too many wait. */
   void turnedAway() {
-    overloaded.increment();
+    overloaded.inc();
   }
 
   private void count(Routes.Asked asked, int index, int end) {
     Operation operation = asked.operations().get(index);
     int kind = OperationKind.of(operation).ordinal();
-    ends[kind][end].increment();
-    took[asked.waitMs() > 0 ? QUEUED : kind].add(clock.getAsLong() - asked.since());
+    ends[kind][end].inc();
+    took[asked.waitMs() > 0 ? QUEUED : kind].observe(
+        (clock.getAsLong() - asked.since()) / NANOS_PER_SECOND);
   }
 
   private int end(Outcome outcome) {
@@ -78,39 +132,121 @@ final class ServerMetrics {
       return refused.refusal().reason().ordinal();
     }
     if (outcome instanceof Outcome.Granted granted) {
-      witnesses.add(granted.grant().witnesses().size());
+      witnesses.inc(granted.grant().witnesses().size());
     }
     return DONE;
   }
 
-  private static String name(int end) {
-    return end == DONE ? "DONE" : end == UNAVAILABLE ? "UNAVAILABLE" : Reason.values()[end].name();
+  /**
+   * All of it, in Prometheus' text format.
+   *
+   * @param waiting acquires that wait
+   * @param cell what {@code GET /v1/cell} says of this node of a cell; empty if it is none, or does
+   *     not say
+   */
+  byte[] text(Health health, int waiting, Optional<? extends JsonNode> cell) {
+    var all = new ArrayList<MetricSnapshot>();
+    all.add(operations.collect());
+    all.add(seconds.collect());
+    all.add(witnesses.collect());
+    all.add(overloaded.collect());
+    boolean grants = health.obstacle().isEmpty();
+    all.add(gauge("cinch_granting", "1 if the server grants leases, 0 if not.", grants ? 1 : 0));
+    health
+        .instance()
+        .ifPresent(n -> all.add(gauge("cinch_instance", "The number of its instance.", n)));
+    all.add(gauge("cinch_waiting", "Acquires that wait for leases which others have.", waiting));
+    cell.ifPresent(node -> addCell(all, node));
+    var out = new ByteArrayOutputStream();
+    try {
+      PrometheusTextFormatWriter.create()
+          .write(out, new MetricSnapshots(all), EscapingScheme.UNDERSCORE_ESCAPING);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // memory does not fail
+    }
+    return out.toByteArray();
   }
 
-  void write(Exposition out) {
-    out.family(
-        "cinch_operations_total",
-        "counter",
-        "Operations on leases by kind and by what became of them: DONE, or an error of the API.");
-    for (OperationKind kind : OperationKind.values()) {
-      for (int end = 0; end < ENDS; end++) {
-        long count = ends[kind.ordinal()][end].sum();
-        if (count > 0 || end == DONE) {
-          out.sample("operation=\"%s\",outcome=\"%s\"".formatted(kind.wireName, name(end)), count);
-        }
+  private static GaugeSnapshot gauge(String name, String help, double value) {
+    return gauges(name, help, List.of(point(Labels.EMPTY, value)));
+  }
+
+  private static GaugeSnapshot gauges(
+      String name, String help, List<GaugeDataPointSnapshot> points) {
+    GaugeSnapshot.Builder made = GaugeSnapshot.builder().name(name).help(help);
+    points.forEach(made::dataPoint);
+    return made.build();
+  }
+
+  private static GaugeDataPointSnapshot point(Labels labels, double value) {
+    return GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
+  }
+
+  /** Those with names that are values of one label, in the same order as the values. */
+  private static CounterSnapshot counters(
+      String name, String help, JsonNode values, String... names) {
+    CounterSnapshot.Builder made = CounterSnapshot.builder().name(name).help(help);
+    for (String each : names) {
+      Labels labels = names.length == 1 ? Labels.EMPTY : Labels.of("reason", each);
+      made.dataPoint(
+          CounterDataPointSnapshot.builder()
+              .labels(labels)
+              .value(values.path(each).asLong())
+              .build());
+    }
+    return made.build();
+  }
+
+  private static void addCell(List<MetricSnapshot> all, JsonNode node) {
+    boolean votes = !node.path("quarantined").asBoolean();
+    double until = Long.parseLong(node.path("quarantinedUntilNanos").asText()) / NANOS_PER_SECOND;
+    all.add(gauge("cinch_cell_voting", "1 if it votes, 0 in quarantine.", votes ? 1 : 0));
+    all.add(gauge("cinch_cell_quarantined_until_seconds", "When that ends, Unix time.", until));
+    for (String name : List.of("boot", "rows", "names", "attempts", "answering")) {
+      if (node.has(name)) {
+        String help = "\"" + name + "\" of GET /v1/cell.";
+        all.add(gauge("cinch_cell_" + name, help, node.path(name).asLong()));
       }
     }
-    out.family(
-        "cinch_operation_seconds",
-        "histogram",
-        "From when an operation was read to when its answer was known; acquire_queued may wait.");
-    for (OperationKind kind : OperationKind.values()) {
-      took[kind.ordinal()].write(out, "operation=\"" + kind.wireName + "\"");
+    all.add(counters("cinch_cell_faults", "Faults of its own code.", node, "faults"));
+    JsonNode traffic = node.path("traffic");
+    String datagrams = "cinch_cell_datagrams_";
+    all.add(counters(datagrams + "sent", "To other nodes.", traffic, "datagramsSent"));
+    all.add(
+        counters(
+            datagrams + "received",
+            "That came, with those that were dropped.",
+            traffic,
+            "datagramsReceived"));
+    all.add(counters(datagrams + "not_sent", "What the network did not take.", traffic, "notSent"));
+    all.add(
+        counters(
+            datagrams + "dropped",
+            "Dropped, by why.",
+            traffic,
+            "malformed",
+            "otherVersion",
+            "notForThisNode",
+            "unknownSender",
+            "wrongKey",
+            "stale"));
+    all.add(peers(node, "heard", "How long ago it was heard last.", "heardAgoMs"));
+    all.add(
+        peers(
+            node,
+            "clock_ahead",
+            "By how much its clock is ahead of this one's; with Flease alone.",
+            "clockAheadMs"));
+  }
+
+  private static GaugeSnapshot peers(JsonNode node, String what, String help, String field) {
+    var points = new ArrayList<GaugeDataPointSnapshot>();
+    for (JsonNode peer : node.path("peers")) {
+      if (peer.has(field)) {
+        Labels labels = Labels.of("node", peer.path("node").asText());
+        points.add(point(labels, peer.path(field).asLong() / 1e3));
+      }
     }
-    took[QUEUED].write(out, "operation=\"acquire_queued\"");
-    out.family("cinch_witnesses_total", "counter", "Signed witnesses that were answered.")
-        .sample(witnesses.sum());
-    out.family("cinch_overloaded_total", "counter", "Requests that no worker had room for.")
-        .sample(overloaded.sum());
+    return gauges("cinch_cell_peer_" + what + "_seconds", help, points);
   }
 }
