@@ -36,11 +36,11 @@ final class LeaseHost implements SimProcess.Body {
 
   private static final long RETRY_NANOS = 200_000_000L;
   private static final TableLimits LIMITS =
-      new TableLimits(2, 3, 1L << 20, 2_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
+      new TableLimits(6, 1L << 21, 2_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
 
-  /** One name a partition, so that others are forgotten. */
+  /** Two names, so that others are forgotten. */
   private static final TableLimits TIGHT =
-      new TableLimits(2, 1, 1L << 20, 500_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
+      new TableLimits(2, 1L << 21, 500_000_000L, 1_000_000_000L, 3_600_000_000_000L, 2);
 
   private static final long LONGEST_MS = 12_000;
 

@@ -8,8 +8,10 @@ import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Release;
 import dev.cinch.lease.cell.Message.Told;
+import dev.cinch.lease.table.SortedRows;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +29,7 @@ public abstract class Acceptor {
 
   private static final int SQUEEZE_PART = 64;
 
-  private final Rows rows = new Rows();
+  private final SortedRows rows = new Row.ByName();
   private final long quarantinedUntil;
   private final long quarantine;
   private final long keep;
@@ -38,6 +40,9 @@ public abstract class Acceptor {
   private Ballot raised = Ballot.NONE;
 
   private long nextSqueeze = Long.MIN_VALUE;
+
+  /** Where the next sweep begins. */
+  private int place;
 
   /**
    * @param quarantinedUntil when all leases and attempts of which this node may have known are over
@@ -99,7 +104,7 @@ public abstract class Acceptor {
     } else if (message instanceof Release release) {
       release(release, now);
     } else if (message instanceof Query query) {
-      byte[] row = rows.get(query.name());
+      byte[] row = get(query.name());
       out.send(from, new Told(query.name(), memory(row, now)));
     }
   }
@@ -109,7 +114,7 @@ public abstract class Acceptor {
    * is quarantined.
    */
   public final Optional<Bytes> accepted(Bytes name, Ballot ballot, long now) {
-    byte[] row = now < quarantinedUntil ? null : rows.get(name);
+    byte[] row = now < quarantinedUntil ? null : get(name);
     return row != null && Row.hasAccepted(row) && Row.compare(row, Row.ACCEPTED, ballot) == 0
         ? Optional.of(Row.value(row))
         : Optional.empty();
@@ -117,39 +122,54 @@ public abstract class Acceptor {
 
   /** Whether it has accepted a value with this ballot, or with one above it. */
   public final boolean hasAcceptedSince(Bytes name, Ballot ballot) {
-    byte[] row = rows.get(name);
+    byte[] row = get(name);
     return row != null && Row.hasAccepted(row) && Row.compare(row, Row.ACCEPTED, ballot) >= 0;
   }
 
-  /** Visits the names of which it knows a value, in no order. */
-  public final void each(BiConsumer<Bytes, Bytes> visitor) {
-    rows.each(
-        row -> {
-          if (Row.hasAccepted(row)) {
-            visitor.accept(Row.name(row), Row.value(row));
-          }
-        });
+  /** The first names of which it knows a value, in ascending order: such of a prefix, above one. */
+  public final List<Bytes> names(Bytes prefix, Bytes above, int most) {
+    boolean fromPrefix = above.compareTo(prefix) < 0;
+    var found = new ArrayList<Bytes>();
+    var unused =
+        rows.from(
+            (fromPrefix ? prefix : above).shared(),
+            fromPrefix,
+            Integer.MAX_VALUE,
+            row -> {
+              Bytes name = Row.name(row);
+              if (found.size() < most && name.startsWith(prefix) && Row.hasAccepted(row)) {
+                found.add(name);
+              }
+              return found.size() < most && name.startsWith(prefix);
+            });
+    return found;
   }
 
   /**
    * Forgets names whose lease, with the time that it is remembered, is over.
    *
-   * @param count how many places of the table it looks at, going on where it stopped the last time
+   * @param count at how many names it looks at least, going on where it stopped the last time
    * @return how many it forgot
    */
   public final int sweep(long now, int count) {
-    return rows.sweep(now, count);
+    int before = rows.size();
+    place = rows.sweep(place, count, row -> Row.keep(row) <= now);
+    return before - rows.size();
+  }
+
+  private byte @Nullable [] get(Bytes name) {
+    return rows.get(name.shared());
   }
 
   private void prepare(int from, Prepare message, long now, Outbox out) {
-    byte[] row = rows.get(message.name());
+    byte[] row = get(message.name());
     if (below(message.ballot(), row) || (row == null && !hasRoom(now))) {
       out.send(from, reject(message.name(), message.ballot(), row, now));
       return;
     }
     if (row == null) {
       row = Row.of(message.name(), message.ballot());
-      rows.put(message.name(), row);
+      rows.put(row);
     }
     Row.promise(row, message.ballot());
     Row.keepUntil(row, now + quarantine);
@@ -157,7 +177,7 @@ public abstract class Acceptor {
   }
 
   private void accept(int from, Accept message, long now, Outbox out) {
-    byte[] row = rows.get(message.name());
+    byte[] row = get(message.name());
     boolean live = row != null && Row.live(row, now);
     boolean same = row != null && Row.acceptedFrom(row, message.ballot());
     boolean room = row == null ? hasRoom(now) : mayGrow(row, message.value());
@@ -178,12 +198,12 @@ public abstract class Acceptor {
     }
     row = Row.accept(row, message.ballot(), deadline, message.value());
     Row.keepUntil(row, deadline + keep);
-    rows.put(message.name(), row);
+    rows.put(row);
     out.send(from, new Accepted(message.name(), message.ballot()));
   }
 
   private void release(Release message, long now) {
-    byte[] row = rows.get(message.name());
+    byte[] row = get(message.name());
     if (row == null) {
       return;
     }
@@ -206,8 +226,10 @@ public abstract class Acceptor {
   private boolean hasRoom(long now) {
     if (rows.bytes() >= most && now >= nextSqueeze) {
       int before = rows.size();
-      int dropped =
-          rows.drop(
+      int unused =
+          rows.sweep(
+              0,
+              Long.MAX_VALUE,
               row -> {
                 boolean only = !Row.hasAccepted(row);
                 if (only && Row.compare(row, Row.PROMISED, raised) > 0) {
@@ -216,7 +238,7 @@ public abstract class Acceptor {
                 return only;
               });
       // Where a look at all of them finds little, the next one waits.
-      nextSqueeze = dropped > before / SQUEEZE_PART ? now : now + SQUEEZE_NANOS;
+      nextSqueeze = before - rows.size() > before / SQUEEZE_PART ? now : now + SQUEEZE_NANOS;
     }
     return rows.bytes() < most;
   }
@@ -254,6 +276,11 @@ public abstract class Acceptor {
   /** All that it knows. */
   @Override
   public String toString() {
-    return "quarantined until " + quarantinedUntil + " above " + raised + " " + rows;
+    return "quarantined until "
+        + quarantinedUntil
+        + " above "
+        + raised
+        + " "
+        + rows.all().stream().map(Row::show).toList();
   }
 }

@@ -34,14 +34,6 @@ public final class Bytes implements Comparable<Bytes> {
     return from == to ? EMPTY : new Bytes(Arrays.copyOfRange(bytes, from, to));
   }
 
-  static int hash(byte[] bytes, int from, int to) {
-    int h = 1;
-    for (int i = from; i < to; i++) {
-      h = 31 * h + bytes[i];
-    }
-    return h;
-  }
-
   public int size() {
     return bytes.length;
   }
@@ -55,8 +47,9 @@ public final class Bytes implements Comparable<Bytes> {
     System.arraycopy(bytes, 0, target, at, bytes.length);
   }
 
-  boolean equalTo(byte[] other, int from, int to) {
-    return Arrays.equals(bytes, 0, bytes.length, other, from, to);
+  /** Not a copy; not to be changed. */
+  byte[] shared() {
+    return bytes;
   }
 
   /** Compared byte by byte without a sign; a beginning of the other comes first. */
@@ -79,7 +72,7 @@ public final class Bytes implements Comparable<Bytes> {
   public int hashCode() {
     int h = hash;
     if (h == 0) {
-      h = hash(bytes, 0, bytes.length);
+      h = Arrays.hashCode(bytes);
       hash = h;
     }
     return h;

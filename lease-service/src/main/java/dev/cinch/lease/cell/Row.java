@@ -1,8 +1,10 @@
 package dev.cinch.lease.cell;
 
+import dev.cinch.lease.table.SortedRows;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /**
  * What an acceptor keeps of a name, as one array of bytes: one object for an entry, changed in
@@ -33,20 +35,25 @@ final class Row {
 
   private Row() {}
 
+  /** The rows of an acceptor. */
+  static final class ByName extends SortedRows {
+    @Override
+    protected byte[] key(byte[] row) {
+      return Arrays.copyOfRange(row, NAME, valueAt(row));
+    }
+
+    @Override
+    protected int compare(byte[] row, byte[] key) {
+      return Arrays.compareUnsigned(row, NAME, valueAt(row), key, 0, key.length);
+    }
+  }
+
   static byte[] of(Bytes name, Ballot promised) {
     var row = new byte[NAME + name.size()];
     row[LENGTH] = (byte) name.size();
     name.copyTo(row, NAME);
     put(row, PROMISED, promised);
     return row;
-  }
-
-  static boolean isOf(byte[] row, Bytes name) {
-    return name.equalTo(row, NAME, valueAt(row));
-  }
-
-  static int hash(byte[] row) {
-    return Bytes.hash(row, NAME, valueAt(row));
   }
 
   static Bytes name(byte[] row) {

@@ -1,206 +1,172 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.table.LeaseLayout;
+import dev.cinch.lease.table.SharedLogs;
+import dev.cinch.lease.table.SortedRows;
 import java.util.List;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stripe of the grants, by secret id; after its end a grant stays for a while, so that a late
- * copy of its request is not granted anew. Guarded by its own monitor.
- *
- * <p>An open-addressing table with three kinds of things in its slots: for a grant of one name that
- * lease's row, which the partition has too, so that it costs the slot alone; for one of several
- * names an array of such rows; for one that was released, or given back before it came, a stub. A
- * row whose lease somebody else has taken since is here alone, which is why bytes are counted here
- * too (rule L4). At most two thirds of the slots are in use.
+ * The grants by secret id: the rows of their leases, which the table has by name too, so that a
+ * lease costs a slot here. A row whose name somebody else has taken since is here alone, which is
+ * why bytes are counted here too (rule L4). After its end a grant stays for a while, and a stub
+ * after it was released or given back before it came, so that a late copy of its request is not
+ * granted anew. Not thread-safe.
  */
 final class Grants {
   private static final long SWEEP_EVERY = 1_000_000_000L;
 
-  /** An array's header, in slots. A collector's region that it goes over by that is lost. */
-  private static final int HEADER = 4;
+  /** In so many steps all of them are looked at, as none may take long. */
+  static final int STEPS = 64;
 
-  private final LogSets logSets;
+  private final SharedLogs logSets;
   private final int soft;
   private final long softBytes;
   private final long retentionNanos;
-  private long nextSweep = Long.MIN_VALUE;
+  private final SortedRows rows = new LeaseRow.ById();
+  private long nextSqueeze = Long.MIN_VALUE;
+  private int place;
 
-  /** So many of them as fill a power of two bytes with the array's header, as collectors like. */
-  private @Nullable Object[] slots = new @Nullable Object[8 - HEADER];
+  /** What went last. The other rows of its grant may go in a later step. */
+  private byte @Nullable [] lastGone;
 
-  private int size;
-  private long bytes;
+  /** How many quarters of their time ended ones are not kept, for want of room. */
+  private int earlierBy;
 
   /**
-   * @param soft how many it may have before ended ones go early
+   * @param soft how many leases it may have before ended ones go early
    * @param softBytes how much what it has may take in the heap before ended ones go early, about
    * @param retentionNanos how long ended ones are kept otherwise
    */
-  Grants(int soft, long softBytes, long retentionNanos, LogSets logSets) {
+  Grants(int soft, long softBytes, long retentionNanos, SharedLogs logSets) {
     this.soft = soft;
     this.softBytes = softBytes;
     this.retentionNanos = retentionNanos;
     this.logSets = logSets;
   }
 
+  /**
+   * A request that was granted, and not released.
+   *
+   * @param rows its leases as it last left them, in ascending order of names, at least one. The
+   *     request and what became of it are the same in each.
+   */
+  record Grant(List<byte[]> rows) {
+    /** Whether its leases are full: asked for so, or upgraded. */
+    boolean isFull() {
+      return LeaseRow.isFull(rows.get(0));
+    }
+
+    /** In ascending order. */
+    List<String> names() {
+      return rows.stream().map(LeaseRow::name).toList();
+    }
+  }
+
+  private List<byte[]> rows(Id id) {
+    byte[] key = LeaseRow.key(id);
+    return lastGone != null && LeaseRow.hasId(lastGone, key)
+        ? List.of()
+        : rows.from(key, true, Integer.MAX_VALUE, row -> LeaseRow.hasId(row, key));
+  }
+
   boolean wasReleased(Id id) {
-    return slots[find(slots, id)] instanceof byte[] row
-        && LeaseRow.isStub(row)
-        && !LeaseRow.isGivenUp(row);
+    byte[] stub = rows.get(LeaseRow.key(id));
+    return stub != null && !LeaseRow.isGivenUp(stub);
   }
 
   /** Whether it was given back before it was granted. */
   boolean wasGivenUp(Id id) {
-    return slots[find(slots, id)] instanceof byte[] row
-        && LeaseRow.isStub(row)
-        && LeaseRow.isGivenUp(row);
+    byte[] stub = rows.get(LeaseRow.key(id));
+    return stub != null && LeaseRow.isGivenUp(stub);
   }
 
   /** A grant that was not released. */
-  @Nullable GrantEntry get(Id id) {
-    Object found = slots[find(slots, id)];
-    if (found instanceof byte[] row) {
-      return LeaseRow.isStub(row) ? null : new GrantEntry(new byte[][] {row}, logSets);
-    }
-    return found == null ? null : new GrantEntry((byte[][]) found, logSets);
+  @Nullable Grant get(Id id) {
+    List<byte[]> found = rows(id);
+    return found.isEmpty() || LeaseRow.isStub(found.get(0)) ? null : new Grant(found);
   }
 
-  /**
-   * Adds a grant, or keeps what became of it.
-   *
-   * @param rows its leases, as their partitions keep them, in ascending order of names
-   */
-  void put(Id id, List<byte[]> rows, long now) {
-    Object known = slots[find(slots, id)];
-    if (known instanceof byte[][] several && areThose(several, rows)) {
-      return;
-    }
-    put(id, rows.size() == 1 ? rows.get(0) : rows.toArray(new byte[0][]));
-    makeRoom(now);
+  /** Whether a grant is of the same request, whose names are given in ascending order. */
+  boolean isFor(Grant grant, AcquireRequest request, List<LeaseName> ascending) {
+    return LeaseLayout.unpack(grant.rows().get(0), logSets).isFor(request)
+        && grant.names().equals(ascending.stream().map(LeaseName::value).toList());
   }
 
-  private static boolean areThose(byte[][] rows, List<byte[]> others) {
-    boolean same = rows.length == others.size();
-    for (int i = 0; same && i < rows.length; i++) {
-      same = rows[i] == others.get(i);
+  /** Adds a lease of a grant, or keeps what became of it: the row that the table has of it. */
+  void put(byte[] row, long now) {
+    if (lastGone != null && LeaseRow.hasId(lastGone, row)) {
+      lastGone = null;
     }
-    return same;
+    rows.put(row);
+    squeeze(now);
   }
 
+  /** Keeps nothing of a grant but that it is over. */
   void release(Id id, long now) {
-    put(id, LeaseRow.stub(id, now));
+    for (byte[] row : rows(id)) {
+      rows.remove(row);
+    }
+    rows.put(LeaseRow.stub(id, now, false));
   }
 
   /** Takes note that a request that is not known is not to be granted when it comes. */
   void giveUp(Id id, long now) {
-    put(id, LeaseRow.givenUp(id, now));
-    makeRoom(now);
+    rows.put(LeaseRow.stub(id, now, true));
+    squeeze(now);
   }
 
-  private void put(Id id, Object what) {
-    int at = find(slots, id);
-    if (slots[at] == null && size >= slots.length * 2L / 3) {
-      // First, since it may fail for want of memory: no slot may ever be the last free one.
-      rebuild(2 * (slots.length + HEADER) - HEADER, any -> true);
-      at = find(slots, id);
+  /**
+   * Forgets some of those that ended where there are too many. The longest ended go first: a copy
+   * of a request comes late by seconds, if at all. What the next holders of the names inherit
+   * stands in the table; of a grant that is over nothing is needed but its id.
+   */
+  private void squeeze(long now) {
+    if (now < nextSqueeze || !isOver()) {
+      return;
     }
-    Object before = slots[at];
-    if (before == null) {
-      size++;
-    } else {
-      bytes -= bytesOf(before);
+    nextSqueeze = now + SWEEP_EVERY / STEPS;
+    boolean round = true;
+    while (round && isOver()) {
+      place = sweep(place, now + retentionNanos / 4 * earlierBy + 1);
+      round = place == SortedRows.DONE && earlierBy < 4;
+      earlierBy = Math.min(4, place == SortedRows.DONE ? earlierBy + 1 : earlierBy);
     }
-    slots[at] = what;
-    bytes += bytesOf(what);
-  }
-
-  private void makeRoom(long now) {
-    if (isOver() && now >= nextSweep) {
-      nextSweep = now + SWEEP_EVERY;
-      sweep(now);
-      // The longest ended first: a copy of a request comes late by seconds, if at all. What the
-      // next holders of the names inherit stands in the partitions; of a grant that is over nothing
-      // is
-      // needed but its id.
-      for (int quarter = 1; quarter <= 4 && isOver(); quarter++) {
-        long earlierBy = retentionNanos / 4 * quarter;
-        rebuild(slots.length, g -> keepUntil(g) - earlierBy > now);
-      }
+    if (!isOver()) {
+      earlierBy = 0;
     }
   }
 
   private boolean isOver() {
-    return size > soft || bytes > softBytes;
+    return rows.size() > soft || rows.bytes() > softBytes;
   }
 
-  /** Forgets grants past their time. */
-  void sweep(long now) {
-    for (Object slot : slots) {
-      if (slot != null && keepUntil(slot) < now) {
-        rebuild(slots.length, g -> keepUntil(g) >= now);
-        return;
-      }
-    }
+  /**
+   * Forgets grants past their time, a part of all.
+   *
+   * @param from where it begins, as {@link SortedRows#sweep}
+   */
+  int sweep(int from, long now) {
+    return rows.sweep(
+        from,
+        rows.size() / STEPS + SortedRows.CHUNK,
+        row -> {
+          boolean goes = LeaseRow.expiry(row) + retentionNanos < now;
+          lastGone = goes ? row : lastGone;
+          return goes;
+        });
   }
 
+  /** How many leases and stubs there are. */
   int size() {
-    return size;
+    return rows.size();
   }
 
-  /** What all that it has takes in the heap, also what partitions have too; about. */
+  /** What all that it has takes in the heap, also what the table has too; about. */
   long bytes() {
-    return bytes;
-  }
-
-  private static long bytesOf(Object slot) {
-    if (slot instanceof byte[] row) {
-      return NameRows.bytesOf(row);
-    }
-    long sum = 0;
-    for (byte[] row : (byte[][]) slot) {
-      sum += NameRows.bytesOf(row);
-    }
-    return sum;
-  }
-
-  private long keepUntil(Object slot) {
-    return LeaseRow.expiry(anyRow(slot)) + retentionNanos;
-  }
-
-  /** The leases of a grant have the same expiry and id. */
-  private static byte[] anyRow(Object slot) {
-    return slot instanceof byte[] row ? row : ((byte[][]) slot)[0];
-  }
-
-  private void rebuild(int capacity, Predicate<Object> keep) {
-    var fresh = new @Nullable Object[capacity];
-    int kept = 0;
-    long keptBytes = 0;
-    for (Object slot : slots) {
-      if (slot != null && keep.test(slot)) {
-        fresh[find(fresh, LeaseRow.id(anyRow(slot)))] = slot;
-        kept++;
-        keptBytes += bytesOf(slot);
-      }
-    }
-    slots = fresh;
-    size = kept;
-    bytes = keptBytes;
-  }
-
-  /** Where an id is, or would be. */
-  private static int find(@Nullable Object[] slots, Id id) {
-    // Mixed, since nothing obliges clients to draw good ids; the stripe took other bits.
-    long mixed = (id.high() * 31 + id.low()) * 0x9E3779B97F4A7C15L;
-    int at = (int) ((mixed >>> 32) * slots.length >>> 32);
-    while (true) {
-      Object slot = slots[at];
-      if (slot == null || LeaseRow.hasId(anyRow(slot), id)) {
-        return at;
-      }
-      at = at + 1 == slots.length ? 0 : at + 1;
-    }
+    return rows.bytes();
   }
 }

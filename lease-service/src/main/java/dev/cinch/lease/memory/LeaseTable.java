@@ -16,6 +16,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Listeners;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
@@ -23,38 +24,80 @@ import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend;
+import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.Revocations;
+import dev.cinch.lease.table.SortedRows;
 import dev.cinch.lease.table.Tenure;
 import dev.cinch.lease.table.UnendedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Who has which lease: {@link LeaseRules} over all names and grants. It does no I/O and reads no
  * clock; {@code now} is the service's time, as a number in nanoseconds since the Unix epoch, and
  * where callers bring it out of order the later counts.
  *
- * <p>Thread-safe. Every operation is all or nothing: it checks all names of its grant under their
- * partitions' locks, taken in ascending order, before it changes any.
+ * <p>Thread-safe: one operation at a time, each of a few microseconds. Every operation is all or
+ * nothing: it checks all names of its grant before it changes any. Whatever goes over all names
+ * goes over a part of them at a time.
  */
 @CheckReturnValue
 final class LeaseTable implements LeaseBackend {
   /** How soon to come back when there is no room, nanoseconds. */
   private static final long NO_ROOM_WAIT = 1_000_000_000L;
 
+  /** How long a full table waits before it looks for room again, nanoseconds. */
+  private static final long SWEEP_EVERY = 1_000_000_000L;
+
+  /** How many names it looks at for one request at least, to make room. */
+  private static final int AT_ONCE = 16_384;
+
+  /** How many leases may be ended at once beyond those that room is needed for. */
+  private static final int MOST_UNENDED = 64;
+
+  /** What a new row needs at least, about; many more bytes than that are seldom needed. */
+  private static final long NEW_ROW = 150;
+
+  /** How many leases of a page are read at once. */
+  private static final int LISTED_AT_ONCE = 200;
+
+  /** What a page may take as JSON, about; one lease may take some 90 KB. */
+  private static final long MAX_PAGE_BYTES = 1 << 20;
+
   private final TableLimits limits;
   private final long instance;
+  private final Inheritance origin;
   private final boolean resumable;
-  private final Partitions partitions;
-  private final Stripes stripes;
   private final LeaseRules rules;
   private final LogSets logSets = new LogSets();
 
-  /** Told of each change under its partition's lock. */
+  /** The last leases of all names. */
+  private final SortedRows names = new LeaseRow.ByName();
+
+  private final Grants grants;
+
+  /** Why leases were revoked. */
+  private final Revocations revocations = new Revocations();
+
+  /** Told of each change under the table's lock. */
   private final Listeners listeners = new Listeners();
+
+  /** What is left of names that were forgotten (rule L4). */
+  private @Nullable Inheritance forgotten;
+
+  /** What the last attempt to make room could not forget because it was not ended (rule L11). */
+  private List<Tenure> unended = List.of();
+
+  private long now = Long.MIN_VALUE;
+  private long steady = Long.MIN_VALUE;
+  private long nextSweep = Long.MIN_VALUE;
+  private int place;
+  private int grantsPlace;
 
   /**
    * @param instance number of the service instance, from 1
@@ -65,16 +108,23 @@ final class LeaseTable implements LeaseBackend {
   LeaseTable(TableLimits limits, long instance, Inheritance origin, Optional<Id> store) {
     this.limits = limits;
     this.instance = instance;
+    this.origin = origin;
     this.resumable = store.isPresent();
-    this.partitions = new Partitions(limits, origin, resumable, logSets);
-    this.stripes = new Stripes(limits, logSets);
+    // As many as can be held, and some that ended.
+    long bytes = limits.maxBytes();
+    this.grants =
+        new Grants(
+            limits.maxEntries() + limits.maxEntries() / 4 + 64,
+            bytes > Long.MAX_VALUE / 2 ? bytes : bytes + bytes / 4,
+            limits.retentionNanos(),
+            logSets);
     this.rules =
         new LeaseRules(
             instance,
             store.orElse(Correlation.NO_STORE),
             origin.fence(),
             limits.watermarks(),
-            lease -> partitions.revocations.of(lease).map(Revocation::reason));
+            lease -> revocations.of(lease).map(Revocation::reason));
   }
 
   /**
@@ -85,42 +135,38 @@ final class LeaseTable implements LeaseBackend {
    * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
   @Override
-  public List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
+  public synchronized List<Witness> acquire(AcquireRequest request, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
-    List<LeaseName> names = request.names().stream().sorted().toList();
-    Grants stripe = stripes.of(request.id());
-    synchronized (stripe) {
-      if (stripe.wasReleased(request.id())) {
-        throw notHeld("this request was granted and released; acquire with a new id");
-      }
-      if (stripe.wasGivenUp(request.id())) {
-        throw notHeld("this request was given back before it came; acquire with a new id");
-      }
-      GrantEntry known = stripe.get(request.id());
-      if (known != null) {
-        return repeat(known, request, names, now);
-      }
-      List<String> locking = names.stream().map(LeaseName::value).toList();
-      Partitions.Locked locked = partitions.lock(locking);
-      try {
-        Moment at = locked.advance(now);
-        // First, since to make room is to forget.
-        long unused = LeaseRules.expiry(at, request.durationMs(), ceiling);
-        if (!partitions.makeRoom(names)) {
-          requireEnded(partitions.unended(names));
-          throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
-        }
-        List<LeaseEntry> leases = partitions.entries(locking);
-        List<Tenure> unended =
-            rules.acquire(request, leases, l -> partitions.of(l.name()).unknown(), at, ceiling);
-        if (resumable) {
-          requireEnded(unended);
-        }
-        return keepNew(stripe, request.id(), leases, at.time());
-      } finally {
-        locked.close();
-      }
+    List<LeaseName> wanted = request.names().stream().sorted().toList();
+    if (grants.wasReleased(request.id())) {
+      throw notHeld("this request was granted and released; acquire with a new id");
     }
+    if (grants.wasGivenUp(request.id())) {
+      throw notHeld("this request was given back before it came; acquire with a new id");
+    }
+    Grants.Grant known = grants.get(request.id());
+    if (known != null) {
+      if (!grants.isFor(known, request, wanted)) {
+        throw invalid("another request had this id");
+      }
+      List<LeaseState> leases = leases(known.names());
+      rules.requireHeld(request.id(), known.isFull(), leases, advance(time));
+      return witnesses(leases);
+    }
+    Moment at = advance(time);
+    // First, since to make room is to forget.
+    long unused = LeaseRules.expiry(at, request.durationMs(), ceiling);
+    List<String> all = wanted.stream().map(LeaseName::value).toList();
+    if (!makeRoom((int) all.stream().filter(name -> get(name) == null).count())) {
+      requireEnded(unended);
+      throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
+    }
+    List<LeaseState> leases = leases(all);
+    List<Tenure> toEnd = rules.acquire(request, leases, lease -> unknown(), at, ceiling);
+    if (resumable) {
+      requireEnded(toEnd);
+    }
+    return keepNew(leases);
   }
 
   /**
@@ -128,23 +174,16 @@ final class LeaseTable implements LeaseBackend {
    * published for it that a later instance would have to wait for.
    */
   @Override
-  public void requireFree(AcquireRequest request, Moment now) throws LeaseRefusedException {
-    Grants stripe = stripes.of(request.id());
-    synchronized (stripe) {
-      if (stripe.get(request.id()) != null) {
-        return; // it may be the holder
-      }
+  public synchronized void requireFree(AcquireRequest request, Moment time)
+      throws LeaseRefusedException {
+    if (grants.get(request.id()) != null) {
+      return; // it may be the holder
     }
     for (LeaseName name : request.names().stream().sorted().toList()) {
-      Partitions.Locked locked = partitions.lock(List.of(name.value()));
-      try {
-        Moment at = locked.advance(now);
-        LeaseEntry lease = partitions.of(name.value()).entry(name.value());
-        if (lease.excludes(at)) {
-          throw held(name, lease.holder(), lease.leftNanos(at));
-        }
-      } finally {
-        locked.close();
+      LeaseState lease = lease(name.value());
+      Moment at = advance(time);
+      if (lease.excludes(at)) {
+        throw held(name, lease.holder(), lease.leftNanos(at));
       }
     }
   }
@@ -163,17 +202,13 @@ final class LeaseTable implements LeaseBackend {
 
   /** Takes note that no other instance will ever resume these: expired, or to be revoked. */
   @Override
-  public void ended(List<Tenure> tenures) {
-    Partitions.Locked locked = partitions.lock(tenures.stream().map(Tenure::name).toList());
-    try {
-      for (Tenure tenure : tenures) {
-        LeaseEntry entry = partitions.of(tenure.name()).get(tenure.name());
-        if (entry != null && LeaseRules.end(entry, tenure)) {
-          keep(entry);
-        }
+  public synchronized void ended(List<Tenure> tenures) {
+    for (Tenure tenure : tenures) {
+      LeaseState lease = get(tenure.name());
+      if (lease != null && LeaseRules.end(lease, tenure)) {
+        replace(lease);
+        became(lease);
       }
-    } finally {
-      locked.close();
     }
   }
 
@@ -183,18 +218,11 @@ final class LeaseTable implements LeaseBackend {
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
   @Override
-  public Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException {
-    String name = request.name().value();
-    Partitions.Locked locked = partitions.lock(List.of(name));
-    try {
-      LeaseEntry entry = partitions.of(name).entry(name);
-      Revocation wanted = rules.revocable(request, entry, locked.advance(now));
-      return entry.isUnended()
-          ? wanted
-          : partitions.revocations.of(entry.correlation()).orElse(wanted);
-    } finally {
-      locked.close();
-    }
+  public synchronized Revocation revocable(RevokeRequest request, Moment time)
+      throws LeaseRefusedException {
+    LeaseState lease = lease(request.name().value());
+    Revocation wanted = rules.revocable(request, lease, advance(time));
+    return lease.isUnended() ? wanted : revocations.of(lease.correlation()).orElse(wanted);
   }
 
   /**
@@ -203,20 +231,17 @@ final class LeaseTable implements LeaseBackend {
    * @return its expiry; the present time if it is over
    */
   @Override
-  public long revoked(Revocation revocation, long now) {
+  public synchronized long revoked(Revocation revocation, long time) {
     String name = revocation.name().value();
-    partitions.revocations.add(revocation);
+    revocations.add(revocation);
     ended(List.of(new Tenure(name, revocation.correlation())));
-    Partitions.Locked locked = partitions.lock(List.of(name));
-    try {
-      long time = partitions.of(name).advance(now);
-      LeaseEntry entry = partitions.of(name).get(name);
-      return entry == null || !entry.correlation().equals(revocation.correlation())
-          ? time
-          : entry.state() == LeaseState.State.RELEASED ? time : entry.expiry();
-    } finally {
-      locked.close();
-    }
+    now = Math.max(now, time);
+    LeaseState lease = get(name);
+    return lease == null
+            || !lease.correlation().equals(revocation.correlation())
+            || lease.state() == LeaseState.State.RELEASED
+        ? now
+        : lease.expiry();
   }
 
   /**
@@ -227,144 +252,75 @@ final class LeaseTable implements LeaseBackend {
    * @return empty if their ends have to be brought about first
    */
   @Override
-  public Optional<List<Witness>> resume(
-      ResumeRequest request, boolean ended, Moment now, long ceiling) throws LeaseRefusedException {
-    List<String> names = LeaseRules.names(request);
-    Grants stripe = stripes.of(request.id());
-    synchronized (stripe) {
-      if (stripe.wasReleased(request.id()) || stripe.wasGivenUp(request.id())) {
-        throw notHeld("the grant was released; acquire anew");
-      }
-      Partitions.Locked locked = partitions.lock(names);
-      try {
-        Moment at = locked.advance(now);
-        List<LeaseEntry> leases = partitions.entries(names);
-        LeaseRules.Resumed resumed =
-            rules.resume(
-                request, ended, leases, l -> partitions.of(l.name()).hasForgotten(), at, ceiling);
-        if (resumed == LeaseRules.Resumed.UNENDED) {
-          return Optional.empty();
-        }
-        // To make room would be to forget, after which nothing is resumed.
-        if (resumed == LeaseRules.Resumed.BEGUN && !partitions.haveRoom(names)) {
-          throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
-        }
-        return Optional.of(keepNew(stripe, request.id(), leases, at.time()));
-      } finally {
-        locked.close();
-      }
+  public synchronized Optional<List<Witness>> resume(
+      ResumeRequest request, boolean ended, Moment time, long ceiling)
+      throws LeaseRefusedException {
+    List<String> wanted = LeaseRules.names(request);
+    requireNotReleased(request.id());
+    if (grants.wasGivenUp(request.id())) {
+      throw released();
     }
+    List<LeaseState> leases = leases(wanted);
+    LeaseRules.Resumed resumed =
+        rules.resume(request, ended, leases, lease -> forgotten != null, advance(time), ceiling);
+    if (resumed == LeaseRules.Resumed.UNENDED) {
+      return Optional.empty();
+    }
+    // To make room would be to forget, after which nothing is resumed.
+    if (resumed == LeaseRules.Resumed.BEGUN && !hasRoom(wanted.size())) {
+      throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
+    }
+    return Optional.of(keepNew(leases));
   }
 
+  /** Whether no lease of an earlier instance may count any more that this one does not exclude. */
   @Override
-  public boolean knows(List<LeaseName> names, Moment now) {
-    return names.stream().allMatch(n -> partitions.knows(n.value(), now));
+  public synchronized boolean knows(List<LeaseName> wanted, Moment at) {
+    for (LeaseName name : wanted) {
+      LeaseState lease = get(name.value());
+      if (lease == null || lease.isResumedUntilPast(at)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Whether a grant of this id was made here, and is remembered. */
   @Override
-  public boolean knows(Id id) {
-    Grants stripe = stripes.of(id);
-    synchronized (stripe) {
-      return stripe.get(id) != null || stripe.wasReleased(id);
-    }
+  public synchronized boolean knows(Id id) {
+    return grants.get(id) != null || grants.wasReleased(id);
   }
 
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
   @Override
-  public void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
+  public synchronized void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
     rules.requireHere(report);
-    Grants stripe = stripes.of(id);
-    synchronized (stripe) {
-      GrantEntry unused = known(stripe, id);
-    }
-  }
-
-  private List<Witness> repeat(
-      GrantEntry grant, AcquireRequest request, List<LeaseName> names, Moment now)
-      throws LeaseRefusedException {
-    if (!grant.isFor(request, names)) {
-      throw invalid("another request had this id");
-    }
-    Partitions.Locked locked = partitions.lock(grant.names());
-    try {
-      List<LeaseEntry> leases = partitions.entries(grant);
-      rules.requireHeld(grant.id, grant.full, leases, locked.advance(now));
-      return witnesses(leases);
-    } finally {
-      locked.close();
-    }
-  }
-
-  /** Puts changed leases of a grant in the place of what was there. */
-  private List<Witness> keep(Grants stripe, Id grant, List<LeaseEntry> leases, long time) {
-    var rows = new ArrayList<byte[]>(leases.size());
-    for (LeaseEntry lease : leases) {
-      rows.add(partitions.of(lease.name()).rows.renew(lease.row, LeaseRow.pack(lease, logSets)));
-      listeners.changed(lease.name(), lease.state() != LeaseState.State.FULL);
-    }
-    stripe.put(grant, rows, time);
-    return witnesses(leases);
-  }
-
-  /** As {@link #keep(Grants, Id, List, long)}, of leases that were not as they are now. */
-  private List<Witness> keepNew(Grants stripe, Id grant, List<LeaseEntry> leases, long time) {
-    List<Witness> kept = keep(stripe, grant, leases, time);
-    leases.forEach(this::became);
-    return kept;
-  }
-
-  private void keep(LeaseEntry lease) {
-    partitions.of(lease.name()).rows.put(LeaseRow.pack(lease, logSets));
-    listeners.changed(lease.name(), lease.state() != LeaseState.State.FULL);
-    became(lease);
-  }
-
-  private void became(LeaseEntry lease) {
-    listeners.became(lease.name(), () -> lease.info(instance, partitions.of(lease.name()).now()));
+    Grants.Grant unused = known(id);
   }
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
   @Override
-  public List<Witness> renew(
-      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
+  public synchronized List<Witness> renew(
+      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment time, long ceiling)
       throws LeaseRefusedException {
     var renew = new Operation.Renew(id, durationMs, addLogs, report);
     rules.requireHere(report);
-    Grants stripe = stripes.of(id);
-    synchronized (stripe) {
-      GrantEntry grant = known(stripe, id);
-      Partitions.Locked locked = partitions.lock(grant.names());
-      try {
-        Moment at = locked.advance(now);
-        List<LeaseEntry> leases = partitions.entries(grant);
-        rules.renew(renew, grant.full, leases, at, ceiling);
-        addMetadata(leases, report);
-        return keep(stripe, id, leases, at.time());
-      } finally {
-        locked.close();
-      }
-    }
+    Grants.Grant grant = known(id);
+    List<LeaseState> leases = leases(grant.names());
+    rules.renew(renew, grant.isFull(), leases, advance(time), ceiling);
+    addMetadata(leases, report);
+    return keep(leases);
   }
 
   /** Makes the leases of a grant full; those that are already stay so. */
   @Override
-  public List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
+  public synchronized List<Witness> upgrade(Id id, long durationMs, Moment time, long ceiling)
       throws LeaseRefusedException {
-    var upgrade = new Operation.Upgrade(id, durationMs);
-    Grants stripe = stripes.of(id);
-    synchronized (stripe) {
-      GrantEntry grant = known(stripe, id);
-      Partitions.Locked locked = partitions.lock(grant.names());
-      try {
-        Moment at = locked.advance(now);
-        List<LeaseEntry> leases = partitions.entries(grant);
-        rules.upgrade(upgrade, grant.full, leases, at, ceiling);
-        return keepNew(stripe, id, leases, at.time());
-      } finally {
-        locked.close();
-      }
-    }
+    Grants.Grant grant = known(id);
+    List<LeaseState> leases = leases(grant.names());
+    rules.upgrade(
+        new Operation.Upgrade(id, durationMs), grant.isFull(), leases, advance(time), ceiling);
+    return keepNew(leases);
   }
 
   /**
@@ -379,46 +335,94 @@ final class LeaseTable implements LeaseBackend {
    * @param latest asked under that lock
    */
   @Override
-  public void release(Id id, LeaseReport report, Moment now, Latest latest)
+  public void release(Id id, LeaseReport report, Moment time, Latest latest)
       throws LeaseRefusedException {
     rules.requireHere(report);
-    Grants stripe = stripes.of(id);
-    synchronized (stripe) {
-      if (stripe.wasReleased(id)) {
+    synchronized (this) {
+      if (grants.wasReleased(id)) {
         return;
       }
-      if (stripe.get(id) != null || report.instance().isEmpty()) {
+      if (grants.get(id) != null || report.instance().isEmpty()) {
         latest.require();
       }
-      if (stripe.get(id) == null) {
-        stripe.giveUp(id, now.time());
+      if (grants.get(id) == null) {
+        grants.giveUp(id, time.time());
       }
-      GrantEntry grant = known(stripe, id);
-      Partitions.Locked locked = partitions.lock(grant.names());
-      try {
-        Moment at = locked.advance(now);
-        var release = new Operation.Release(id, report);
-        List<LeaseEntry> leases = rules.release(release, grant.full, partitions.entries(grant), at);
-        addMetadata(leases, report);
-        for (LeaseEntry lease : leases) {
-          keep(lease);
-        }
-        stripe.release(id, at.time());
-      } finally {
-        locked.close();
+      Grants.Grant grant = known(id);
+      Moment at = advance(time);
+      var release = new Operation.Release(id, report);
+      List<LeaseState> leases = rules.release(release, grant.isFull(), leases(grant.names()), at);
+      addMetadata(leases, report);
+      for (LeaseState lease : leases) {
+        replace(lease);
+        became(lease);
       }
+      grants.release(id, at.time());
     }
   }
 
   @Override
-  public Optional<LeaseInfo> show(LeaseName name, Moment now) {
-    return partitions.show(name.value(), instance, now);
+  public synchronized Optional<LeaseInfo> show(LeaseName name, Moment time) {
+    LeaseState lease = get(name.value());
+    return lease == null ? Optional.empty() : Optional.of(lease.info(instance, advance(time)));
   }
 
-  /** A page of names; names that come and go meanwhile may or may not be in it. */
+  /**
+   * A page of names, as {@link dev.cinch.lease.LeaseService#list} says; names that come and go
+   * meanwhile may or may not be in it.
+   */
   @Override
-  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment now) {
-    return partitions.list(prefix, after.map(LeaseName::value).orElse(""), limit, instance, now);
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment time) {
+    String from = after.map(LeaseName::value).orElse("");
+    boolean inclusive = from.compareTo(prefix) < 0;
+    from = inclusive ? prefix : from;
+    var page = new ArrayList<LeaseInfo>();
+    long bytes = 0;
+    while (page.size() < limit) {
+      int most = Math.min(LISTED_AT_ONCE, limit - page.size());
+      List<LeaseInfo> more = some(prefix, from, inclusive, most, time);
+      for (LeaseInfo info : more) {
+        bytes += jsonBytes(info);
+        if (bytes > MAX_PAGE_BYTES && !page.isEmpty()) {
+          return page;
+        }
+        page.add(info);
+      }
+      if (more.size() < most) {
+        break;
+      }
+      from = more.get(most - 1).witness().name().value();
+      inclusive = false;
+    }
+    return page;
+  }
+
+  private synchronized List<LeaseInfo> some(
+      String prefix, String from, boolean inclusive, int most, Moment time) {
+    Moment at = advance(time);
+    var leases = new ArrayList<LeaseInfo>();
+    for (byte[] row :
+        names.from(
+            LeaseRow.key(from), inclusive, most, row -> LeaseRow.name(row).startsWith(prefix))) {
+      leases.add(LeaseLayout.unpack(row, logSets).info(instance, at));
+    }
+    return leases;
+  }
+
+  /** At least what a lease takes as JSON in UTF-8, and not much more. */
+  private static long jsonBytes(LeaseInfo info) {
+    Witness w = info.witness();
+    long bytes = 540 + w.name().value().length() + jsonBytes(w.holder());
+    bytes += 35L * (w.logs().ids().size() + w.fence().logs().ids().size());
+    for (Metadata m : info.recent()) {
+      bytes += 110 + jsonBytes(m.dataFile());
+    }
+    return bytes;
+  }
+
+  /** Others than those of ASCII may be escaped. */
+  private static long jsonBytes(String text) {
+    return text.chars().mapToLong(c -> c >= ' ' && c < 0x7F && c != '"' && c != '\\' ? 1 : 6).sum();
   }
 
   /** A table forgets no lease of another machine: it has none. */
@@ -432,23 +436,67 @@ final class LeaseTable implements LeaseBackend {
     return true;
   }
 
-  /** As {@link Stripes#sweep}. */
+  /** Forgets the ids of grants that ended long ago, in an eighth of them. */
   @Override
-  public void sweep(long now) {
-    stripes.sweep(now);
-  }
-
-  /** How many ids of grants are remembered, ended ones included. */
-  @Override
-  public int grantsRemembered() {
-    return stripes.size();
-  }
-
-  private GrantEntry known(Grants stripe, Id id) throws LeaseRefusedException {
-    if (stripe.wasReleased(id)) {
-      throw notHeld("the grant was released; acquire anew");
+  public void sweep(long time) {
+    for (int i = 0; i < Grants.STEPS / 8; i++) {
+      synchronized (this) {
+        grantsPlace = grants.sweep(grantsPlace, time);
+      }
     }
-    GrantEntry grant = stripe.get(id);
+  }
+
+  /** Of how many leases grants are remembered, and of how many requests that ended. */
+  @Override
+  public synchronized int grantsRemembered() {
+    return grants.size();
+  }
+
+  /** The highest time that anyone brought: what happened by it stays so (rules L1, L6). */
+  private Moment advance(Moment time) {
+    now = Math.max(now, time.time());
+    steady = Math.max(steady, time.steady());
+    return new Moment(now, time.bound(), steady, time.apart());
+  }
+
+  /** As late as anyone has brought it. */
+  private Moment now() {
+    return new Moment(now, Moment.UNKNOWN, steady, 0);
+  }
+
+  /** The last lease of a name, to work on. */
+  private @Nullable LeaseState get(String name) {
+    byte[] row = names.get(LeaseRow.key(name));
+    return row == null ? null : LeaseLayout.unpack(row, logSets);
+  }
+
+  /** The same; of a name that has none one of which nothing is known. */
+  private LeaseState lease(String name) {
+    LeaseState known = get(name);
+    return known == null ? new LeaseState(name) : known;
+  }
+
+  private List<LeaseState> leases(List<String> wanted) {
+    var leases = new ArrayList<LeaseState>(wanted.size());
+    for (String name : wanted) {
+      leases.add(lease(name));
+    }
+    return leases;
+  }
+
+  private static LeaseRefusedException released() {
+    return notHeld("the grant was released; acquire anew");
+  }
+
+  private void requireNotReleased(Id id) throws LeaseRefusedException {
+    if (grants.wasReleased(id)) {
+      throw released();
+    }
+  }
+
+  private Grants.Grant known(Id id) throws LeaseRefusedException {
+    requireNotReleased(id);
+    Grants.Grant grant = grants.get(id);
     if (grant == null) {
       throw notHeld(
           "no grant has this id: it expired long ago, or the service was restarted; acquire anew");
@@ -457,18 +505,144 @@ final class LeaseTable implements LeaseBackend {
   }
 
   /** It is but a hint, and all that a renewal can let grow: none where all the memory is taken. */
-  private void addMetadata(List<LeaseEntry> leases, LeaseReport report) {
-    for (LeaseEntry lease : leases) {
-      boolean full = partitions.of(lease.name()).isFull();
+  private void addMetadata(List<LeaseState> leases, LeaseReport report) {
+    boolean full = names.bytes() > limits.maxBytes();
+    for (LeaseState lease : leases) {
       lease.addMetadata(report.metadata(), full ? 0 : limits.metadataKept());
     }
   }
 
-  private List<Witness> witnesses(List<LeaseEntry> leases) {
+  /** Puts a lease that ended in the place of what was there; its grant keeps what that was. */
+  private void replace(LeaseState lease) {
+    names.put(LeaseLayout.pack(lease, logSets));
+    changed(lease);
+  }
+
+  /**
+   * Puts leases of a grant in the place of what was there: into its very bytes if they are of the
+   * same request and as many, as a renewal leaves them, so that the collector sees nothing new.
+   */
+  private List<Witness> keep(List<LeaseState> leases) {
+    for (LeaseState lease : leases) {
+      byte[] row = LeaseLayout.pack(lease, logSets);
+      byte[] before = names.get(LeaseRow.key(lease.name()));
+      if (before != null && before.length == row.length && LeaseRow.hasId(before, row)) {
+        System.arraycopy(row, 0, before, 0, row.length);
+        row = before;
+      } else {
+        names.put(row);
+      }
+      grants.put(row, now);
+      changed(lease);
+    }
+    return witnesses(leases);
+  }
+
+  private void changed(LeaseState lease) {
+    listeners.changed(lease.name(), lease.state() != LeaseState.State.FULL);
+  }
+
+  /** As {@link #keep}, of leases that were not as they are now. */
+  private List<Witness> keepNew(List<LeaseState> leases) {
+    List<Witness> kept = keep(leases);
+    leases.forEach(this::became);
+    return kept;
+  }
+
+  private void became(LeaseState lease) {
+    listeners.became(lease.name(), () -> lease.info(instance, now()));
+  }
+
+  private List<Witness> witnesses(List<LeaseState> leases) {
     var made = new Witness[leases.size()];
     for (int i = 0; i < made.length; i++) {
       made[i] = leases.get(i).witness(instance);
     }
     return List.of(made);
+  }
+
+  /** What the first lease of a name that has no entry inherits. */
+  private Inheritance unknown() {
+    return forgotten == null ? origin : origin.orForgotten(forgotten);
+  }
+
+  /** Whether there is room for so many new names as it is. */
+  private boolean hasRoom(int needed) {
+    return names.size() + needed <= limits.maxEntries()
+        && names.bytes() + needed * NEW_ROW <= limits.maxBytes();
+  }
+
+  /** Makes room for so many new names by forgetting ended ones; false if there is none. */
+  private boolean makeRoom(int needed) {
+    unended = List.of();
+    if (needed == 0 || hasRoom(needed)) {
+      return true;
+    }
+    if (now < nextSweep) {
+      return false;
+    }
+    // Down to 7/8, so that the walk is paid by many new names.
+    int next = forget(needed, 8, true);
+    if (!hasRoom(needed)) {
+      next = forget(needed, Integer.MAX_VALUE, false);
+    }
+    place = next;
+    boolean enough = hasRoom(needed);
+    nextSweep = enough || place != SortedRows.DONE || !unended.isEmpty() ? now : now + SWEEP_EVERY;
+    return enough;
+  }
+
+  /** Down to what leaves room for so many, and a part of what there may be; of some names. */
+  private int forget(int needed, int part, boolean longEndedOnly) {
+    int most = limits.maxEntries() - limits.maxEntries() / part - needed;
+    long mostBytes = limits.maxBytes() - limits.maxBytes() / part - needed * NEW_ROW;
+    long[] left = {names.size(), names.bytes()};
+    var first = new ArrayList<Tenure>();
+    int next =
+        names.sweep(
+            place,
+            names.size() / Grants.STEPS + AT_ONCE,
+            row -> {
+              if (left[0] <= Math.max(0, most) && left[1] <= Math.max(0, mostBytes)
+                  || !mayForget(row, needed, longEndedOnly, first)) {
+                return false;
+              }
+              left[0]--;
+              left[1] -= SortedRows.bytesOf(row);
+              return true;
+            });
+    if (longEndedOnly) {
+      unended = first;
+    }
+    return next;
+  }
+
+  /** Whether a lease may be forgotten; then what it leaves is remembered. */
+  private boolean mayForget(byte[] row, int needed, boolean longEndedOnly, List<Tenure> notEnded) {
+    if (LeaseRow.expiry(row) > now && !LeaseRow.isReleased(row)) {
+      return false; // held
+    }
+    LeaseState lease = LeaseLayout.unpack(row, logSets);
+    if (lease.isHeld(now())) {
+      return false; // though the wall clock was set past its expiry
+    }
+    boolean released = lease.state() == LeaseState.State.RELEASED;
+    long ended = released ? lease.endedAt() : lease.expiry();
+    // Short of room also what was released just now, but not what others would have to fence:
+    // a recent expiry handed out for unknown names makes everyone wait.
+    boolean may =
+        longEndedOnly ? now - ended >= limits.retentionNanos() : released && !lease.carriesFence();
+    if (may && resumable && lease.isUnended()) {
+      // Later it would not be known whom a later instance may have resumed.
+      if (notEnded.size() < needed + MOST_UNENDED) {
+        notEnded.add(lease.tenure());
+      }
+      return false;
+    }
+    if (may) {
+      Inheritance left = lease.inheritance(now, origin.fence());
+      forgotten = forgotten == null ? left : forgotten.orForgotten(left);
+    }
+    return may;
   }
 }

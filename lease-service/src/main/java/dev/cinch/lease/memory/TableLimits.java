@@ -5,10 +5,9 @@ import dev.cinch.lease.table.WatermarkRule;
 /**
  * The sizes and bounds of a {@link LeaseTable}. Tests shrink them so that limits are hit.
  *
- * @param partitions how many partitions, at least 1; more mean less contention
- * @param maxEntriesPerPartition names remembered per partition, held or not, at least 1
- * @param maxBytesPerPartition what the rows of a partition may take in the heap, about (rule L4),
- *     at least 1; when they do, no new name is taken and no metadata
+ * @param maxEntries names remembered, held or not, at least 1
+ * @param maxBytes what their rows may take in the heap, about (rule L4), at least 1; when they do,
+ *     no new name is taken and no metadata
  * @param retentionNanos how long an ended lease is remembered at least unless space is short, and a
  *     grant's id after its end; nanoseconds
  * @param watermarkAheadNanos how far a watermark may be ahead of signed time (rule L2); nanoseconds
@@ -17,28 +16,25 @@ import dev.cinch.lease.table.WatermarkRule;
  * @param metadataKept metadata entries kept per name (rule L7), 0 or more
  */
 public record TableLimits(
-    int partitions,
-    int maxEntriesPerPartition,
-    long maxBytesPerPartition,
+    int maxEntries,
+    long maxBytes,
     long retentionNanos,
     long watermarkAheadNanos,
     long watermarkBehindNanos,
     int metadataKept) {
-  /** 64 partitions, 10 million names, 2 minutes, 1 second, 1 hour, 8 entries. */
+  /** 10 million names, 2 minutes, 1 second, 1 hour, 8 entries. */
   public static final TableLimits DEFAULT =
-      new TableLimits(64, 10_000_000 / 64, 120_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 8);
+      new TableLimits(10_000_000, 120_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 8);
 
   /** With no bound on bytes. */
   TableLimits(
-      int partitions,
-      int maxEntriesPerPartition,
+      int maxEntries,
       long retentionNanos,
       long watermarkAheadNanos,
       long watermarkBehindNanos,
       int metadataKept) {
     this(
-        partitions,
-        maxEntriesPerPartition,
+        maxEntries,
         Long.MAX_VALUE,
         retentionNanos,
         watermarkAheadNanos,
@@ -59,9 +55,8 @@ public record TableLimits(
    */
   TableLimits allowing(long nanos) {
     return new TableLimits(
-        partitions,
-        maxEntriesPerPartition,
-        maxBytesPerPartition,
+        maxEntries,
+        maxBytes,
         retentionNanos,
         Math.max(watermarkAheadNanos, nanos),
         Math.max(watermarkBehindNanos, nanos),
@@ -76,9 +71,8 @@ public record TableLimits(
    * @throws IllegalArgumentException if one is out of range
    */
   public TableLimits {
-    if (partitions < 1
-        || maxEntriesPerPartition < 1
-        || maxBytesPerPartition < 1
+    if (maxEntries < 1
+        || maxBytes < 1
         || retentionNanos < 0
         || watermarkAheadNanos < 0
         || watermarkBehindNanos < 0
@@ -94,11 +88,9 @@ public record TableLimits(
    */
   public static TableLimits forHeap(long heapBytes) {
     long names = heapBytes / 4 * 3 / BYTES_PER_LEASE;
-    long perPartition = Math.min(Integer.MAX_VALUE / 2, names / DEFAULT.partitions);
     return new TableLimits(
-        DEFAULT.partitions,
-        (int) Math.max(1, perPartition),
-        Math.max(1, heapBytes / 4 * 3 / DEFAULT.partitions),
+        (int) Math.max(1, Math.min(Integer.MAX_VALUE / 2, names)),
+        Math.max(1, heapBytes / 4 * 3),
         DEFAULT.retentionNanos,
         DEFAULT.watermarkAheadNanos,
         DEFAULT.watermarkBehindNanos,

@@ -4,8 +4,7 @@
  * guard of the instance's number, ceilings and quarantine, and the service that puts them together
  * with a clock and a signer.
  *
- * <p>Lock order: the stripe of a grant's id, then the partitions of its names in ascending order; a
- * guard's lock is never held together with either.
+ * <p>A guard's lock is never held together with the table's.
  *
  * <p>Seams left open: another backend implements {@link dev.cinch.lease.LeaseService} over {@link
  * dev.cinch.lease.table.LeaseRules}; batched or remote signatures implement {@link

@@ -1,18 +1,14 @@
 package dev.cinch.lease.table;
 
-import static java.util.Objects.requireNonNull;
-
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.TimeBound;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link LeaseState} as one array of bytes, where what a lease lacks takes no room.
@@ -51,8 +47,7 @@ import java.util.function.Function;
  * from 3 on one of {@link SharedLogs}, less one. Flags: 0x3 the state (0 released, 1 tentative, 2
  * full, 3 ended), 0x4 asked for as tentative, 0x8 fenced on release, 0x30 how the lease before
  * ended, 0x40 an unusual issue, 0x80 asked for other logs, 0x100 a lease before, 0x200 its end,
- * 0x400 and 0x800 the watermarks, 0x1000 a fence, 0x2000 metadata, 0x8000 resumed. 0x4000 is the
- * backend's own, not written and not looked at here. Thread-safe.
+ * 0x400 and 0x800 the watermarks, 0x1000 a fence, 0x2000 metadata, 0x8000 resumed. Thread-safe.
  */
 @CheckReturnValue
 public final class LeaseLayout {
@@ -97,6 +92,9 @@ public final class LeaseLayout {
   private static final int ASSUMED_BOUND = 2;
   private static final int MEASURED_BOUND = 3;
 
+  private static final Id NO_ID = new Id(0, 0);
+  private static final Metadata NO_METADATA = new Metadata(NO_ID, 0, "");
+
   /** Looked up, since {@code values()} makes a copy each time. */
   private static final LeaseState.State[] STATES = LeaseState.State.values();
 
@@ -109,90 +107,126 @@ public final class LeaseLayout {
    * @throws IllegalArgumentException for a name of more than 255 characters
    */
   public static byte[] pack(LeaseState state, SharedLogs shared) {
-    var out = new RowWriter();
+    var out = new RowBytes();
     write(out, state, shared);
     return out.toArray();
   }
 
-  static void write(RowWriter out, LeaseState e, SharedLogs shared) {
-    boolean widened = !e.askedLogs.equals(e.logs);
+  /**
+   * Reads what {@link #pack} made.
+   *
+   * @param shared as it was packed with
+   */
+  public static LeaseState unpack(byte[] bytes, SharedLogs shared) {
+    return read(new RowBytes(bytes, 0), shared);
+  }
+
+  static void write(RowBytes out, LeaseState state, SharedLogs shared) {
+    var unused = pass(out, state, shared);
+  }
+
+  /**
+   * @throws IllegalArgumentException for some of what {@link #write} does not make
+   */
+  static LeaseState read(RowBytes in, SharedLogs shared) {
+    return pass(in, null, shared);
+  }
+
+  /**
+   * @param written null to read
+   * @return that one, as it was, or what was read
+   */
+  private static LeaseState pass(RowBytes row, @Nullable LeaseState written, SharedLogs shared) {
+    boolean reading = written == null;
+    LeaseState from = written == null ? new LeaseState("") : written;
+    Id id = row.id(from.id);
+    long expiry = row.fixed(from.expiry);
+    int flags = reading ? 0 : flags(from);
+    flags = row.octet(flags >> 8) << 8 | row.octet(flags);
+    String name = row.name(from.name);
+    LeaseState e = reading ? new LeaseState(name) : from;
+    e.id = id;
+    e.expiry = expiry;
+    e.state = STATES[flags & STATE];
+    e.previousEnding = Ending.ofCode(flags >> ENDING_SHIFT & 0x3);
+    e.askedTentative = (flags & ASKED_TENTATIVE) != 0;
+    e.resumed = (flags & RESUMED) != 0;
+    e.fencedOnRelease = (flags & FENCED_ON_RELEASE) != 0;
+    e.correlationLow = row.fixed(e.correlationLow);
+    e.correlationHigh = row.from(expiry, e.correlationHigh);
+    e.durationMs = duration(row.unsigned(codedDuration(e.durationMs)));
+    long steady = row.unsigned(reading ? 0 : codedSteadyUntil(e));
+    if (reading) { // not what was written, which it is but for a millisecond
+      e.steadyUntil =
+          steady == 0 ? Moment.UNSTEADY : expiry + RowBytes.unzigzag(steady - 1) * NANOS_PER_MS;
+    }
+    e.generation = row.unsigned(e.generation);
+    e.logs = logs(row, e.logs, shared);
+    if ((flags & UNUSUAL_ISSUE) == 0) {
+      e.issuedAt = usuallyIssued(e);
+      e.issuedIn = usual(e.issuedAt);
+    } else {
+      e.issuedAt = row.from(usuallyIssued(e), e.issuedAt);
+      e.issuedIn = bound(row, e.issuedIn, e.issuedAt);
+    }
+    if (e.state == LeaseState.State.RELEASED) {
+      e.endedAt = row.from(expiry, e.endedAt);
+      if (e.fencedOnRelease) {
+        e.endedLatest = latest(row, e.endedLatest, e.endedAt);
+      }
+    }
+    e.askedLogs = (flags & HAS_ASKED_LOGS) != 0 ? logs(row, e.askedLogs, shared) : e.logs;
+    e.hasPrevious = (flags & HAS_PREVIOUS) != 0;
+    if (e.hasPrevious) {
+      e.previousHigh = row.from(expiry, e.previousHigh);
+      e.previousLow = row.fixed(e.previousLow);
+    }
+    if ((flags & HAS_PREVIOUS_END) != 0) {
+      e.previousEndedAt = row.from(expiry, e.previousEndedAt);
+    }
+    if ((flags & HAS_WATERMARK) != 0) {
+      e.inheritedWatermark = row.from(expiry, e.inheritedWatermark);
+      e.inheritedAt = row.from(expiry, e.inheritedAt);
+      e.inheritedLatest = latest(row, e.inheritedLatest, e.inheritedAt);
+    }
+    if ((flags & HAS_STATED) != 0) {
+      e.stated = row.from(expiry, e.stated);
+      e.statedAt = row.from(expiry, e.statedAt);
+      e.statedLatest = latest(row, e.statedLatest, e.statedAt);
+    }
+    if ((flags & HAS_FENCE) != 0) {
+      e.fenceUpTo = row.from(expiry, e.fenceUpTo);
+      e.fenceLogs = logs(row, e.fenceLogs, shared);
+    }
+    if ((flags & HAS_RECENT) != 0) {
+      e.recent = recent(row, e.recent, expiry);
+    }
+    e.holder = row.rest(e.holder);
+    return e;
+  }
+
+  private static int flags(LeaseState e) {
     boolean watermark =
         e.inheritedWatermark != Long.MIN_VALUE
             || e.inheritedAt != Long.MIN_VALUE
             || e.inheritedLatest != Long.MIN_VALUE;
-    boolean fence = e.fenceUpTo != Long.MIN_VALUE || !e.fenceLogs.isEmpty();
-    int flags =
-        e.state.ordinal()
-            | e.previousEnding.code() << ENDING_SHIFT
-            | flag(e.askedTentative, ASKED_TENTATIVE)
-            | flag(e.fencedOnRelease, FENCED_ON_RELEASE)
-            | flag(e.resumed, RESUMED)
-            | flag(!isUsual(e), UNUSUAL_ISSUE)
-            | flag(widened, HAS_ASKED_LOGS)
-            | flag(e.hasPrevious, HAS_PREVIOUS)
-            | flag(e.previousEndedAt != Long.MIN_VALUE, HAS_PREVIOUS_END)
-            | flag(watermark, HAS_WATERMARK)
-            | flag(e.stated != Long.MIN_VALUE, HAS_STATED)
-            | flag(fence, HAS_FENCE)
-            | flag(!e.recent.isEmpty(), HAS_RECENT);
-    out.putLong(e.id.high());
-    out.putLong(e.id.low());
-    out.putLong(e.expiry);
-    out.putByte(flags >> 8);
-    out.putByte(flags);
-    out.putShort(e.name.getBytes(StandardCharsets.UTF_8));
-    out.putLong(e.correlationLow);
-    out.putSigned(e.correlationHigh - e.expiry);
-    putDuration(out, e.durationMs);
-    putSteadyUntil(out, e);
-    out.putUnsigned(e.generation);
-    putLogs(out, e.logs, shared);
-    if (!isUsual(e)) {
-      out.putSigned(e.issuedAt - usuallyIssued(e));
-      putBound(out, requireNonNull(e.issuedIn), e.issuedAt);
-    }
-    if (e.state == LeaseState.State.RELEASED) {
-      out.putSigned(e.endedAt - e.expiry);
-      if (e.fencedOnRelease) {
-        putLatest(out, e.endedLatest, e.endedAt);
-      }
-    }
-    if (widened) {
-      putLogs(out, e.askedLogs, shared);
-    }
-    if (e.hasPrevious) {
-      out.putSigned(e.previousHigh - e.expiry);
-      out.putLong(e.previousLow);
-    }
-    if (e.previousEndedAt != Long.MIN_VALUE) {
-      out.putSigned(e.previousEndedAt - e.expiry);
-    }
-    if (watermark) {
-      out.putSigned(e.inheritedWatermark - e.expiry);
-      out.putSigned(e.inheritedAt - e.expiry);
-      putLatest(out, e.inheritedLatest, e.inheritedAt);
-    }
-    if (e.stated != Long.MIN_VALUE) {
-      out.putSigned(e.stated - e.expiry);
-      out.putSigned(e.statedAt - e.expiry);
-      putLatest(out, e.statedLatest, e.statedAt);
-    }
-    if (fence) {
-      out.putSigned(e.fenceUpTo - e.expiry);
-      putLogs(out, e.fenceLogs, shared);
-    }
-    if (!e.recent.isEmpty()) {
-      out.putUnsigned(e.recent.size());
-      for (Metadata m : e.recent) {
-        out.putLong(m.log().high());
-        out.putLong(m.log().low());
-        out.putSigned(m.bucketStart() - e.expiry);
-        byte[] file = m.dataFile().getBytes(StandardCharsets.UTF_8);
-        out.putUnsigned(file.length);
-        out.putBytes(file);
-      }
-    }
-    out.putBytes(e.holder.getBytes(StandardCharsets.UTF_8));
+    return e.state.ordinal()
+        | e.previousEnding.code() << ENDING_SHIFT
+        | flag(e.askedTentative, ASKED_TENTATIVE)
+        | flag(e.fencedOnRelease, FENCED_ON_RELEASE)
+        | flag(e.resumed, RESUMED)
+        | flag(!isUsual(e), UNUSUAL_ISSUE)
+        | flag(!e.askedLogs.equals(e.logs), HAS_ASKED_LOGS)
+        | flag(e.hasPrevious, HAS_PREVIOUS)
+        | flag(e.previousEndedAt != Long.MIN_VALUE, HAS_PREVIOUS_END)
+        | flag(watermark, HAS_WATERMARK)
+        | flag(e.stated != Long.MIN_VALUE, HAS_STATED)
+        | flag(e.fenceUpTo != Long.MIN_VALUE || !e.fenceLogs.isEmpty(), HAS_FENCE)
+        | flag(!e.recent.isEmpty(), HAS_RECENT);
+  }
+
+  private static int flag(boolean on, int bit) {
+    return on ? bit : 0;
   }
 
   private static long usuallyIssued(LeaseState e) {
@@ -203,206 +237,73 @@ public final class LeaseLayout {
     return e.issuedAt == usuallyIssued(e) && usual(e.issuedAt).equals(e.issuedIn);
   }
 
-  /** Whole seconds, which are usual, are short. */
-  private static void putDuration(RowWriter out, long millis) {
-    out.putUnsigned(millis % 1_000 == 0 ? millis / 1_000 << 1 : millis << 1 | 1);
-  }
-
-  private static long getDuration(ByteBuffer in) {
-    long coded = getUnsigned(in);
-    return (coded & 1) == 0 ? (coded >>> 1) * 1_000 : coded >>> 1;
-  }
-
-  /** Rounded up, so that two clocks that were not read at once take a byte. */
-  private static void putSteadyUntil(RowWriter out, LeaseState e) {
-    if (e.steadyUntil == Moment.UNSTEADY || e.state == LeaseState.State.RELEASED) {
-      out.putUnsigned(0);
-    } else {
-      long millis = -Math.floorDiv(e.expiry - e.steadyUntil, NANOS_PER_MS);
-      out.putUnsigned((millis << 1 ^ millis >> 63) + 1);
-    }
-  }
-
-  private static long getSteadyUntil(ByteBuffer in, long expiry) {
-    long coded = getUnsigned(in);
-    if (coded == 0) {
-      return Moment.UNSTEADY;
-    }
-    long zigzag = coded - 1;
-    return expiry + (zigzag >>> 1 ^ -(zigzag & 1)) * NANOS_PER_MS;
-  }
-
-  private static int flag(boolean on, int bit) {
-    return on ? bit : 0;
-  }
-
-  private static void putBound(RowWriter out, TimeBound bound, long issuedAt) {
-    if (bound.equals(usual(issuedAt))) {
-      out.putByte(USUAL_BOUND);
-    } else {
-      out.putByte(bound.kind() == TimeBound.Kind.MEASURED ? MEASURED_BOUND : ASSUMED_BOUND);
-      out.putSigned(bound.earliest() - issuedAt);
-      out.putSigned(bound.latest() - issuedAt);
-    }
-  }
-
-  private static TimeBound getBound(ByteBuffer in, long issuedAt) {
-    int code = in.get();
-    if (code == USUAL_BOUND) {
-      return usual(issuedAt);
-    }
-    long earliest = issuedAt + getSigned(in);
-    long latest = issuedAt + getSigned(in);
-    return new TimeBound(
-        earliest,
-        latest,
-        code == MEASURED_BOUND ? TimeBound.Kind.MEASURED : TimeBound.Kind.ASSUMED);
-  }
-
   private static TimeBound usual(long issuedAt) {
     return TimeBound.around(issuedAt, USUAL_NANOS, TimeBound.Kind.ASSUMED);
   }
 
+  /** Whole seconds, which are usual, are short. */
+  private static long codedDuration(long millis) {
+    return millis % 1_000 == 0 ? millis / 1_000 << 1 : millis << 1 | 1;
+  }
+
+  private static long duration(long coded) {
+    return (coded & 1) == 0 ? (coded >>> 1) * 1_000 : coded >>> 1;
+  }
+
+  /** Rounded up, so that two clocks that were not read at once take a byte. */
+  private static long codedSteadyUntil(LeaseState e) {
+    return e.steadyUntil == Moment.UNSTEADY || e.state == LeaseState.State.RELEASED
+        ? 0
+        : RowBytes.zigzag(-Math.floorDiv(e.expiry - e.steadyUntil, NANOS_PER_MS)) + 1;
+  }
+
+  /**
+   * @param bound null to read
+   */
+  private static TimeBound bound(RowBytes row, @Nullable TimeBound bound, long issuedAt) {
+    TimeBound usual = usual(issuedAt);
+    TimeBound known = bound == null ? usual : bound;
+    int code =
+        row.octet(
+            known.equals(usual)
+                ? USUAL_BOUND
+                : known.kind() == TimeBound.Kind.MEASURED ? MEASURED_BOUND : ASSUMED_BOUND);
+    return code == USUAL_BOUND
+        ? usual
+        : new TimeBound(
+            row.from(issuedAt, known.earliest()),
+            row.from(issuedAt, known.latest()),
+            code == MEASURED_BOUND ? TimeBound.Kind.MEASURED : TimeBound.Kind.ASSUMED);
+  }
+
   /** The latest that it could be at some time, which takes a byte where that is only assumed. */
-  private static void putLatest(RowWriter out, long latest, long at) {
-    out.putSigned(latest - at - USUAL_NANOS);
+  private static long latest(RowBytes row, long latest, long at) {
+    return row.from(at + USUAL_NANOS, latest);
   }
 
-  private static long getLatest(ByteBuffer in, long at) {
-    return at + USUAL_NANOS + getSigned(in);
+  private static LogSet logs(RowBytes row, LogSet logs, SharedLogs shared) {
+    int known = logs.isEmpty() ? 0 : logs.all() ? 1 : shared.numberOf(logs);
+    int number = (int) row.unsigned(known < 0 ? 2 : known < 2 ? known : known + 1);
+    if (number != 2) {
+      return number == 0 ? LogSet.NONE : number == 1 ? LogSet.ALL : shared.at(number - 1);
+    }
+    List<Id> written = List.copyOf(logs.ids());
+    long count = row.unsigned(written.size());
+    var ids = new ArrayList<Id>();
+    for (int i = 0; i < count; i++) {
+      ids.add(row.id(written.isEmpty() ? NO_ID : written.get(i)));
+    }
+    return LogSet.of(ids);
   }
 
-  private static void putLogs(RowWriter out, LogSet logs, SharedLogs shared) {
-    int number = logs.isEmpty() ? 0 : logs.all() ? 1 : shared.numberOf(logs);
-    if (number >= 0) {
-      out.putUnsigned(number < 2 ? number : number + 1);
-      return;
+  private static List<Metadata> recent(RowBytes row, List<Metadata> written, long expiry) {
+    long count = row.unsigned(written.size());
+    var recent = new ArrayList<Metadata>();
+    for (int i = 0; i < count; i++) {
+      Metadata m = written.isEmpty() ? NO_METADATA : written.get(i);
+      recent.add(
+          new Metadata(row.id(m.log()), row.from(expiry, m.bucketStart()), row.text(m.dataFile())));
     }
-    out.putUnsigned(2);
-    out.putUnsigned(logs.ids().size());
-    for (Id id : logs.ids()) {
-      out.putLong(id.high());
-      out.putLong(id.low());
-    }
-  }
-
-  /**
-   * Reads what {@link #pack} made.
-   *
-   * @param create makes a state of that name, of which nothing is known
-   * @param shared as it was packed with
-   */
-  public static <S extends LeaseState> S unpack(
-      byte[] bytes, Function<String, S> create, SharedLogs shared) {
-    return read(ByteBuffer.wrap(bytes), create, shared);
-  }
-
-  /**
-   * @throws IllegalArgumentException or {@link java.nio.BufferUnderflowException} for some of what
-   *     {@link #write} does not make
-   */
-  static <S extends LeaseState> S read(
-      ByteBuffer in, Function<String, S> create, SharedLogs shared) {
-    Id id = new Id(in.getLong(), in.getLong());
-    long expiry = in.getLong();
-    int flags = in.getShort();
-    S made = create.apply(getText(in, in.get() & 0xFF));
-    LeaseState e = made;
-    e.id = id;
-    e.expiry = expiry;
-    e.state = STATES[flags & STATE];
-    e.previousEnding = Ending.ofCode(flags >> ENDING_SHIFT & 0x3);
-    e.askedTentative = (flags & ASKED_TENTATIVE) != 0;
-    e.resumed = (flags & RESUMED) != 0;
-    e.fencedOnRelease = (flags & FENCED_ON_RELEASE) != 0;
-    e.correlationLow = in.getLong();
-    e.correlationHigh = expiry + getSigned(in);
-    e.durationMs = getDuration(in);
-    e.steadyUntil = getSteadyUntil(in, expiry);
-    e.generation = getUnsigned(in);
-    e.logs = getLogs(in, shared);
-    boolean usual = (flags & UNUSUAL_ISSUE) == 0;
-    e.issuedAt = usuallyIssued(e) + (usual ? 0 : getSigned(in));
-    e.issuedIn = usual ? usual(e.issuedAt) : getBound(in, e.issuedAt);
-    if (e.state == LeaseState.State.RELEASED) {
-      e.endedAt = expiry + getSigned(in);
-      e.endedLatest = e.fencedOnRelease ? getLatest(in, e.endedAt) : Long.MIN_VALUE;
-    }
-    e.askedLogs = (flags & HAS_ASKED_LOGS) != 0 ? getLogs(in, shared) : e.logs;
-    if ((flags & HAS_PREVIOUS) != 0) {
-      e.hasPrevious = true;
-      e.previousHigh = expiry + getSigned(in);
-      e.previousLow = in.getLong();
-    }
-    e.previousEndedAt = (flags & HAS_PREVIOUS_END) != 0 ? expiry + getSigned(in) : Long.MIN_VALUE;
-    if ((flags & HAS_WATERMARK) != 0) {
-      e.inheritedWatermark = expiry + getSigned(in);
-      e.inheritedAt = expiry + getSigned(in);
-      e.inheritedLatest = getLatest(in, e.inheritedAt);
-    }
-    if ((flags & HAS_STATED) != 0) {
-      e.stated = expiry + getSigned(in);
-      e.statedAt = expiry + getSigned(in);
-      e.statedLatest = getLatest(in, e.statedAt);
-    }
-    if ((flags & HAS_FENCE) != 0) {
-      e.fenceUpTo = expiry + getSigned(in);
-      e.fenceLogs = getLogs(in, shared);
-    }
-    if ((flags & HAS_RECENT) != 0) {
-      var recent = new ArrayList<Metadata>();
-      for (long n = getUnsigned(in); n > 0; n--) {
-        Id log = new Id(in.getLong(), in.getLong());
-        long bucketStart = expiry + getSigned(in);
-        recent.add(new Metadata(log, bucketStart, getText(in, getUnsigned(in))));
-      }
-      e.recent = List.copyOf(recent);
-    }
-    e.holder = getText(in, in.remaining());
-    return made;
-  }
-
-  private static String getText(ByteBuffer in, long length) {
-    if (length < 0 || length > in.remaining()) {
-      throw new IllegalArgumentException("a text of " + length + " bytes");
-    }
-    var text = new String(in.array(), in.position(), (int) length, StandardCharsets.UTF_8);
-    in.position(in.position() + (int) length);
-    return text;
-  }
-
-  private static long getUnsigned(ByteBuffer in) {
-    long value = 0;
-    int shift = 0;
-    byte b;
-    do {
-      b = in.get();
-      value |= (b & 0x7FL) << shift;
-      shift += 7;
-    } while (b < 0);
-    return value;
-  }
-
-  private static long getSigned(ByteBuffer in) {
-    long zigzag = getUnsigned(in);
-    return zigzag >>> 1 ^ -(zigzag & 1);
-  }
-
-  private static LogSet getLogs(ByteBuffer in, SharedLogs shared) {
-    int number = (int) getUnsigned(in);
-    switch (number) {
-      case 0:
-        return LogSet.NONE;
-      case 1:
-        return LogSet.ALL;
-      case 2:
-        var ids = new ArrayList<Id>();
-        for (long n = getUnsigned(in); n > 0; n--) {
-          ids.add(new Id(in.getLong(), in.getLong()));
-        }
-        return LogSet.of(ids);
-      default:
-        return shared.at(number - 1);
-    }
+    return List.copyOf(recent);
   }
 }

@@ -5,8 +5,6 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
-import java.nio.BufferUnderflowException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -51,8 +49,8 @@ public final class LeaseStateCodec {
     for (Metadata m : state.recent) {
       requireUnicode(m.dataFile());
     }
-    var out = new RowWriter();
-    out.putByte(VERSION);
+    var out = new RowBytes();
+    int unusedVersion = out.octet(VERSION);
     LeaseLayout.write(out, state, SharedLogs.NONE);
     return out.toArray();
   }
@@ -69,15 +67,13 @@ public final class LeaseStateCodec {
               ? "no bytes"
               : "version " + (bytes[0] & 0xFF) + ", this software knows " + VERSION);
     }
-    ByteBuffer in = ByteBuffer.wrap(bytes, 1, bytes.length - 1);
+    var in = new RowBytes(bytes, 1);
     try {
-      LeaseState state = LeaseLayout.read(in, LeaseState::new, SharedLogs.NONE);
+      LeaseState state = LeaseLayout.read(in, SharedLogs.NONE);
       // What was read leniently is what was written, or it is refused.
       if (Arrays.equals(encode(state), bytes)) {
         return state;
       }
-    } catch (BufferUnderflowException e) {
-      throw new MalformedLeaseStateException("ends early, after " + bytes.length + " bytes");
     } catch (IllegalArgumentException e) {
       throw new MalformedLeaseStateException(
           "at byte " + in.position() + " of " + bytes.length + ": " + e.getMessage());

@@ -35,7 +35,7 @@ final class ConcurrencyTest {
   void l1_threadsNeverHoldTheSameNameAtOnceAndNoneWaitsForEver() throws Exception {
     var table =
         new LeaseTable(
-            new TableLimits(4, 1_000, 1_000, 1_000, 1_000, 0),
+            new TableLimits(4_000, 1_000, 1_000, 1_000, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());

@@ -361,7 +361,7 @@ final class InstanceRulesTest {
   void l6_timesBroughtOutOfOrderDoNotTurnATableBack() throws Exception {
     var table =
         new LeaseTable(
-            new TableLimits(1, 10, 0, 0, 0, 0),
+            new TableLimits(10, 0, 0, 0, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());

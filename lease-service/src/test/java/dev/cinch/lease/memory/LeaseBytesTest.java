@@ -12,6 +12,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.SortedRows;
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
@@ -33,8 +34,7 @@ final class LeaseBytesTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long LEASE_MS = 60_000;
 
-  /** Just more than fit into the slots of a size, which is the worst there is. */
-  private static final int LEASES = 64 * 700;
+  private static final int LEASES = 44_800;
 
   private final SplittableRandom random = new SplittableRandom(7);
   private final List<Id> ids = new ArrayList<>();
@@ -96,8 +96,10 @@ final class LeaseBytesTest {
             }
           }
         }
-      } else if (found.getClass().getPackage() == LeaseTable.class.getPackage()) {
-        for (Field field : found.getClass().getDeclaredFields()) {
+      } else if (found instanceof SortedRows
+          || found.getClass().getPackage() == LeaseTable.class.getPackage()) {
+        Class<?> type = found instanceof SortedRows ? SortedRows.class : found.getClass();
+        for (Field field : type.getDeclaredFields()) {
           if (!Modifier.isStatic(field.getModifiers()) && !field.getType().isPrimitive()) {
             field.setAccessible(true);
             Object next = field.get(found);

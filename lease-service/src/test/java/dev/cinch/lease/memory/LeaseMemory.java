@@ -54,7 +54,7 @@ public final class LeaseMemory {
     System.out.printf(
         "heap %,d bytes, which is for %,d names; %,d leases%s%n",
         heap,
-        (long) limits.partitions() * limits.maxEntriesPerPartition(),
+        limits.maxEntries(),
         leases,
         history ? ", each the second of its name and with a watermark" : "");
     new LeaseMemory(leases, limits).run(history);

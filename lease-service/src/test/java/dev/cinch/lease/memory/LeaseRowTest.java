@@ -12,6 +12,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.States;
 import java.util.List;
@@ -30,23 +31,22 @@ final class LeaseRowTest {
   void whatIsPackedIsUnpacked(long seed) {
     var random = new Random(seed);
     for (int i = 0; i < 5_000; i++) {
-      LeaseEntry e = States.any(random, LeaseEntry::new);
-      byte[] row = LeaseRow.pack(e, logSets);
-      LeaseEntry back = LeaseRow.unpack(row, logSets);
+      LeaseState e = States.any(random, LeaseState::new);
+      byte[] row = LeaseLayout.pack(e, logSets);
+      LeaseState back = LeaseLayout.unpack(row, logSets);
       States.assertSame(e, back);
-      assertEquals(e.id(), LeaseRow.id(row));
       assertEquals(e.expiry(), LeaseRow.expiry(row));
       assertEquals(e.name(), LeaseRow.name(row));
       assertEquals(e.state() == LeaseState.State.RELEASED, LeaseRow.isReleased(row));
-      assertTrue(LeaseRow.hasId(row, e.id()));
-      assertFalse(LeaseRow.hasId(row, new Id(e.id().low(), e.id().high())));
+      assertTrue(LeaseRow.hasId(row, LeaseRow.key(e.id())));
+      assertFalse(LeaseRow.hasId(row, LeaseRow.key(new Id(e.id().low(), e.id().high()))));
       assertFalse(LeaseRow.isStub(row));
     }
   }
 
   @Test
   void l4_aHeldLeaseTakesFewBytes() {
-    var e = new LeaseEntry("tenant/000000000000000007");
+    var e = new LeaseState("tenant/000000000000000007");
     States.grant(
         e,
         new AcquireRequest(
@@ -55,7 +55,7 @@ final class LeaseRowTest {
         at(NOW),
         NOW + 30_000_000_000L,
         new Id(NOW, 77));
-    byte[] row = LeaseRow.pack(e, logSets);
+    byte[] row = LeaseLayout.pack(e, logSets);
     // 16 + 8 + 2, the name with its length, 8, a time, duration, steady end, generation, logs, the
     // holder
     assertEquals(26 + 26 + 8 + 6 + 1 + 1 + 1 + 1 + 12, row.length);
@@ -64,9 +64,10 @@ final class LeaseRowTest {
   @Test
   void aStubKeepsTheIdAndTheTimeOfTheEnd() {
     var id = new Id(-5, Long.MIN_VALUE);
-    byte[] stub = LeaseRow.stub(id, NOW);
-    assertTrue(LeaseRow.isStub(stub) && LeaseRow.hasId(stub, id));
-    assertEquals(id, LeaseRow.id(stub));
+    byte[] stub = LeaseRow.stub(id, NOW, false);
+    assertTrue(LeaseRow.isStub(stub) && LeaseRow.hasId(stub, LeaseRow.key(id)));
+    assertFalse(LeaseRow.isGivenUp(stub));
+    assertTrue(LeaseRow.isGivenUp(LeaseRow.stub(id, NOW, true)));
     assertEquals(NOW, LeaseRow.expiry(stub));
   }
 

@@ -81,7 +81,7 @@ final class LeaseTableModelTest {
     var table =
         new LeaseTable(
             // Nothing is forgotten here; MemoryRulesTest does that.
-            new TableLimits(2, 100_000, 1_000_000_000_000L, Long.MAX_VALUE, 1_000_000_000L, 2),
+            new TableLimits(200_000, 1_000_000_000_000L, Long.MAX_VALUE, 1_000_000_000L, 2),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());

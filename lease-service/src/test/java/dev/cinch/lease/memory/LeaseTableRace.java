@@ -24,7 +24,7 @@ import org.openjdk.jcstress.infra.results.ZZZ_Result;
 import org.openjdk.jcstress.infra.results.ZZ_Result;
 import org.openjdk.jcstress.infra.results.Z_Result;
 
-/** The table has no lock of its own: names and ids of grants have theirs, by the part of a hash. */
+/** What two threads ask of a table at once. */
 public final class LeaseTableRace {
   private static final Id ONE = new Id(1, 1);
   private static final Id OTHER = new Id(2, 2);
@@ -32,11 +32,11 @@ public final class LeaseTableRace {
 
   private LeaseTableRace() {}
 
-  /** A table of few parts, so that two names are in two of them. */
+  /** A small one. */
   abstract static class Table {
     final LeaseTable table =
         new LeaseTable(
-            new TableLimits(4, 100, 1_000, 1_000, 1_000, 0),
+            new TableLimits(400, 1_000, 1_000, 1_000, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());

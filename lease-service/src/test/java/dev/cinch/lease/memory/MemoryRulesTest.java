@@ -35,9 +35,9 @@ import org.junit.jupiter.api.Test;
 final class MemoryRulesTest {
   private static final long RETENTION_MS = 60_000;
 
-  /** One partition of three names. */
+  /** For three names. */
   private final Rig tiny =
-      new Rig(new TableLimits(1, 3, RETENTION_MS * MS, 1_000 * MS, 3_600_000 * MS, 3));
+      new Rig(new TableLimits(3, RETENTION_MS * MS, 1_000 * MS, 3_600_000 * MS, 3));
 
   @Test
   void l4_forgottenLeasesLeaveTheirWatermarkAndFenceToUnknownNames() throws Exception {
@@ -60,7 +60,7 @@ final class MemoryRulesTest {
 
   @Test
   void l4_forgettingNeverLowersALowerBound() throws Exception {
-    var rig = new Rig(new TableLimits(1, 8, 0, 1_000 * MS, 3_600_000 * MS, 0));
+    var rig = new Rig(new TableLimits(8, 0, 1_000 * MS, 3_600_000 * MS, 0));
     var random = new java.util.Random(11);
     var bounds = new java.util.HashMap<String, Long>();
     for (int i = 0; i < 2_000; i++) {
@@ -96,7 +96,7 @@ final class MemoryRulesTest {
 
   @Test
   void l4_longNamesAndMetadataAreBoundedByTheirBytes() throws Exception {
-    var rig = new Rig(new TableLimits(1, 1_000_000, 30_000, 0, 1_000 * MS, 3_600_000 * MS, 8));
+    var rig = new Rig(new TableLimits(1_000_000, 30_000, 0, 1_000 * MS, 3_600_000 * MS, 8));
     var grants = new ArrayList<Grant>();
     var e =
         assertThrows(
@@ -129,9 +129,9 @@ final class MemoryRulesTest {
   @Test
   void l4_theDefaultsFollowTheHeap() {
     TableLimits two = TableLimits.forHeap(2L << 30);
-    assertEquals(14_000_000, two.partitions() * (long) two.maxEntriesPerPartition(), 100_000);
-    assertEquals((2L << 30) / 4 * 3, two.partitions() * two.maxBytesPerPartition(), 64);
-    assertEquals(1, TableLimits.forHeap(0).maxEntriesPerPartition());
+    assertEquals(14_000_000, two.maxEntries(), 100_000);
+    assertEquals((2L << 30) / 4 * 3, two.maxBytes());
+    assertEquals(1, TableLimits.forHeap(0).maxEntries());
   }
 
   @Test

@@ -274,7 +274,7 @@ final class ResumeRulesTest {
   @Test
   void l10_anInstanceThatHasForgottenResumesNothingThatItMayHaveKnown() throws Exception {
     Grant grant = first(first.acquire("x"));
-    var limits = new TableLimits(1, 2, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(2, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     pass(120_000);
     for (String name : List.of("a", "b", "c")) {
@@ -386,7 +386,7 @@ final class ResumeRulesTest {
 
   @Test
   void l11_whatExpiredIsEndedBeforeItIsForgotten() throws Exception {
-    var limits = new TableLimits(1, 2, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(2, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     Grant grant = acquired(tiny, "a", "b");
     pass(LEASE_MS + 1_000);
@@ -402,7 +402,7 @@ final class ResumeRulesTest {
 
   @Test
   void l11_whatALaterInstanceResumedIsNotForgotten() throws Exception {
-    var limits = new TableLimits(1, 1, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(1, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     Grant grant = acquired(tiny, "a");
     Rig later = new Rig(time, new FakeRegistry(store));
@@ -447,7 +447,7 @@ final class ResumeRulesTest {
   @Test
   void l12_thatIsAlsoWhatIsKeptWhenItIsForgotten() throws Exception {
     Grant grant = first.acquire("a");
-    var limits = new TableLimits(1, 1, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(1, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     var unused = resumed(tiny, grant);
     pass(120_000);

@@ -18,7 +18,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
@@ -514,26 +513,14 @@ final class CellLoop {
     listing.complete(enough);
   }
 
-  /** Looks at all that the acceptor has, since nobody needs it in an order but this. */
   private void names(int from, Message.Names wanted, long now) {
     if (now < acceptor.quarantinedUntil()) { // rule P5
       return;
     }
     int most = Math.min(wanted.limit(), Listing.AT_ONCE);
-    var found = new TreeSet<Bytes>();
-    acceptor.each(
-        (name, value) -> {
-          if (name.startsWith(wanted.prefix()) && name.compareTo(wanted.name()) > 0) {
-            found.add(name);
-            if (found.size() > most + 1) {
-              found.pollLast();
-            }
-          }
-        });
-    boolean all = found.size() <= most;
-    if (!all) {
-      found.pollLast();
-    }
+    List<Bytes> known = acceptor.names(wanted.prefix(), wanted.name(), most + 1);
+    boolean all = known.size() <= most;
+    List<Bytes> found = all ? known : known.subList(0, most);
     int room =
         settings.datagramBytes()
             - Datagrams.HEADER

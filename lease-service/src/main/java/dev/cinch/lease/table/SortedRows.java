@@ -1,0 +1,261 @@
+package dev.cinch.lease.table;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Arrays of bytes in ascending order of a part of them, their key: one structure for looking up,
+ * for listing pages and for forgetting bit by bit. Rows stand in chunks, so that an insertion moves
+ * little: four bytes a row where chunks are full, some six as a rule. Not thread-safe.
+ */
+public abstract class SortedRows {
+  /** Rows in a full chunk. */
+  public static final int CHUNK = 256;
+
+  private static final int SMALLEST = 8;
+
+  /** What a row takes beside its bytes in steps of eight, about: the array's header, its slot. */
+  private static final int OVERHEAD = 16 + 8;
+
+  /** Where a sweep has ended that came to the last row. */
+  public static final int DONE = -1;
+
+  private static final byte[] EMPTY = {};
+
+  private byte[][][] chunks = {};
+  private int[] sizes = {};
+  private int used;
+  private int count;
+  private long bytes;
+
+  /** The key of a row. */
+  protected abstract byte[] key(byte[] row);
+
+  /** Compares a row's key with another one, byte by byte and without a sign. */
+  protected abstract int compare(byte[] row, byte[] key);
+
+  public final int size() {
+    return count;
+  }
+
+  /** What all rows take in the heap, about. */
+  public final long bytes() {
+    return bytes;
+  }
+
+  /** What a row takes in the heap, about. */
+  public static long bytesOf(byte[] row) {
+    return (row.length + 7 & ~7) + OVERHEAD;
+  }
+
+  public final byte @Nullable [] get(byte[] key) {
+    if (used == 0) {
+      return null;
+    }
+    int chunk = chunkOf(key);
+    int at = search(chunk, key);
+    return at < 0 ? null : chunks[chunk][at];
+  }
+
+  /** Adds a row, or puts it in the place of the one of the same key. */
+  public final void put(byte[] row) {
+    if (used == 0) {
+      insertChunk(0, SMALLEST);
+    }
+    byte[] key = key(row);
+    int chunk = chunkOf(key);
+    int at = search(chunk, key);
+    bytes += bytesOf(row);
+    if (at >= 0) {
+      bytes -= bytesOf(chunks[chunk][at]);
+      chunks[chunk][at] = row;
+      return;
+    }
+    at = -at - 1;
+    if (sizes[chunk] == CHUNK) {
+      // Keys that come in ascending order leave full chunks behind.
+      int keep = at == CHUNK ? CHUNK : CHUNK / 2;
+      split(chunk, keep);
+      if (at >= keep) {
+        chunk++;
+        at -= keep;
+      }
+    } else if (sizes[chunk] == chunks[chunk].length) {
+      chunks[chunk] = Arrays.copyOf(chunks[chunk], 2 * sizes[chunk]);
+      Arrays.fill(chunks[chunk], sizes[chunk], chunks[chunk].length, EMPTY);
+    }
+    byte[][] rows = chunks[chunk];
+    System.arraycopy(rows, at, rows, at + 1, sizes[chunk] - at);
+    rows[at] = row;
+    sizes[chunk]++;
+    count++;
+  }
+
+  /** Takes out the row of the same key, if there is one. */
+  public final void remove(byte[] row) {
+    byte[] key = key(row);
+    int chunk = used == 0 ? 0 : chunkOf(key);
+    int at = used == 0 ? -1 : search(chunk, key);
+    if (at < 0) {
+      return;
+    }
+    byte[][] rows = chunks[chunk];
+    bytes -= bytesOf(rows[at]);
+    count--;
+    sizes[chunk]--;
+    System.arraycopy(rows, at + 1, rows, at, sizes[chunk] - at);
+    rows[sizes[chunk]] = EMPTY;
+    if (sizes[chunk] == 0) {
+      removeChunk(chunk);
+    }
+  }
+
+  /** At most so many rows from a key on, or only above it, while they match. */
+  public final List<byte[]> from(
+      byte[] key, boolean inclusive, int limit, Predicate<byte[]> matches) {
+    var found = new ArrayList<byte[]>();
+    if (used == 0) {
+      return found;
+    }
+    int chunk = chunkOf(key);
+    int at = search(chunk, key);
+    at = at < 0 ? -at - 1 : inclusive ? at : at + 1;
+    while (chunk < used && found.size() < limit) {
+      if (at == sizes[chunk]) {
+        chunk++;
+        at = 0;
+        continue;
+      }
+      byte[] row = chunks[chunk][at++];
+      if (!matches.test(row)) {
+        break;
+      }
+      found.add(row);
+    }
+    return found;
+  }
+
+  /** All rows. */
+  public final List<byte[]> all() {
+    return from(EMPTY, true, Integer.MAX_VALUE, row -> true);
+  }
+
+  /**
+   * Looks at some rows and drops those that may go. Beginning again where it ended, it comes to
+   * all.
+   *
+   * @param place where it begins: where the last one ended; {@link #DONE} or 0 at first
+   * @param least at how many rows it looks at least, if there are as many from there on
+   * @return where the next one goes on; {@link #DONE} after the last row
+   */
+  public final int sweep(int place, long least, Predicate<byte[]> mayGo) {
+    int chunk = place < 0 || place >= used ? 0 : place;
+    for (long looked = 0; looked < least && chunk < used; ) {
+      looked += sizes[chunk];
+      sweep(chunk, mayGo);
+      if (sizes[chunk] == 0) {
+        removeChunk(chunk);
+      } else if (chunk > 0 && sizes[chunk - 1] + sizes[chunk] <= CHUNK / 4 * 3) {
+        chunks[chunk - 1] = Arrays.copyOf(chunks[chunk - 1], CHUNK);
+        System.arraycopy(chunks[chunk], 0, chunks[chunk - 1], sizes[chunk - 1], sizes[chunk]);
+        sizes[chunk - 1] += sizes[chunk];
+        Arrays.fill(chunks[chunk - 1], sizes[chunk - 1], CHUNK, EMPTY);
+        removeChunk(chunk);
+      } else {
+        chunk++;
+      }
+    }
+    return chunk < used ? chunk : DONE;
+  }
+
+  /** Whatever {@code mayGo} throws, the chunk has all that it had. */
+  private void sweep(int chunk, Predicate<byte[]> mayGo) {
+    var left = new byte[chunks[chunk].length][];
+    int kept = 0;
+    long gone = 0;
+    for (int i = 0; i < sizes[chunk]; i++) {
+      byte[] row = chunks[chunk][i];
+      if (mayGo.test(row)) {
+        gone += bytesOf(row);
+      } else {
+        left[kept++] = row;
+      }
+    }
+    if (kept < sizes[chunk]) {
+      Arrays.fill(left, kept, left.length, EMPTY);
+      chunks[chunk] = left;
+      bytes -= gone;
+      count -= sizes[chunk] - kept;
+      sizes[chunk] = kept;
+    }
+  }
+
+  /** The last chunk that starts at or before a key, else the first. */
+  private int chunkOf(byte[] key) {
+    int low = 0;
+    int high = used - 1;
+    while (low < high) {
+      int middle = low + high + 1 >>> 1;
+      if (compare(chunks[middle][0], key) <= 0) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+
+  /** Where a key is in a chunk; -(where it would be) - 1 if it is not. */
+  private int search(int chunk, byte[] key) {
+    byte[][] rows = chunks[chunk];
+    int low = 0;
+    int high = sizes[chunk] - 1;
+    while (low <= high) {
+      int middle = low + high >>> 1;
+      int order = compare(rows[middle], key);
+      if (order == 0) {
+        return middle;
+      }
+      if (order < 0) {
+        low = middle + 1;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return -low - 1;
+  }
+
+  private void split(int chunk, int keep) {
+    insertChunk(chunk + 1, CHUNK);
+    byte[][] from = chunks[chunk];
+    int moved = sizes[chunk] - keep;
+    System.arraycopy(from, keep, chunks[chunk + 1], 0, moved);
+    // The moved ones must not stay reachable from here once they are replaced there.
+    Arrays.fill(from, keep, from.length, EMPTY);
+    sizes[chunk] = keep;
+    sizes[chunk + 1] = moved;
+  }
+
+  private void insertChunk(int at, int length) {
+    if (used == chunks.length) {
+      int more = used + used / 2 + 1;
+      chunks = Arrays.copyOf(chunks, more);
+      sizes = Arrays.copyOf(sizes, more);
+    }
+    System.arraycopy(chunks, at, chunks, at + 1, used - at);
+    System.arraycopy(sizes, at, sizes, at + 1, used - at);
+    chunks[at] = new byte[length][];
+    sizes[at] = 0;
+    used++;
+  }
+
+  private void removeChunk(int at) {
+    used--;
+    System.arraycopy(chunks, at + 1, chunks, at, used - at);
+    System.arraycopy(sizes, at + 1, sizes, at, used - at);
+    chunks[used] = new byte[0][];
+  }
+}
