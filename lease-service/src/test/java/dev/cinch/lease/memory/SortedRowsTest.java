@@ -134,7 +134,9 @@ final class SortedRowsTest {
     for (int i = 0; i < 20_000; i++) {
       put("n" + i);
     }
-    assertEquals(SortedRows.DONE, rows.sweep(0, Long.MAX_VALUE, row -> LeaseRow.name(row).hashCode() % 50 != 0));
+    assertEquals(
+        SortedRows.DONE,
+        rows.sweep(0, Long.MAX_VALUE, row -> LeaseRow.name(row).hashCode() % 50 != 0));
     model.keySet().removeIf(n -> n.hashCode() % 50 != 0);
     assertEquals(List.copyOf(model.keySet()), all());
     int place = 0;
