@@ -2,8 +2,8 @@ package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.ClockOffException;
-import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;

@@ -1,13 +1,13 @@
 package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;

@@ -2,10 +2,10 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.ClockOffException;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;

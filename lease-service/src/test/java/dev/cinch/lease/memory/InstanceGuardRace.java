@@ -1,12 +1,12 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;

@@ -1,6 +1,6 @@
 package dev.cinch.lease.memory;
 
-import dev.cinch.lease.InstanceRegistry;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;

@@ -1,10 +1,10 @@
 package dev.cinch.lease.register.sim;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.InstanceRegistry;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.util.HashMap;
 import java.util.List;

@@ -1,6 +1,12 @@
-package dev.cinch.lease;
+package dev.cinch.lease.service;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.ClockOffException;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.Shard;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.util.List;
