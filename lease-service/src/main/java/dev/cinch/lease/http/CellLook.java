@@ -3,12 +3,10 @@ package dev.cinch.lease.http;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.Transport.Answered;
 import dev.cinch.lease.http.Transport.Patience;
-import dev.cinch.lease.http.Transport.Reply;
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.URI;
-import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -28,20 +26,14 @@ public final class CellLook {
    */
   public static Optional<ObjectNode> ask(URI base, Duration patience)
       throws LeaseUnavailableException {
-    var both = new Patience(patience, patience);
-    boolean plain = "http".equalsIgnoreCase(base.getScheme()) && !Transport.isProxied();
-    Transport transport =
-        plain ? new PlainTransport(both) : new JdkTransport(both, client -> client);
+    var transport = new HttpTransport(new Patience(patience, patience), null);
+    URI uri = URI.create(base + Routes.CELL);
     try {
-      return read(transport.exchange("GET", URI.create(base + Routes.CELL), Wire.JSON, null));
+      return read(transport.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));
     } catch (WireException e) {
       return Optional.empty();
-    } catch (ConnectException e) {
-      throw new LeaseUnavailableException("can't connect", e);
-    } catch (HttpTimeoutException e) {
-      throw new LeaseUnavailableException("timed out", e);
     } catch (IOException e) {
-      throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+      throw new LeaseUnavailableException(Endpoints.reason(e), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new LeaseUnavailableException("interrupted", e);
@@ -54,7 +46,7 @@ public final class CellLook {
     }
   }
 
-  private static Optional<ObjectNode> read(Reply reply)
+  private static Optional<ObjectNode> read(Answered reply)
       throws WireException, LeaseUnavailableException {
     if (reply.status() == 200) {
       Fields node = Fields.parse(reply.body());

@@ -3,13 +3,12 @@ package dev.cinch.lease.http;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseNotSentException;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.Transport.Answered;
 import dev.cinch.lease.http.Transport.Patience;
-import dev.cinch.lease.http.Transport.Reply;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
-import java.net.http.HttpConnectTimeoutException;
-import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -17,6 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,7 +79,7 @@ final class Endpoints {
    * @param again whether the same request may have been carried out before
    * @param by whose answer it is, and to what
    */
-  record Sent(Reply answer, boolean again, URI by) {}
+  record Sent(Answered answer, boolean again, URI by) {}
 
   /**
    * @param clock monotonic, nanoseconds
@@ -214,12 +214,12 @@ final class Endpoints {
         Endpoint to = all.get(index);
         URI uri = URI.create(to.base() + request.path());
         try {
-          Reply reply =
+          Answered reply =
               to.transport()
                   .exchange(request.method(), uri, request.wire(), request.body(), more());
           return new Sent(reply, again, uri);
         } catch (IOException e) {
-          again |= !(e instanceof ConnectException || e instanceof HttpConnectTimeoutException);
+          again |= !(e instanceof ConnectException);
           boolean unsent = request.stays() && !again;
           if (!unsent && !isOver()) {
             if (areOthers()) {
@@ -285,13 +285,15 @@ final class Endpoints {
     }
   }
 
-  private static String reason(IOException e) {
-    if (e instanceof HttpTimeoutException) {
+  static String reason(IOException e) {
+    boolean unsent = e instanceof ConnectException;
+    Throwable why = unsent && e.getCause() != null ? e.getCause() : e;
+    if (why instanceof SocketTimeoutException) {
       return "timed out";
     }
-    if (e instanceof ConnectException) {
+    if (unsent && !(why instanceof SSLException)) {
       return "can't connect";
     }
-    return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+    return why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();
   }
 }

@@ -32,7 +32,6 @@ import dev.cinch.lease.http.Transport.Patience;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,15 +39,13 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link LeaseService} at the other end of HTTP (docs/lease-api.md). Thread-safe. Make one and
- * keep it: it keeps connections, until a while after it is no longer referred to. For plain HTTP it
- * has no threads. Over TLS, through a proxy and where the underlying client was changed it is
- * Java's {@link HttpClient}, with a few daemon threads.
+ * keep it: it keeps connections, until a while after it is no longer referred to. It has no
+ * threads, and goes through no proxy.
  *
  * <p>Operations are sent in CBOR, and what several threads ask for while an answer is under way is
  * sent as one request.
@@ -79,8 +76,7 @@ public final class HttpLeaseClient implements LeaseService {
   private final Patience patience;
   private final long queuedMs;
 
-  /** Made once somebody watches: it has threads. */
-  private final Supplier<HttpClient> watching;
+  private final HttpTransport watching;
 
   /** Operations for which the store need not be asked, but in rare cases. */
   private final Lanes<Told> holders;
@@ -91,12 +87,13 @@ public final class HttpLeaseClient implements LeaseService {
   private HttpLeaseClient(Builder b) {
     patience = new Patience(b.connectTimeout, b.requestTimeout);
     queuedMs = b.addresses.all().size() == 1 ? MAX_WAIT_MS : b.queuedMs;
-    UnaryOperator<HttpClient.Builder> change = b.http == null ? client -> client : b.http;
-    servers = new Endpoints(b.endpoints(patience, change), patience, b.clock);
+    List<Endpoint> endpoints =
+        b.addresses.all().stream().map(at -> new Endpoint(at, b.transport(at, patience))).toList();
+    servers = new Endpoints(endpoints, patience, b.clock);
     calls = new OperationCalls(servers);
     holders = new Lanes<>(calls, calls::waitMs);
     newcomers = new Lanes<>(calls, calls::waitMs);
-    watching = () -> JdkTransport.client(patience, change);
+    watching = new HttpTransport(patience, b.tls);
   }
 
   /**
@@ -120,7 +117,7 @@ public final class HttpLeaseClient implements LeaseService {
     private Duration connectTimeout = Duration.ofSeconds(2);
     private Duration requestTimeout = Duration.ofSeconds(5);
     private long queuedMs = QUEUED_MS;
-    private @Nullable UnaryOperator<HttpClient.Builder> http;
+    private @Nullable SSLContext tls;
     private @Nullable Function<URI, Transport> transports;
     private LongSupplier clock = SystemTime.INSTANCE::monotonicNanos;
 
@@ -146,13 +143,10 @@ public final class HttpLeaseClient implements LeaseService {
       return this;
     }
 
-    /**
-     * Has requests sent by Java's client, changed so: for certificates, say. With an executor that
-     * starts threads when it needs them, one that can't be started may end the client for good.
-     */
+    /** Whose certificates servers at https have to have; Java's own unless told otherwise. */
     @CanIgnoreReturnValue
-    public Builder http(UnaryOperator<HttpClient.Builder> http) {
-      this.http = http;
+    public Builder tls(SSLContext tls) {
+      this.tls = tls;
       return this;
     }
 
@@ -171,23 +165,8 @@ public final class HttpLeaseClient implements LeaseService {
       return this;
     }
 
-    private List<Endpoint> endpoints(Patience patience, UnaryOperator<HttpClient.Builder> change) {
-      if (transports != null) {
-        Function<URI, Transport> given = transports;
-        return addresses.all().stream().map(at -> new Endpoint(at, given.apply(at))).toList();
-      }
-      boolean mayBePlain = http == null && !Transport.isProxied();
-      var all = new ArrayList<Endpoint>();
-      Transport shared = null;
-      for (URI base : addresses.all()) {
-        if (mayBePlain && "http".equalsIgnoreCase(base.getScheme())) {
-          all.add(new Endpoint(base, new PlainTransport(patience)));
-        } else {
-          shared = shared == null ? new JdkTransport(patience, change) : shared;
-          all.add(new Endpoint(base, shared));
-        }
-      }
-      return all;
+    private Transport transport(URI to, Patience patience) {
+      return transports == null ? new HttpTransport(patience, tls) : transports.apply(to);
     }
 
     /** Connects to nothing yet. */
@@ -364,11 +343,10 @@ public final class HttpLeaseClient implements LeaseService {
       query.add("since=" + encoded(since));
     }
     String path = Watching.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
-    HttpClient client = watching.get();
     LeaseUnavailableException failed = null;
     for (URI base : servers.inTurn()) {
       try {
-        return LeaseWatch.open(client, URI.create(base + path), patience.answer());
+        return LeaseWatch.open(watching, URI.create(base + path));
       } catch (LeaseUnavailableException e) {
         servers.leave(base);
         failed = e;

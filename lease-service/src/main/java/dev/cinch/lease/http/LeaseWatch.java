@@ -4,11 +4,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.time.SystemTime;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 
 /**
@@ -27,46 +28,51 @@ public final class LeaseWatch implements AutoCloseable {
 
   private static final String ID = "id: ";
 
+  /** Of one line, bytes: a lease with the most logs has less. */
+  private static final int MOST = 1 << 20;
+
   private final URI uri;
-  private final EventBody body;
+  private final Connection connection;
+  private final InputStream body;
 
   /** Of the last event that had one. */
   private volatile String lastId = "";
 
-  private LeaseWatch(URI uri, EventBody body) {
+  private LeaseWatch(URI uri, Connection connection, InputStream body) {
     this.uri = uri;
+    this.connection = connection;
     this.body = body;
   }
 
-  /**
-   * @param patience for the answer's head
-   */
-  static LeaseWatch open(HttpClient client, URI uri, Duration patience)
-      throws LeaseUnavailableException {
+  static LeaseWatch open(HttpTransport by, URI uri) throws LeaseUnavailableException {
+    Connection connection = null;
+    boolean opened = false;
     try {
-      HttpResponse<EventBody> answer =
-          client.send(
-              HttpRequest.newBuilder(JdkTransport.withHost(uri)).timeout(patience).build(),
-              head -> new EventBody());
-      var watch = new LeaseWatch(uri, answer.body());
-      if (answer.statusCode() != 200) {
-        watch.close();
+      connection = by.open(uri);
+      var reply = new Reply(connection.in());
+      if (reply.status() != 200) {
         throw new LeaseUnavailableException(
-            "the lease service at " + uri + " answered with status " + answer.statusCode(), null);
+            "the lease service at " + uri + " answered with status " + reply.status(), null);
       }
-      String type = answer.headers().firstValue("Content-Type").orElse("");
-      if (!type.startsWith(Watching.CONTENT_TYPE)) {
-        watch.close();
+      if (!reply.type().startsWith(Watching.CONTENT_TYPE)) {
         throw new LeaseUnavailableException(
             "another service answers at " + uri + ": not with " + Watching.CONTENT_TYPE, null);
       }
-      return watch;
+      opened = true;
+      return new LeaseWatch(uri, connection, reply.body());
     } catch (IOException e) {
+      if (Thread.currentThread().isInterrupted()) {
+        throw new LeaseUnavailableException("interrupted while asking " + uri, e);
+      }
       throw new LeaseUnavailableException(
-          "no answer from the lease service at " + uri + ": " + e.getMessage(), e);
+          "no answer from the lease service at " + uri + ": " + Endpoints.reason(e), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new LeaseUnavailableException("interrupted while asking " + uri, e);
+    } finally {
+      if (!opened && connection != null) {
+        connection.close();
+      }
     }
   }
 
@@ -80,7 +86,7 @@ public final class LeaseWatch implements AutoCloseable {
     try {
       String data = "";
       while (true) {
-        String line = body.line(PATIENCE);
+        String line = line();
         if (line.startsWith(DATA)) {
           data = line.substring(DATA.length());
         } else if (line.startsWith(ID)) {
@@ -91,12 +97,27 @@ public final class LeaseWatch implements AutoCloseable {
       }
     } catch (IOException | WireException e) {
       close();
-      throw new LeaseUnavailableException("the watch of " + uri + " ended: " + e.getMessage(), e);
-    } catch (InterruptedException e) {
-      close();
-      Thread.currentThread().interrupt();
-      throw new LeaseUnavailableException("interrupted while watching " + uri, e);
+      if (Thread.currentThread().isInterrupted()) {
+        throw new LeaseUnavailableException("interrupted while watching " + uri, e);
+      }
+      String why = e instanceof IOException io ? Endpoints.reason(io) : e.getMessage();
+      throw new LeaseUnavailableException("the watch of " + uri + " ended: " + why, e);
     }
+  }
+
+  private String line() throws IOException {
+    connection.until(SystemTime.INSTANCE.monotonicNanos() + PATIENCE.toNanos());
+    var line = new ByteArrayOutputStream();
+    for (int b = body.read(); b != '\n'; b = body.read()) {
+      if (b < 0) {
+        throw new EOFException("the stream ended");
+      }
+      if (line.size() >= MOST) {
+        throw new IOException("a line has more than " + MOST + " bytes");
+      }
+      line.write(b);
+    }
+    return line.toString(UTF_8);
   }
 
   /**
@@ -110,6 +131,6 @@ public final class LeaseWatch implements AutoCloseable {
   /** Ends it; a thread that waits in {@link #next} is told so. */
   @Override
   public void close() {
-    body.close();
+    connection.close();
   }
 }

@@ -13,7 +13,7 @@ interface Transport {
    * @param status of HTTP
    */
   @SuppressWarnings("ArrayRecordComponent") // read once by who asked
-  record Reply(int status, byte[] body) {}
+  record Answered(int status, byte[] body) {}
 
   /** How long to wait for a connection, and for a whole answer, connecting included. */
   record Patience(Duration connect, Duration answer) {}
@@ -25,24 +25,10 @@ interface Transport {
    * @param wire what the body is
    * @param body none for a request without one
    * @param more how much longer the answer may take than others; negative: how much less
-   * @throws java.net.ConnectException if the request was not sent, since nobody can be reached
-   * @throws java.net.http.HttpConnectTimeoutException the same, within the time for connecting
-   * @throws java.net.http.HttpTimeoutException if there is no whole answer in time
+   * @throws java.net.ConnectException if the request was not sent, since nobody was reached in time
+   * @throws java.net.SocketTimeoutException if there is no whole answer in time
    * @throws IOException if the answer is none of HTTP, too long, or broke off
    */
-  Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
+  Answered exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
       throws IOException, InterruptedException;
-
-  /** One whose answer takes no longer than usual. */
-  default Reply exchange(String method, URI uri, Wire wire, byte @Nullable [] body)
-      throws IOException, InterruptedException {
-    return exchange(method, uri, wire, body, Duration.ZERO);
-  }
-
-  /** Whether Java was told to send requests through a proxy, which only its own client does. */
-  static boolean isProxied() {
-    return System.getProperty("http.proxyHost") != null
-        || System.getProperty("socksProxyHost") != null
-        || Boolean.getBoolean("java.net.useSystemProxies");
-  }
 }

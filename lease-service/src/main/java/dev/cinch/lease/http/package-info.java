@@ -4,8 +4,8 @@
  * dev.cinch.lease.http.WireReader} are the only code that knows field names.
  *
  * <p>Seam for TLS: {@link dev.cinch.lease.http.LeaseServer.Builder#options} and {@link
- * dev.cinch.lease.http.HttpLeaseClient.Builder#http} let a caller set certificates on the
- * underlying server and client.
+ * dev.cinch.lease.http.HttpLeaseClient.Builder#tls} let a caller set certificates on the underlying
+ * server and client.
  */
 @NullMarked
 package dev.cinch.lease.http;

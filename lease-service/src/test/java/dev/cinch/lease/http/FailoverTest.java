@@ -31,7 +31,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.FutureTask;
-import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -469,16 +468,6 @@ final class FailoverTest {
     assertThrows(LeaseNotSentException.class, () -> router.releaseHere(grant.id(), last));
     assertEquals(List.of(), b.asked);
     refused(Reason.OTHER_INSTANCE, () -> router.release(grant.id(), last));
-  }
-
-  /** Java's client, as for TLS. */
-  @Test
-  void javasClientGoesOnToo() throws Exception {
-    var java = HttpLeaseClient.builder(addresses(a, b)).http(UnaryOperator.identity()).build();
-    HeldLease lease = hold(java, "x");
-    a.close();
-    live(lease, 3 * Rig.LEASE_MS);
-    assertEquals(List.of(), losses);
   }
 
   private static LeaseRefusedException refused(Reason reason, Executable call) {

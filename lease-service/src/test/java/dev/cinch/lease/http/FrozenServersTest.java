@@ -13,8 +13,8 @@ import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.http.Transport.Patience;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
-import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -65,13 +65,13 @@ final class FrozenServersTest {
   }
 
   private Transport transport(URI base) {
-    Transport plain = new PlainTransport(ENDLESS);
+    Transport plain = new HttpTransport(ENDLESS, null);
     return (method, uri, wire, body, more) -> {
       if (!frozen.contains(base.toString())) {
         return plain.exchange(method, uri, wire, body, Duration.ZERO);
       }
       rig.time.advanceNanos(USUAL.answer().plus(more).toNanos());
-      throw new HttpTimeoutException("frozen");
+      throw new SocketTimeoutException("frozen");
     };
   }
 

@@ -5,32 +5,47 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.BufferedInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.function.IntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Answers as servers, and what stands between, may send them. */
-final class ReplyReaderTest {
+final class ReplyTest {
   private static final int MOST = 1_000;
 
-  /** In pieces of so many bytes. */
-  private static ReplyReader of(String answer, int piece) {
-    return of(answer, piece, MOST);
+  /** Bytes in pieces of so many. */
+  private static InputStream in(IntFunction<byte[]> sent, int piece) {
+    return new BufferedInputStream(
+        new InputStream() {
+          private int at;
+
+          @Override
+          public int read() throws IOException {
+            throw new IOException("not asked for");
+          }
+
+          @Override
+          public int read(byte[] into, int offset, int length) {
+            byte[] next = sent.apply(at);
+            int count = Math.min(Math.min(piece, length), next.length);
+            System.arraycopy(next, 0, into, offset, count);
+            at += count;
+            return count == 0 ? -1 : count;
+          }
+        });
   }
 
-  private static ReplyReader of(String answer, int piece, int most) {
+  private static Reply of(String answer, int piece) throws IOException {
     byte[] bytes = answer.getBytes(ISO_8859_1);
-    int[] at = {0};
-    return new ReplyReader(
-        into -> {
-          int count = Math.min(Math.min(piece, into.remaining()), bytes.length - at[0]);
-          into.put(bytes, at[0], count);
-          at[0] += count;
-          return count == 0 ? -1 : count;
-        },
-        most);
+    int most = Math.min(piece, bytes.length);
+    return new Reply(
+        in(at -> Arrays.copyOfRange(bytes, at, Math.min(bytes.length, at + most)), piece));
   }
 
   /** An answer, its body, and whether the connection may be used again; "|" stands for CR LF. */
@@ -51,12 +66,11 @@ final class ReplyReaderTest {
   void answersAreReadHoweverTheyArrive(String answer, boolean keep) throws Exception {
     String sent = answer.replace("|", "\r\n");
     for (int piece : new int[] {1, 2, 7, 10_000}) {
-      ReplyReader reader = of(sent, piece);
-      Transport.Reply reply = reader.read();
+      Reply reply = of(sent, piece);
       assertEquals(200, reply.status());
-      assertEquals("{}", new String(reply.body(), ISO_8859_1));
+      assertEquals("{}", new String(reply.whole(MOST), ISO_8859_1));
       // What follows may not have been read yet; then the next use of the connection meets it.
-      assertTrue(keep == reader.keep() || (!keep && sent.endsWith("x")), sent);
+      assertTrue(keep == reply.keep() || (!keep && sent.endsWith("x")), sent);
     }
   }
 
@@ -66,22 +80,21 @@ final class ReplyReaderTest {
     String body = "0123456789".repeat(300_000);
     String sent = "HTTP/1.1 200 OK\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
     for (int piece : new int[] {997, 10_000_000}) {
-      ReplyReader reader = of(sent, piece, body.length());
-      assertEquals(body, new String(reader.read().body(), ISO_8859_1));
-      assertTrue(reader.keep());
-      assertThrows(IOException.class, of(sent, piece, body.length() - 1)::read);
-      assertThrows(
-          IOException.class, of(sent.substring(0, sent.length() - 1), piece, body.length())::read);
+      Reply reply = of(sent, piece);
+      assertEquals(body, new String(reply.whole(body.length()), ISO_8859_1));
+      assertTrue(reply.keep());
+      assertThrows(IOException.class, () -> of(sent, piece).whole(body.length() - 1));
+      String part = sent.substring(0, sent.length() - 1);
+      assertThrows(IOException.class, () -> of(part, piece).whole(body.length()));
     }
   }
 
   @Test
   void whatHasNoBodyEndsWithItsHead() throws Exception {
-    ReplyReader reader = of("HTTP/1.1 204 None\r\nContent-Length: 5\r\n\r\n", 10_000);
-    Transport.Reply reply = reader.read();
+    Reply reply = of("HTTP/1.1 204 None\r\nContent-Length: 5\r\n\r\n", 10_000);
     assertEquals(204, reply.status());
-    assertEquals(0, reply.body().length);
-    assertTrue(reader.keep());
+    assertEquals(0, reply.whole(MOST).length);
+    assertTrue(reply.keep());
   }
 
   @ParameterizedTest
@@ -116,7 +129,8 @@ final class ReplyReaderTest {
       })
   void whatIsNoWholeAnswerIsRefused(String answer) {
     for (int piece : new int[] {1, 10_000}) {
-      assertThrows(IOException.class, of(answer.replace("|", "\r\n"), piece)::read, answer);
+      String sent = answer.replace("|", "\r\n");
+      assertThrows(IOException.class, () -> of(sent, piece).whole(MOST), answer);
     }
   }
 
@@ -126,19 +140,14 @@ final class ReplyReaderTest {
       byte[] bytes = endless.getBytes(ISO_8859_1);
       byte[] start = "HTTP/1.1 200 OK\r\n".getBytes(ISO_8859_1);
       boolean whole = endless.startsWith("HTTP");
-      int[] at = {0};
-      var reader =
-          new ReplyReader(
-              into -> {
-                int i = at[0]++;
-                into.put(
-                    whole || i >= start.length
-                        ? bytes[(whole ? i : i - start.length) % bytes.length]
-                        : start[i]);
-                return 1;
-              },
-              MOST);
-      IOException e = assertThrows(IOException.class, reader::read);
+      IntFunction<byte[]> sent =
+          i ->
+              new byte[] {
+                whole || i >= start.length
+                    ? bytes[(whole ? i : i - start.length) % bytes.length]
+                    : start[i]
+              };
+      IOException e = assertThrows(IOException.class, () -> new Reply(in(sent, 1)));
       assertEquals("the answer's head does not end", e.getMessage());
     }
   }

@@ -1,35 +1,49 @@
 package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.URI;
-import java.net.http.HttpTimeoutException;
+import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
-/** Connections of the client that has no threads. */
+/** Connections of the client, which has no threads. */
 @Timeout(600)
-final class PlainTransportTest {
+final class HttpTransportTest {
   private static final Transport.Patience PATIENT =
       new Transport.Patience(Duration.ofDays(1), Duration.ofDays(1));
 
   @Test
   void aConnectionIsKeptForTheNextRequest() throws Exception {
     try (var server = new Server("", false)) {
-      var plain = new PlainTransport(PATIENT);
+      var plain = new HttpTransport(PATIENT, null);
       for (int i = 0; i < 3; i++) {
         assertEquals("{}", ask(plain, server));
       }
@@ -41,7 +55,7 @@ final class PlainTransportTest {
   @Test
   void aConnectionThatTheServerClosedMeanwhileIsNotUsed() throws Exception {
     try (var server = new Server("", true)) {
-      var plain = new PlainTransport(PATIENT);
+      var plain = new HttpTransport(PATIENT, null);
       for (int i = 1; i <= 3; i++) {
         assertEquals("{}", ask(plain, server));
         assertEquals("closed", server.ends.take());
@@ -53,7 +67,7 @@ final class PlainTransportTest {
   @Test
   void aConnectionThatTheServerSaysItWillCloseIsNotKept() throws Exception {
     try (var server = new Server("Connection: close\r\n", false)) {
-      var plain = new PlainTransport(PATIENT);
+      var plain = new HttpTransport(PATIENT, null);
       assertEquals("{}", ask(plain, server));
       assertEquals("hung up", server.ends.take());
       assertEquals("{}", ask(plain, server));
@@ -66,7 +80,7 @@ final class PlainTransportTest {
   void nothingOfItWaitsInAThread() throws Exception {
     try (var server = new Server("", false)) {
       var before = Thread.getAllStackTraces().keySet();
-      assertEquals("{}", ask(new PlainTransport(PATIENT), server));
+      assertEquals("{}", ask(new HttpTransport(PATIENT, null), server));
       for (Thread thread : Thread.getAllStackTraces().keySet()) {
         String name = thread.getName();
         boolean known = before.contains(thread) || name.equals(Server.NAME);
@@ -79,18 +93,19 @@ final class PlainTransportTest {
   void aRequestThatNobodyReadsIsGivenUp() throws Exception {
     try (var silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
       var plain =
-          new PlainTransport(new Transport.Patience(Duration.ofDays(1), Duration.ofMillis(100)));
+          new HttpTransport(
+              new Transport.Patience(Duration.ofDays(1), Duration.ofMillis(100)), null);
       URI uri = URI.create("http://127.0.0.1:" + silent.getLocalPort() + "/");
       assertThrows(
-          HttpTimeoutException.class,
-          () -> plain.exchange("POST", uri, Wire.JSON, new byte[64 << 20]));
+          SocketTimeoutException.class,
+          () -> plain.exchange("POST", uri, Wire.JSON, new byte[64 << 20], Duration.ZERO));
     }
   }
 
   @Test
   void whoeverWasInterruptedBeforeSendsNothing() throws Exception {
     try (var server = new Server("", false)) {
-      var plain = new PlainTransport(PATIENT);
+      var plain = new HttpTransport(PATIENT, null);
       Thread.currentThread().interrupt();
       assertThrows(InterruptedException.class, () -> ask(plain, server));
       assertFalse(Thread.currentThread().isInterrupted());
@@ -102,18 +117,101 @@ final class PlainTransportTest {
   void aNameIsLookedUp() throws Exception {
     try (var server = new Server("", false)) {
       URI uri = URI.create("http://localhost:" + server.listening.getLocalPort() + "/x");
-      assertEquals(200, new PlainTransport(PATIENT).exchange("GET", uri, Wire.JSON, null).status());
+      assertEquals(
+          200,
+          new HttpTransport(PATIENT, null)
+              .exchange("GET", uri, Wire.JSON, null, Duration.ZERO)
+              .status());
     }
     URI nowhere = URI.create("http://nowhere.invalid/");
     assertThrows(
         ConnectException.class,
-        () -> new PlainTransport(PATIENT).exchange("GET", nowhere, Wire.JSON, null));
+        () ->
+            new HttpTransport(PATIENT, null)
+                .exchange("GET", nowhere, Wire.JSON, null, Duration.ZERO));
   }
 
-  private static String ask(PlainTransport plain, Server server) throws Exception {
+  /** To who is not the one that was asked for nothing is sent. */
+  @Test
+  void overTlsTheCertificateIsOfTheNameThatWasAsked(@TempDir Path dir) throws Exception {
+    Path keys = dir.resolve("keys.p12");
+    String keytool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+    var command =
+        new ProcessBuilder(
+            keytool, "-genkeypair", "-keyalg", "EC", "-dname", "CN=x", "-alias", "x");
+    command.command().addAll(List.of("-ext", "san=dns:localhost", "-storepass", "secret"));
+    command.command().addAll(List.of("-keystore", keys.toString()));
+    assertEquals(0, command.inheritIO().start().waitFor());
+    KeyStore store = KeyStore.getInstance(keys.toFile(), "secret".toCharArray());
+    var own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    own.init(store, "secret".toCharArray());
+    var trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trusted.init(store);
+    SSLContext tls = SSLContext.getInstance("TLS");
+    tls.init(own.getKeyManagers(), trusted.getTrustManagers(), null);
+    HttpsServer https = HttpsServer.create(new InetSocketAddress("localhost", 0), 0);
+    https.setHttpsConfigurator(new HttpsConfigurator(tls));
+    Set<InetSocketAddress> from = ConcurrentHashMap.newKeySet();
+    https.createContext(
+        "/",
+        exchange -> {
+          from.add(exchange.getRemoteAddress());
+          byte[] echo = exchange.getRequestBody().readAllBytes();
+          exchange.sendResponseHeaders(200, echo.length);
+          exchange.getResponseBody().write(echo);
+          exchange.close();
+        });
+    https.start();
+    try {
+      String port = ":" + https.getAddress().getPort() + "/";
+      byte[] body = "0123456789".repeat(10_000).getBytes(ISO_8859_1);
+      var trusting = new HttpTransport(PATIENT, tls);
+      for (int i = 0; i < 3; i++) {
+        URI uri = URI.create("https://localhost" + port);
+        assertArrayEquals(
+            body, trusting.exchange("POST", uri, Wire.JSON, body, Duration.ZERO).body());
+      }
+      assertEquals(1, from.size(), "connections");
+      URI another = URI.create("https://127.0.0.1" + port);
+      assertThrows(
+          ConnectException.class,
+          () ->
+              new HttpTransport(PATIENT, tls)
+                  .exchange("POST", another, Wire.JSON, body, Duration.ZERO));
+      URI uri = URI.create("https://localhost" + port);
+      var doubting = new HttpTransport(PATIENT, null);
+      ConnectException e =
+          assertThrows(
+              ConnectException.class,
+              () -> doubting.exchange("POST", uri, Wire.JSON, body, Duration.ZERO));
+      assertTrue(Endpoints.reason(e).contains("PKIX"), Endpoints.reason(e));
+      assertEquals(1, from.size(), "connections");
+    } finally {
+      https.stop(0);
+    }
+  }
+
+  /** Also while it greets. */
+  @Test
+  void aServerThatSpeaksNoTlsIsGivenUp() throws Exception {
+    try (var silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+      var hasty =
+          new HttpTransport(
+              new Transport.Patience(Duration.ofMillis(100), Duration.ofDays(1)), null);
+      URI uri = URI.create("https://127.0.0.1:" + silent.getLocalPort() + "/");
+      ConnectException e =
+          assertThrows(
+              ConnectException.class,
+              () -> hasty.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));
+      assertEquals("timed out", Endpoints.reason(e));
+    }
+  }
+
+  private static String ask(HttpTransport plain, Server server) throws Exception {
     URI uri = URI.create("http://127.0.0.1:" + server.listening.getLocalPort() + "/a?b=c");
     return new String(
-        plain.exchange("POST", uri, Wire.JSON, "[1]".getBytes(ISO_8859_1)).body(), ISO_8859_1);
+        plain.exchange("POST", uri, Wire.JSON, "[1]".getBytes(ISO_8859_1), Duration.ZERO).body(),
+        ISO_8859_1);
   }
 
   /** Answers with an empty object. */
