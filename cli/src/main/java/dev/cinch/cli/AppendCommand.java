@@ -45,15 +45,14 @@ import picocli.CommandLine.Spec;
       "They are written under the leases named, or under those of the cinch lease run that it runs",
       "in (CINCH_GRANT). With --wait, leases that are lost are taken anew: it says so, and goes on",
       "with the lines that were not yet taken.",
-      "Messages keep the input's order, but for those whose bucket was closed before they were",
-      "written: they are sent again, and may come after later lines (the receipts of --json tell).",
-      "Ends with 0 when all are committed, with 3 and the numbers of the lines when some are not"
-          + " (4",
-      "if that is because the lease service does not answer); these are not in the log and never",
-      "will be.",
-      "SIGTERM and SIGINT stop the reading: what was taken is finished, however long that takes,",
-      "leases are given back, and it ends with 143 or 130; after the end of the input with what it",
-      "would end with anyway. Another signal, half a second later or more, ends it at once."
+      "Messages keep the input's order. If the bucket of one was closed before it was written, it",
+      "is sent again, and may come after later lines (the receipts of --json tell).",
+      "Ends with 0 when all are committed. Ends with 3 and the numbers of the lines when some are",
+      "not, or 4 if that is because the lease service does not answer. These are not in the log",
+      "and never will be.",
+      "SIGTERM and SIGINT stop the reading. It finishes the lines that it has, however long that",
+      "takes, gives leases back, and ends with 143 or 130. After the end of the input it ends as",
+      "it would anyway. Another signal, half a second later or more, ends it at once."
     },
     exitCodeList = {
       "130:stopped by SIGINT, and what it had taken is finished",

@@ -26,8 +26,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Print a log's settled messages in order: the same for everyone, and for ever.",
       "With --live also those that are not settled yet.",
-      "Exit code 1 if there are messages and all were left out because of their leases; 5 if some",
-      "expired while they were read, so that what was printed lacks them."
+      "Exit code 1 if there are messages and all were left out because of their leases. Exit code",
+      "5 if some expired while they were read: the output lacks them."
     },
     footer = {
       "",
@@ -55,8 +55,8 @@ final class CatCommand implements Callable<Integer> {
       names = "--follow",
       description = {
         "Print what becomes settled from now on, or since --from, until interrupted or --to is",
-        "settled. With --live what is written, each message once, as soon as it is there: not in",
-        "the order that it will have, and one that is rejected later may be among it."
+        "settled. With --live each message that is written, once, as soon as it is there. The",
+        "order is not the one that it will have, and one that is rejected later may be among them."
       })
   boolean follow;
 

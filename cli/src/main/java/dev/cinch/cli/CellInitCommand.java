@@ -42,8 +42,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Make a cell of lease servers for a store: its file, and beside that with mode 0600 its key,",
-      "which lets nodes talk to each other, and one signing key for each node. A majority of these",
+      "Make a cell of lease servers for a store: its file, its key, which lets nodes talk to each",
+      "other, and a signing key for each node. Keys have mode 0600. A majority of the nodes",
       "signs what the cell grants; the store trusts them together, once its own key has signed.",
       "All nodes are one instance of the lease service, whose number is taken now. So a server",
       "that has served the store stops within five seconds, and nothing is granted until a",

@@ -40,17 +40,16 @@ import picocli.CommandLine.Spec;
     customSynopsis = "cinch lease run [OPTION]... LEASE... -- COMMAND [ARGUMENT]...",
     description = {
       "Take leases, all or none, run a command while they are held, and give them back.",
-      "cinch append within the command writes under them: it finds them by CINCH_GRANT, a"
-          + " directory",
-      "that only this user can open. If the store is named, earlier holders are fenced first, so",
-      "that the command reads all that they wrote and nothing after.",
-      "If the leases can't be renewed, the command and what it started are ended before they can"
-          + " be",
-      "another's: by SIGTERM when a fifth of the time is left, by SIGKILL shortly before the end.",
+      "cinch append within the command writes under them. It finds them by CINCH_GRANT, a",
+      "directory that only this user can open. If the store is named, earlier holders are fenced",
+      "first, so that the command reads all that they wrote and nothing after.",
+      "If the leases can't be renewed, the command and what it started are ended before they can",
+      "be another's. SIGTERM comes when a fifth of the time is left, SIGKILL shortly before the",
+      "end.",
       "Signals are passed on to the command; Ctrl-C reaches it by itself. It gets arguments,",
       "environment, limits and descriptors as if it was run without Cinch.",
       "If an append within the command was killed, or goes on behind it, the leases are not given",
-      "back, and run out: the next holder waits for that, so that nothing is lost or out of order."
+      "back, and run out. The next holder waits for that, so nothing is lost or out of order."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {

@@ -48,9 +48,9 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "",
-      "With --store it leaves its number, its address and its ceilings there, so that a restart",
-      "needs to trust no clock, and a second server finds the first and refuses to start (exit",
-      "code 3). Without, a restart relies on waiting out the longest lease.",
+      "With --store it leaves its number, its address and its ceilings there. So a restart needs",
+      "to trust no clock. A second server finds the first, and refuses to start (exit code 3).",
+      "Without --store a restart relies on waiting out the longest lease.",
       "",
       "Example:",
       "  cinch serve --store /mnt/shared/store --key cinch.key --port 8470"

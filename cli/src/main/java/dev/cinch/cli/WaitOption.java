@@ -18,8 +18,8 @@ final class WaitOption {
       defaultValue = "0s",
       description = {
         "How long to wait in the service's queue while a lease is held, and to try again while the",
-        "service does not grant yet or does not answer; after that exit code 3, or 4 if it did not",
-        "answer."
+        "service does not grant yet or does not answer. After that the exit code is 3, or 4 if it",
+        "did not answer."
       })
   Duration wait;
 
