@@ -1,11 +1,13 @@
 package dev.cinch.lease.http;
 
 import dev.cinch.lease.HostPort;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpRequest;
+import io.vertx.core.MultiMap;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -13,9 +15,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may ask. A browser sends what any page tells it, to every address that its machine reaches;
- * it says which page, and what name the page had for this server. So pages of other origins are
- * refused, and names that are not this server's: their owners can have them lead here. Immutable.
+ * Who may ask, and with what bodies. A browser sends what any page tells it, to every address that
+ * its machine reaches; it says which page, and what name the page had for this server. So pages of
+ * other origins are refused, and names that are not this server's: their owners can have them lead
+ * here. Immutable.
  */
 final class Callers {
   private static final String SEC_FETCH_SITE = "Sec-Fetch-Site";
@@ -33,8 +36,50 @@ final class Callers {
   }
 
   /** Why a request is refused, whatever it asks for; null if it is not. */
-  @Nullable Answer refusal(HttpRequest request) {
-    List<String> hosts = request.headers().getAll(HttpHeaderNames.HOST);
+  @Nullable Answer refusal(HttpServerRequest request) {
+    Answer unsupported = unsupported(request.headers());
+    return unsupported == null ? forbidden(request) : unsupported;
+  }
+
+  private static @Nullable Answer unsupported(MultiMap headers) {
+    for (String coding : headers.getAll(HttpHeaders.CONTENT_ENCODING)) {
+      if (!is("identity", coding)) {
+        return unsupported("a body is sent as it is, not with the coding " + coding);
+      }
+    }
+    List<String> types = headers.getAll(HttpHeaders.CONTENT_TYPE);
+    String length = headers.get(HttpHeaders.CONTENT_LENGTH);
+    boolean hasBody =
+        (length != null && !length.strip().equals("0"))
+            || headers.contains(HttpHeaders.TRANSFER_ENCODING);
+    if (hasBody && (types.size() != 1 || Wire.named(types.get(0)).isEmpty())) {
+      // What forms and pages send without asking is of other types, or of none.
+      return unsupported(
+          "a body has one Content-Type, application/json or application/cbor, not " + types);
+    }
+    for (String type : types) {
+      for (String parameter : type.split(";", -1)) {
+        int equals = parameter.indexOf('=');
+        if (equals >= 0
+            && is("charset", parameter.substring(0, equals))
+            && !is("utf-8", parameter.substring(equals + 1).replace("\"", ""))) {
+          return unsupported("a body is UTF-8, not" + parameter.replace("charset=", ""));
+        }
+      }
+    }
+    return null;
+  }
+
+  private static Answer unsupported(String message) {
+    return Answer.error(415, Answer.UNSUPPORTED, message);
+  }
+
+  private static boolean is(String expected, String given) {
+    return given.strip().toLowerCase(Locale.ROOT).equals(expected);
+  }
+
+  private @Nullable Answer forbidden(HttpServerRequest request) {
+    List<String> hosts = request.headers().getAll(HttpHeaders.HOST);
     for (String host : hosts) {
       if (!isOurs(host)) {
         return foreign(host);
@@ -44,7 +89,7 @@ final class Callers {
     if (absolute.matches() && !isOurs(absolute.group(1))) {
       return foreign(absolute.group(1));
     }
-    for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
+    for (String origin : request.headers().getAll(HttpHeaders.ORIGIN)) {
       if (hosts.stream().noneMatch(host -> isOf(host, origin))) {
         return forbidden("a page of " + origin + " has sent this: no other origin's page may");
       }

@@ -1,52 +1,54 @@
 package dev.cinch.lease.http;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import dev.cinch.lease.http.Connections.Place;
 import dev.cinch.lease.http.Connections.Rank;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelPipeline;
-import io.netty.channel.ChannelPromise;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.DuplexChannel;
-import io.netty.handler.codec.http.DefaultFullHttpResponse;
-import io.netty.handler.codec.http.HttpContent;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpObject;
-import io.netty.handler.codec.http.HttpRequest;
-import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.ByteToMessageDecoder;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpVersion;
-import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.util.ReferenceCountUtil;
-import java.nio.channels.ClosedChannelException;
-import java.util.ArrayDeque;
-import java.util.Queue;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.net.impl.ConnectionBase;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands between one connection's HTTP codec and Vert.x, which bounds none of this by itself: lets
- * one request at a time through, reads no further until its answer has left, gives both a time, and
- * answers what is wrong by HTTP alone.
- *
- * <p>Runs on the connection's event loop, but for what says that any thread may call it.
+ * Stands between one connection and Vert.x with its decoder, which bound none of this by
+ * themselves: lets the bytes of one request at a time through, reads no further until its answer
+ * has left, gives both a time, and answers what is wrong by HTTP alone. Confined to the
+ * connection's event loop.
  */
-final class Gate extends ChannelDuplexHandler {
+final class Gate extends ChannelInboundHandlerAdapter {
   /** The most that is read at once, bytes. */
   private static final int MAX_READ = 8 << 10;
 
   /** What still comes of a refused request is dropped, up to here, so that its sender hears why. */
-  static final int MAX_DROPPED_BYTES = 16 << 20;
+  private static final int MAX_DROPPED_BYTES = 16 << 20;
 
   /** And for so long, milliseconds. */
   private static final long LINGER_MS = 2_000;
 
+  /** What one user of IPv6 has at least: all addresses with the same first half. */
+  private static final int NETWORK_BYTES = 8;
+
   private static final long NANOS_PER_MS = 1_000_000;
+  private static final String DECODER = "httpDecoder";
 
   private enum State {
     /** Nothing of a request is there. */
@@ -57,24 +59,27 @@ final class Gate extends ChannelDuplexHandler {
     WORKING,
     /** Its answer leaves. */
     ANSWERING,
-    /** It was refused: what comes is dropped until the other side hangs up. */
+    /** It was refused, or was the last one: what comes is dropped until the other side hangs up. */
     CLOSING
   }
 
   private final Channel channel;
+  private final Place place;
   private final ServerLimits limits;
-  private final Callers callers;
   private final LongSupplier clock;
-  private final Inlet inlet = new Inlet(this);
-  private final Queue<Object> waiting = new ArrayDeque<>();
+  private final Framing framing = new Framing();
+  private ChannelHandlerContext ctx;
 
-  /** Where answers go out, past Vert.x. */
-  private ChannelHandlerContext out;
+  /** What was read and is not let through yet. */
+  private @Nullable ByteBuf held;
 
-  private @Nullable Place place;
-  private @Nullable HttpRequest head;
-  private Rank shown = Rank.NEW;
-  private long received;
+  private State state = State.QUIET;
+
+  /** By the clock, nanoseconds: so long this state may last; none has {@link State#WORKING}. */
+  private long deadline;
+
+  /** Whether what is carried out waits for another's doing, and its sender may go away. */
+  private boolean waits;
 
   /** Whether the next answer is the last one. */
   private boolean draining;
@@ -85,57 +90,67 @@ final class Gate extends ChannelDuplexHandler {
   /** By the clock, nanoseconds: where it is draining, a request may come until then. */
   private long last;
 
-  /** Whether what is carried out waits for another's doing, and its sender may go away. */
-  private boolean waits;
-
-  private volatile State state = State.QUIET;
-
-  /** By the clock, nanoseconds: so long this state may last; none has {@link State#WORKING}. */
-  private volatile long deadline;
+  private long dropped;
 
   private Gate(
       Channel channel,
-      ChannelHandlerContext out,
+      ChannelHandlerContext ctx,
+      Place place,
       ServerLimits limits,
-      Callers callers,
       LongSupplier clock) {
     this.channel = channel;
-    this.out = out;
+    this.ctx = ctx;
+    this.place = place;
     this.limits = limits;
-    this.callers = callers;
     this.clock = clock;
-    this.deadline = clock.getAsLong() + limits.requestMs() * NANOS_PER_MS;
+    become(State.QUIET, limits.requestMs());
   }
 
   /**
-   * Puts one in front of Vert.x's handler of a new connection.
+   * Puts one in front of the decoder of a new connection.
    *
    * @return null if the connection was turned away
    */
   static @Nullable Gate install(
-      Channel channel,
-      Connections connections,
-      ServerLimits limits,
-      Callers callers,
-      LongSupplier clock) {
-    ChannelPipeline pipeline = channel.pipeline();
-    var gate = new Gate(channel, pipeline.context("handler"), limits, callers, clock);
-    Place place = connections.enter(Peers.of(channel.remoteAddress()), left -> gate.evict());
+      Channel channel, Connections connections, ServerLimits limits, LongSupplier clock) {
+    ChannelHandlerContext decoder = channel.pipeline().context(DECODER);
+    Place place = connections.enter(peer(channel.remoteAddress()));
     if (place == null) {
-      gate.refuse(overloaded(), false);
+      decoder.writeAndFlush(bytes(overloaded(), false)).addListener(ChannelFutureListener.CLOSE);
       return null;
     }
-    gate.place = place;
+    var gate = new Gate(channel, decoder, place, limits, clock);
+    place.whenEvicted(() -> channel.eventLoop().execute(gate::evict));
     channel.closeFuture().addListener(closed -> place.leave());
     channel.config().setRecvByteBufAllocator(new AdaptiveRecvByteBufAllocator(64, 512, MAX_READ));
-    pipeline.addBefore("httpDecoder", "inlet", gate.inlet);
-    pipeline.addBefore("handler", "gate", gate);
+    channel.pipeline().addBefore(DECODER, null, gate);
     return gate;
   }
 
+  /** The one that a request came through; null once its connection has ended. */
+  static @Nullable Gate of(HttpServerRequest request) {
+    return ((ConnectionBase) request.connection()).channel().pipeline().get(Gate.class);
+  }
+
+  /** The same text for all addresses of one peer. */
+  private static String peer(@Nullable SocketAddress address) {
+    if (address instanceof InetSocketAddress there && there.getAddress() != null) {
+      InetAddress ip = there.getAddress();
+      byte[] all = ip.getAddress();
+      return HexFormat.of()
+          .formatHex(ip instanceof Inet6Address ? Arrays.copyOf(all, NETWORK_BYTES) : all);
+    }
+    return "";
+  }
+
   @Override
-  public void handlerAdded(ChannelHandlerContext ctx) {
-    out = ctx;
+  public void handlerAdded(ChannelHandlerContext added) {
+    ctx = added;
+  }
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext removed) {
+    drop();
   }
 
   private void become(State next, long ms) {
@@ -143,137 +158,109 @@ final class Gate extends ChannelDuplexHandler {
     state = next;
   }
 
-  /** Whether nothing more is to be read or decoded now. */
-  boolean isBusy() {
-    return state == State.WORKING || state == State.ANSWERING || !waiting.isEmpty();
+  @Override
+  public void channelRead(ChannelHandlerContext from, Object msg) {
+    ByteBuf bytes = (ByteBuf) msg;
+    if (state == State.CLOSING) {
+      dropped += bytes.readableBytes();
+      bytes.release();
+      if (dropped > MAX_DROPPED_BYTES) {
+        channel.close();
+      }
+      return;
+    }
+    ByteBuf before = held;
+    held =
+        before == null
+            ? bytes
+            : ByteToMessageDecoder.MERGE_CUMULATOR.cumulate(from.alloc(), before, bytes);
+    feed();
+  }
+
+  /** Lets through what belongs to one request, and reads on when all is gone. */
+  private void feed() {
+    ByteBuf bytes = held;
+    while (bytes != null && (state == State.QUIET || state == State.RECEIVING)) {
+      if (state == State.QUIET) {
+        become(State.RECEIVING, limits.requestMs());
+      }
+      int count = framing.follow(bytes);
+      Answer wrong = framing.wrong();
+      if (wrong != null) {
+        refuse(wrong, true);
+        return;
+      }
+      ByteBuf part = bytes.readRetainedSlice(count);
+      if (!bytes.isReadable()) {
+        drop();
+      }
+      place.hold(framing.received());
+      if (framing.hasEnded()) {
+        state = State.WORKING;
+        place.busy();
+        place.hold(0); // from here on it is bounded by what may wait for a worker
+      }
+      ctx.fireChannelRead(part);
+      bytes = held;
+    }
+    boolean free = waits || (state != State.WORKING && state != State.ANSWERING);
+    channel.config().setAutoRead(state == State.CLOSING || (held == null && free));
+  }
+
+  /** Forgets what it has. */
+  private void drop() {
+    if (held != null) {
+      held.release();
+      held = null;
+    }
   }
 
   /**
    * The request waits for others, maybe long: its connection is read on, so that its end is seen.
-   * To be called on the event loop while a request is carried out.
    */
   void waits() {
     if (state == State.WORKING) {
       waits = true;
-      inlet.feed();
+      feed();
     }
   }
 
-  /** Whether it is read on though nothing is decoded. */
-  boolean isWaiting() {
-    return waits && waiting.isEmpty();
+  /** Writes the end of an answer, or all of it; the next request is taken once that has left. */
+  void end(HttpServerResponse response, Buffer body) {
+    boolean told = !response.headWritten();
+    if (answers(response.getStatusCode(), body.length(), told)) {
+      response.putHeader("Connection", "close");
+    }
+    var unused = response.end(body).onComplete(sent -> channel.eventLoop().execute(this::answered));
   }
 
-  /** Whether what comes is to be dropped. */
-  boolean isClosing() {
-    return state == State.CLOSING;
+  /**
+   * What is carried out is about to be answered.
+   *
+   * @param tells whether the answer still can say that it is the last one
+   * @return whether it is to
+   */
+  boolean answers(int status, int length, boolean tells) {
+    if (state != State.WORKING) {
+      return false;
+    }
+    waits = false;
+    toldLast = draining && tells;
+    become(State.ANSWERING, limits.answerMs());
+    boolean ok = status == HttpResponseStatus.OK.code();
+    Rank shown = !ok ? Rank.NEW : framing.method().equals("POST") ? Rank.HOLDER : Rank.SERVED;
+    place.quiet(shown); // who does not take an answer may have to go
+    place.hold(length);
+    return toldLast;
   }
 
-  /** Whether a head is there whose body is not: then nothing but its body comes next. */
-  boolean isInBody() {
-    return head != null && state == State.RECEIVING;
-  }
-
-  /** Something of a request is there. */
-  void begin() {
-    if (state == State.QUIET) {
-      become(State.RECEIVING, limits.requestMs());
-    }
-  }
-
-  @Override
-  public void channelRead(ChannelHandlerContext ctx, Object msg) {
-    if (isBusy()) {
-      waiting.add(msg); // out of one slice of the inlet's, so they are few
-    } else {
-      take(ctx, msg);
-    }
-  }
-
-  private void take(ChannelHandlerContext ctx, Object msg) {
-    begin();
-    Answer wrong = isClosing() ? null : wrong(msg);
-    if (wrong != null) {
-      refuse(wrong, true);
-    }
-    if (isClosing()) {
-      ReferenceCountUtil.release(msg);
-      return;
-    }
-    if (msg instanceof LastHttpContent && place != null) {
-      state = State.WORKING;
-      place.busy();
-      place.hold(0); // from here on it is bounded by what may wait for a worker
-    }
-    ctx.fireChannelRead(msg);
-  }
-
-  private @Nullable Answer wrong(Object msg) {
-    if (msg instanceof HttpObject object && object.decoderResult().isFailure()) {
-      return HttpErrors.undecoded(object.decoderResult().cause(), head != null);
-    }
-    if (msg instanceof HttpRequest request) {
-      head = request;
-      received = 0;
-      Answer malformed = HttpErrors.of(request);
-      return malformed != null ? malformed : callers.refusal(request);
-    }
-    if (msg instanceof HttpContent content && place != null) {
-      received += content.content().readableBytes();
-      if (received > LeaseServer.MAX_BODY_BYTES) {
-        return HttpErrors.tooLarge();
-      }
-      place.hold(received);
-    }
-    return null;
-  }
-
-  @Override
-  public void write(ChannelHandlerContext ctx, Object msg, ChannelPromise promise)
-      throws Exception {
-    if (isClosing()) {
-      // Vert.x's own answer to what was refused here meanwhile.
-      ReferenceCountUtil.release(msg);
-      promise.tryFailure(new ClosedChannelException());
-      return;
-    }
-    if (msg instanceof HttpResponse response) {
-      if (response.status().code() == HttpResponseStatus.CONTINUE.code()) {
-        ctx.write(msg, promise);
-        return;
-      }
-      shown = shown(response.status());
-      if (draining) {
-        toldLast = true;
-        response.headers().set(HttpHeaderNames.CONNECTION, "close");
-      }
-    }
-    if (msg instanceof LastHttpContent last && place != null) {
-      waits = false;
-      become(State.ANSWERING, limits.answerMs());
-      place.quiet(shown); // who does not take an answer may have to go
-      place.hold(last.content().readableBytes());
-      ctx.write(msg, promise.unvoid().addListener(sent -> channel.eventLoop().execute(this::next)));
-    } else {
-      ctx.write(msg, promise);
-    }
-  }
-
-  private Rank shown(HttpResponseStatus status) {
-    if (head == null || status.code() != HttpResponseStatus.OK.code()) {
-      return Rank.NEW;
-    }
-    return head.method().equals(HttpMethod.POST) ? Rank.HOLDER : Rank.SERVED;
-  }
-
-  /** An answer has left. */
-  private void next() {
-    if (state != State.ANSWERING || place == null) {
+  /** An answer has left, or never will. */
+  void answered() {
+    if (state != State.ANSWERING) {
       return;
     }
     place.hold(0);
-    place.quiet(shown);
-    head = null;
+    place.quiet(Rank.NEW);
     if (toldLast) {
       takeNoMore();
       hangUp(channel.newSucceededFuture());
@@ -281,33 +268,14 @@ final class Gate extends ChannelDuplexHandler {
     }
     become(State.QUIET, limits.idleMs());
     deadline = draining ? last : deadline;
-    ChannelHandlerContext ctx = out;
-    while (!waiting.isEmpty() && state != State.WORKING && state != State.ANSWERING) {
-      take(ctx, waiting.remove());
-    }
-    inlet.feed();
+    feed();
     ctx.fireChannelReadComplete();
   }
 
-  /** Answers and hangs up, once the other side has, or has had time to hear. */
+  /** Answers, and hangs up; the other side has time to hear it if it is to linger. */
   void refuse(Answer answer, boolean linger) {
-    boolean heads = head != null && head.method().equals(HttpMethod.HEAD);
     takeNoMore();
-    byte[] body = WireWriter.bytes(answer.body());
-    var response =
-        new DefaultFullHttpResponse(
-            HttpVersion.HTTP_1_1,
-            HttpResponseStatus.valueOf(answer.status()),
-            heads ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(body));
-    response
-        .headers()
-        .set(HttpHeaderNames.CONTENT_TYPE, LeaseServer.CONTENT_TYPE)
-        .set(HttpHeaderNames.CONTENT_LENGTH, body.length)
-        .set(HttpHeaderNames.CONNECTION, "close");
-    if (answer.status() == HttpResponseStatus.SERVICE_UNAVAILABLE.code()) {
-      response.headers().set(HttpHeaderNames.RETRY_AFTER, 1);
-    }
-    ChannelFuture sent = out.writeAndFlush(response);
+    ChannelFuture sent = ctx.writeAndFlush(bytes(answer, framing.method().equals("HEAD")));
     if (linger) {
       hangUp(sent);
     } else {
@@ -315,15 +283,27 @@ final class Gate extends ChannelDuplexHandler {
     }
   }
 
+  private static ByteBuf bytes(Answer answer, boolean noBody) {
+    byte[] body = WireWriter.bytes(answer.body());
+    HttpResponseStatus status = HttpResponseStatus.valueOf(answer.status());
+    String head =
+        "HTTP/1.1 "
+            + status
+            + "\r\ncontent-type: "
+            + LeaseServer.CONTENT_TYPE
+            + "\r\ncontent-length: "
+            + body.length
+            + (status.equals(HttpResponseStatus.SERVICE_UNAVAILABLE) ? "\r\nretry-after: 1" : "")
+            + "\r\nconnection: close\r\n\r\n";
+    return Unpooled.wrappedBuffer(head.getBytes(ISO_8859_1), noBody ? new byte[0] : body);
+  }
+
   /** What is there and what comes is dropped. */
   private void takeNoMore() {
     become(State.CLOSING, LINGER_MS);
-    if (place != null) {
-      place.hold(0);
-    }
-    waiting.forEach(ReferenceCountUtil::release);
-    waiting.clear();
-    inlet.drop();
+    place.quiet(Rank.NEW);
+    place.hold(0);
+    drop();
     channel.config().setAutoRead(true);
   }
 
@@ -340,24 +320,18 @@ final class Gate extends ChannelDuplexHandler {
   /**
    * Has the connection end once its request is answered, or if none comes any more. One that is on
    * its way would be lost with the connection, and its sender not know whether it was carried out.
-   * Called by any thread.
    *
    * @param until how long one may still come, by the clock
    */
   void drain(long until) {
-    channel
-        .eventLoop()
-        .execute(
-            () -> {
-              draining = true;
-              last = until;
-              if (state == State.QUIET) {
-                deadline = until;
-              }
-            });
+    draining = true;
+    last = until;
+    if (state == State.QUIET) {
+      deadline = until;
+    }
   }
 
-  /** Whether a request is there that has no whole answer; called by any thread. */
+  /** Whether a request is there that has no whole answer. */
   boolean isUnderWay() {
     return state == State.RECEIVING || state == State.WORKING || state == State.ANSWERING;
   }
@@ -368,34 +342,21 @@ final class Gate extends ChannelDuplexHandler {
 
   /** Others need its place. */
   private void evict() {
-    channel
-        .eventLoop()
-        .execute(
-            () -> {
-              if (state == State.RECEIVING) {
-                refuse(overloaded(), false);
-              } else {
-                channel.close();
-              }
-            });
-  }
-
-  /** Ends what takes too long; called by any thread. */
-  void expireIfDue(long now) {
-    if (state != State.WORKING && now - deadline >= 0) {
-      channel.eventLoop().execute(() -> expire(now));
+    if (state == State.RECEIVING) {
+      refuse(overloaded(), false);
+    } else {
+      channel.close();
     }
   }
 
-  private void expire(long now) {
+  /** Ends what takes too long. */
+  void expireIfDue(long now) {
     if (state == State.WORKING || now - deadline < 0) {
       return;
     }
     if (state == State.RECEIVING) {
-      refuse(
-          Answer.error(
-              408, Answer.TIMEOUT, "a request arrives within " + limits.requestMs() + " ms"),
-          true);
+      String late = "a request arrives within " + limits.requestMs() + " ms";
+      refuse(Answer.error(408, Answer.TIMEOUT, late), true);
     } else {
       channel.close();
     }

@@ -2,17 +2,18 @@ package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import io.netty.channel.Channel;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The {@link Gate}s of a server's connections, from the first one to the last that is let end.
- * Thread-safe.
+ * Confined to their event loop, but for {@link #sweep} and {@link #drain}, which any thread calls.
  */
 @CheckReturnValue
 final class Gates {
@@ -23,9 +24,9 @@ final class Gates {
 
   private final ServerLimits limits;
   private final Connections connections;
-  private final Callers callers;
   private final LongSupplier clock;
-  private final Set<Gate> open = ConcurrentHashMap.newKeySet();
+  private final Executor loop;
+  private final Set<Gate> open = new HashSet<>();
   private final CompletableFuture<Integer> drained = new CompletableFuture<>();
 
   /** What accepts connections; null until there was one, since Vert.x does not show it. */
@@ -36,20 +37,18 @@ final class Gates {
   /** By the clock, nanoseconds: so long connections may take to end. */
   private volatile long deadline;
 
-  /** Likewise: so long requests may begin to come. */
-  private volatile long last;
-
   /**
    * @param clock monotonic, nanoseconds
+   * @param loop the event loop of all connections
    */
-  Gates(ServerLimits limits, Callers callers, LongSupplier clock) {
+  Gates(ServerLimits limits, LongSupplier clock, Executor loop) {
     this.limits = limits;
-    this.callers = callers;
     this.clock = clock;
+    this.loop = loop;
     connections = new Connections(limits);
   }
 
-  /** A new connection; on its event loop. */
+  /** A new connection. */
   void connected(Channel channel) {
     Channel parent = channel.parent();
     listening = parent;
@@ -57,31 +56,30 @@ final class Gates {
       var unused = List.of(channel.close(), parent.close());
       return;
     }
-    Gate gate = Gate.install(channel, connections, limits, callers, clock);
-    if (gate == null) {
-      return;
-    }
-    open.add(gate);
-    var unused =
-        channel
-            .closeFuture()
-            .addListener(
-                closed -> {
-                  open.remove(gate);
-                  endIfDrained();
-                });
-    if (draining) {
-      gate.drain(last); // it began after this one was accepted, and may not have seen it
+    Gate gate = Gate.install(channel, connections, limits, clock);
+    if (gate != null) {
+      open.add(gate);
+      var unused =
+          channel
+              .closeFuture()
+              .addListener(
+                  closed -> {
+                    open.remove(gate);
+                    endIfDrained();
+                  });
     }
   }
 
   /** Ends requests, answers, pauses and a draining that take too long. */
   void sweep() {
-    long now = clock.getAsLong();
-    open.forEach(gate -> gate.expireIfDue(now));
-    if (draining && now - deadline >= 0) {
-      drained.complete((int) open.stream().filter(Gate::isUnderWay).count());
-    }
+    loop.execute(
+        () -> {
+          long now = clock.getAsLong();
+          List.copyOf(open).forEach(gate -> gate.expireIfDue(now));
+          if (draining && now - deadline >= 0) {
+            drained.complete((int) open.stream().filter(Gate::isUnderWay).count());
+          }
+        });
   }
 
   /**
@@ -93,18 +91,18 @@ final class Gates {
    * @return how many requests had no answer by then
    */
   CompletionStage<Integer> drain(long ms) {
+    long now = clock.getAsLong();
     if (!draining) {
-      long now = clock.getAsLong();
       deadline = now + ms * NANOS_PER_MS;
-      last = now + LAST_MS * NANOS_PER_MS;
       draining = true;
+      long last = now + LAST_MS * NANOS_PER_MS;
+      loop.execute(() -> open.forEach(gate -> gate.drain(last)));
     }
     Channel accepting = listening;
     if (accepting != null) {
       var unused = accepting.close().awaitUninterruptibly();
     }
-    open.forEach(gate -> gate.drain(last));
-    endIfDrained();
+    loop.execute(this::endIfDrained);
     return drained;
   }
 

@@ -56,11 +56,6 @@ final class Routes {
   private final @Nullable Supplier<Optional<ObjectNode>> cell;
   private final ServerMetrics metrics;
 
-  /** For a service that is no node of a cell. */
-  Routes(LeaseService service, Supplier<ServiceInfo> info, Supplier<Health> health) {
-    this(service, info, health, null, new ServerMetrics(() -> 0));
-  }
-
   /**
    * @param health asked on a thread that must not wait
    * @param cell how the node of a cell is; null if it is none
@@ -76,11 +71,6 @@ final class Routes {
     this.info = info;
     this.health = health;
     this.cell = cell;
-  }
-
-  /** Likewise, of a body in JSON. */
-  Answer answer(String method, String path, @Nullable String query, byte[] body) {
-    return answer(method, path, query, body, Wire.JSON);
   }
 
   /**

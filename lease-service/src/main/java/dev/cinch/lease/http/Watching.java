@@ -6,18 +6,14 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.table.Refusals;
-import io.netty.channel.Channel;
-import io.vertx.core.Context;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
-import io.vertx.core.net.impl.ConnectionBase;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -64,11 +60,12 @@ final class Watching {
   }
 
   /**
-   * Answers a request for as long as its sender reads.
+   * Answers a request for as long as its sender reads; called on the loop.
    *
+   * @param gate that it came through
    * @param refused told where it is refused
    */
-  void serve(HttpServerRequest request, Context context, Consumer<Answer> refused) {
+  void serve(HttpServerRequest request, Gate gate, Consumer<Answer> refused) {
     var names = new HashSet<String>();
     var prefixes = new ArrayList<String>();
     String since;
@@ -85,27 +82,15 @@ final class Watching {
       return;
     }
     HttpServerResponse response = request.response();
-    Channel channel = ((ConnectionBase) request.connection()).channel();
-    var out =
-        new Out(
-            response,
-            context,
-            why -> refused.accept(Answer.refusal(Refusals.notYet(why, RETRY_AFTER))));
+    var out = new Out(response, gate, refused);
     var watcher = new Watches.Watcher(names, prefixes, since, out);
     out.drained = () -> loop.run(() -> watches.drained(watcher));
     response.closeHandler(closed -> loop.run(() -> watches.leave(watcher)));
-    loop.run(
-        () -> {
-          if (!watches.add(watcher)) {
-            Answer busy = Answer.error(503, Answer.OVERLOADED, "too many watch, or it ends", 1_000);
-            context.runOnContext(v -> refused.accept(busy));
-          } else {
-            Gate gate = channel.pipeline().get(Gate.class);
-            if (gate != null) {
-              channel.eventLoop().execute(gate::waits);
-            }
-          }
-        });
+    if (watches.add(watcher)) {
+      gate.waits();
+    } else {
+      refused.accept(Answer.error(503, Answer.OVERLOADED, "too many watch, or it ends", 1_000));
+    }
   }
 
   /** Returns the id of the last event that was had; empty if none was. */
@@ -140,63 +125,62 @@ final class Watching {
   /** One who reads. */
   private static final class Out implements Watches.Sink {
     private final HttpServerResponse response;
-    private final Context context;
-    private final AtomicInteger unread = new AtomicInteger();
-    private final AtomicBoolean full = new AtomicBoolean();
-    private final Consumer<String> refused;
-    private volatile Runnable drained = () -> {};
+    private final Gate gate;
+    private final Consumer<Answer> refused;
+    private Runnable drained = () -> {};
+    private int unread;
+    private boolean full;
 
-    Out(HttpServerResponse response, Context context, Consumer<String> refused) {
+    Out(HttpServerResponse response, Gate gate, Consumer<Answer> refused) {
       this.response = response;
-      this.context = context;
+      this.gate = gate;
       this.refused = refused;
     }
 
     @Override
     public void refuse(String why) {
-      context.runOnContext(v -> refused.accept(why));
+      refused.accept(Answer.refusal(Refusals.notYet(why, RETRY_AFTER)));
     }
 
     @Override
     public boolean isFull() {
-      return full.get();
+      return full;
     }
 
     @Override
     public void write(String text) {
-      if (unread.addAndGet(text.length()) > UNREAD) {
-        full.set(true);
+      if (response.closed() || response.ended()) {
+        return;
       }
-      context.runOnContext(
-          v -> {
-            if (response.closed() || response.ended()) {
-              return;
-            }
-            if (!response.headWritten()) {
-              response
-                  .setChunked(true)
-                  .putHeader("Content-Type", CONTENT_TYPE)
-                  .putHeader("Cache-Control", "no-store");
-            }
-            var unused = response.write(text).onComplete(done -> taken(text.length()));
-          });
+      if (!response.headWritten()) {
+        response
+            .setChunked(true)
+            .putHeader("Content-Type", CONTENT_TYPE)
+            .putHeader("Cache-Control", "no-store");
+      }
+      unread += text.length();
+      full = full || unread > UNREAD;
+      var unused = response.write(text).onComplete(done -> taken(text.length()));
     }
 
     private void taken(int bytes) {
-      if (unread.addAndGet(-bytes) <= UNREAD / 2 && full.compareAndSet(true, false)) {
+      unread -= bytes;
+      if (full && unread <= UNREAD / 2) {
+        full = false;
         drained.run();
       }
     }
 
     @Override
     public void end() {
-      context.runOnContext(
-          v -> {
-            if (!response.closed() && !response.ended()) {
-              // One that takes nothing would not take an end either.
-              var unused = isFull() ? response.reset() : response.end();
-            }
-          });
+      if (response.closed() || response.ended()) {
+        return;
+      }
+      if (full) {
+        var unused = response.reset(); // one that takes nothing would not take an end either
+      } else {
+        gate.end(response, Buffer.buffer());
+      }
     }
   }
 

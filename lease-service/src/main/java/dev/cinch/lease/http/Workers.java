@@ -1,16 +1,16 @@
 package dev.cinch.lease.http;
 
-import java.util.ArrayDeque;
-import java.util.EnumMap;
-import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Threads that carry out requests: those of holders first, what costs much memory only a few at
- * once, and never on all threads what may have to wait for a file server. What waits is bounded.
- * Thread-safe.
+ * Threads that carry out requests, some for each kind of work: so those of holders wait neither for
+ * what hangs at a file server nor behind others. What waits is bounded. Thread-safe.
  */
 final class Workers implements AutoCloseable {
   /** What kind of work. */
@@ -32,115 +32,69 @@ final class Workers implements AutoCloseable {
   /** Large ones carried out at once, each of which may take some tens of megabytes. */
   static final int MAX_LARGE = 2;
 
-  /** Threads that only holders get. */
-  static final int RESERVED = 2;
-
+  private static final long IDLE_S = 10;
   private static final Logger log = LoggerFactory.getLogger(Workers.class);
 
-  /** A task and when it came. */
-  private record Waiting(long turn, Lane lane, Runnable task) {}
-
-  private final int threads;
-  private final Map<Lane, ArrayDeque<Waiting>> lanes = new EnumMap<>(Lane.class);
-  private final Map<Lane, Integer> running = new EnumMap<>(Lane.class);
-  private long turns;
-  private boolean closed;
+  private final ThreadPoolExecutor holders;
+  private final ThreadPoolExecutor others;
+  private final ThreadPoolExecutor large;
 
   /**
-   * Starts the threads.
-   *
-   * @param threads how many, above {@link #RESERVED}
+   * @param threads of holders and of others, at most so many each
    */
   Workers(int threads) {
-    this.threads = threads;
-    for (Lane lane : Lane.values()) {
-      lanes.put(lane, new ArrayDeque<>());
-      running.put(lane, 0);
-    }
-    for (int i = 1; i <= threads; i++) {
-      var thread = new Thread(this::work, "cinch-lease-worker-" + i);
-      thread.setDaemon(true);
-      thread.start();
-    }
+    holders = pool(threads, Integer.MAX_VALUE);
+    others = pool(threads, MAX_WAITING);
+    large = pool(MAX_LARGE, MAX_LARGE_WAITING);
+  }
+
+  private static ThreadPoolExecutor pool(int threads, int waiting) {
+    var pool =
+        new ThreadPoolExecutor(
+            threads,
+            threads,
+            IDLE_S,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(waiting),
+            task -> {
+              var thread = new Thread(task, "cinch-lease-worker");
+              thread.setDaemon(true);
+              return thread;
+            });
+    pool.allowCoreThreadTimeOut(true);
+    return pool;
   }
 
   /** Hands over a task; false if too much waits already. */
-  synchronized boolean submit(Lane lane, Runnable task) {
-    int most =
+  boolean submit(Lane lane, Runnable task) {
+    ThreadPoolExecutor pool =
         switch (lane) {
-          case HOLDERS -> Integer.MAX_VALUE;
-          case OTHERS -> MAX_WAITING;
-          case LARGE -> MAX_LARGE_WAITING;
+          case HOLDERS -> holders;
+          case OTHERS -> others;
+          case LARGE -> large;
         };
-    ArrayDeque<Waiting> waiting = lane(lane);
-    if (closed || waiting.size() >= most) {
+    try {
+      pool.execute(() -> run(task));
+      return true;
+    } catch (RejectedExecutionException e) {
       return false;
     }
-    waiting.add(new Waiting(turns++, lane, task));
-    notifyAll();
-    return true;
   }
 
-  private void work() {
-    for (Waiting next = take(); next != null; next = take()) {
-      try {
-        next.task().run();
-      } catch (RuntimeException e) {
-        log.error("a request could not be carried out", e);
-      } finally {
-        ended(next.lane());
-      }
+  private static void run(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException e) {
+      log.error("a request could not be carried out", e);
     }
-  }
-
-  private synchronized @Nullable Waiting take() {
-    while (!closed) {
-      Waiting next = next();
-      if (next != null) {
-        running.merge(next.lane(), 1, Integer::sum);
-        return next;
-      }
-      try {
-        wait();
-      } catch (InterruptedException e) {
-        // Nobody's wish: these threads are known to none but their tasks.
-      }
-    }
-    return null;
-  }
-
-  private @Nullable Waiting next() {
-    Waiting holder = lane(Lane.HOLDERS).poll();
-    if (holder != null) {
-      return holder;
-    }
-    if (running(Lane.OTHERS) + running(Lane.LARGE) >= threads - RESERVED) {
-      return null;
-    }
-    Waiting other = lane(Lane.OTHERS).peek();
-    Waiting large = running(Lane.LARGE) < MAX_LARGE ? lane(Lane.LARGE).peek() : null;
-    Waiting first = other == null || (large != null && large.turn() < other.turn()) ? large : other;
-    return first == null ? null : lane(first.lane()).poll();
-  }
-
-  private synchronized void ended(Lane lane) {
-    running.merge(lane, -1, Integer::sum);
-    notifyAll();
-  }
-
-  private ArrayDeque<Waiting> lane(Lane lane) {
-    return lanes.getOrDefault(lane, new ArrayDeque<>());
-  }
-
-  private int running(Lane lane) {
-    return running.getOrDefault(lane, 0);
   }
 
   /** Ends the threads once their tasks have ended; what waits is forgotten. */
   @Override
-  public synchronized void close() {
-    closed = true;
-    lanes.values().forEach(ArrayDeque::clear);
-    notifyAll();
+  public void close() {
+    for (ThreadPoolExecutor pool : List.of(holders, others, large)) {
+      pool.shutdown();
+      pool.getQueue().clear();
+    }
   }
 }

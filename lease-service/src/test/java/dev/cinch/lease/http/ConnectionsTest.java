@@ -16,8 +16,9 @@ final class ConnectionsTest {
   private final List<String> gone = new ArrayList<>();
 
   private Place enter(String peer, String name) {
-    Place place = four.enter(peer, left -> gone.add(name));
+    Place place = four.enter(peer);
     assertNotNull(place);
+    place.whenEvicted(() -> gone.add(name));
     return place;
   }
 
@@ -36,7 +37,7 @@ final class ConnectionsTest {
       served.add(place);
     }
     assertEquals(List.of("first", "second", "asked", "holder"), gone);
-    assertNull(four.enter("c", left -> gone.add("no place")));
+    assertNull(four.enter("c"));
     served.get(2).quiet(Rank.NEW);
     enter("c", "7");
     assertEquals("5", gone.get(4));

@@ -72,7 +72,7 @@ final class GateTest {
   }
 
   private Gate install(EmbeddedChannel on) {
-    Gate made = Gate.install(on, connections, LIMITS, new Callers(List.of()), nanos::get);
+    Gate made = Gate.install(on, connections, LIMITS, nanos::get);
     assertNotNull(made);
     return made;
   }
@@ -88,13 +88,16 @@ final class GateTest {
   }
 
   private static void answer(EmbeddedChannel on, HttpResponseStatus status, int length) {
+    Gate gate = on.pipeline().get(Gate.class);
+    assertFalse(gate.answers(status.code(), length, true));
     on.pipeline().context("handler").writeAndFlush(response(status, length));
+    gate.answered();
     on.runPendingTasks();
   }
 
-  /** The handler answers, and nobody takes it: not flushed, it stays in the channel. */
+  /** The handler answers, and nobody takes it. */
   private static void leave(EmbeddedChannel on, int length) {
-    on.pipeline().context("handler").write(response(HttpResponseStatus.OK, length));
+    assertFalse(on.pipeline().get(Gate.class).answers(200, length, true));
     on.runPendingTasks();
   }
 
@@ -257,7 +260,7 @@ final class GateTest {
     install(second);
     boolean unused = second.writeInbound(Unpooled.copiedBuffer(GET, UTF_8));
     EmbeddedChannel newcomer = channel(new End());
-    assertNull(Gate.install(newcomer, connections, LIMITS, new Callers(List.of()), nanos::get));
+    assertNull(Gate.install(newcomer, connections, LIMITS, nanos::get));
     String refusal = sent(newcomer);
     assertTrue(refusal.contains("503 Service Unavailable"), refusal);
     assertTrue(refusal.contains("retry-after: 1"), refusal);

@@ -30,7 +30,12 @@ final class LargeAnswersTest {
 
   private final Rig rig = new Rig();
   private final Routes routes =
-      new Routes(rig.service, rig.service::info, () -> Health.of(rig.service.info()));
+      new Routes(
+          rig.service,
+          rig.service::info,
+          () -> Health.of(rig.service.info()),
+          null,
+          new ServerMetrics(() -> 0));
 
   private static LogSet logs(int from, int count) {
     return LogSet.of(LongStream.range(from, from + count).mapToObj(i -> new Id(-1, i)).toList());
@@ -46,13 +51,17 @@ final class LargeAnswersTest {
 
   private Answer acquire(AcquireRequest request) {
     byte[] body = WireWriter.bytes(WireWriter.acquire(request, Wire.JSON));
-    return routes.answer("POST", "/v1/leases/acquire", null, body);
+    return routes.answer("POST", "/v1/leases/acquire", null, body, Wire.JSON);
   }
 
   private Answer renew(AcquireRequest held, LogSet add) {
     var renew = new Operation.Renew(held.id(), held.durationMs(), add, LeaseReport.NOTHING);
     return routes.answer(
-        "POST", "/v1/leases/renew", null, WireWriter.bytes(WireWriter.renew(renew, Wire.JSON)));
+        "POST",
+        "/v1/leases/renew",
+        null,
+        WireWriter.bytes(WireWriter.renew(renew, Wire.JSON)),
+        Wire.JSON);
   }
 
   private static void assertRefused(String message, Answer answer) {
@@ -132,7 +141,8 @@ final class LargeAnswersTest {
     int found = 0;
     String after = "";
     while (true) {
-      Answer page = routes.answer("GET", "/v1/leases", "limit=10000&after=" + after, new byte[0]);
+      Answer page =
+          routes.answer("GET", "/v1/leases", "limit=10000&after=" + after, new byte[0], Wire.JSON);
       assertTrue(length(page) <= LeaseServer.MAX_BODY_BYTES, "a page of " + length(page));
       JsonNode leases = page.body().get("leases");
       if (leases.isEmpty()) {

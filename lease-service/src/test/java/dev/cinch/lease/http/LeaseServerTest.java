@@ -265,7 +265,11 @@ final class LeaseServerTest {
   void aRequestThatStopsHalfWayHarmsNobody() throws Exception {
     for (String half :
         List.of(
-            "POST /v1/leases/acquire HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id",
+            "POST /v1/leases/acquire HTTP/1.1\r\n"
+                + "Host: 127.0.0.1\r\n"
+                + "Content-Type: application/json\r\n"
+                + "Content-Length: 100\r\n\r\n"
+                + "{\"id",
             "POST /v1/leases/acqu",
             "\u0000\u0001\u0002\r\n\r\n")) {
       try (var socket = new Socket("127.0.0.1", server.port())) {
@@ -312,8 +316,14 @@ final class LeaseServerTest {
   @Test
   void whatFailsIsAnswered() throws Exception {
     LeaseService failing = failing(() -> new IllegalStateException("made by a test"));
-    var routes = new Routes(failing, RIG.service::info, () -> Health.of(RIG.service.info()));
-    assertEquals(500, routes.answer("GET", "/v1/time", null, new byte[0]).status());
+    var routes =
+        new Routes(
+            failing,
+            RIG.service::info,
+            () -> Health.of(RIG.service.info()),
+            null,
+            new ServerMetrics(() -> 0));
+    assertEquals(500, routes.answer("GET", "/v1/time", null, new byte[0], Wire.JSON).status());
     try (var other = LeaseServer.builder(failing, RIG.service::info).port(0).start()) {
       HttpResponse<String> response =
           HTTP.send(

@@ -42,7 +42,9 @@ final class RoutesFuzzTest {
 
   @FuzzTest
   void answer(byte[] data) throws IOException {
-    var routes = new Routes(new Rig().service, () -> INFO, () -> Health.of(INFO));
+    var routes =
+        new Routes(
+            new Rig().service, () -> INFO, () -> Health.of(INFO), null, new ServerMetrics(() -> 0));
     String text = new String(data, StandardCharsets.ISO_8859_1);
     for (String request : text.split("\0", MOST_REQUESTS)) {
       int line = request.indexOf('\n');
@@ -56,7 +58,8 @@ final class RoutesFuzzTest {
               first.substring(0, blank),
               query < 0 ? target : target.substring(0, query),
               query < 0 ? null : target.substring(query + 1),
-              body.getBytes(StandardCharsets.ISO_8859_1)));
+              body.getBytes(StandardCharsets.ISO_8859_1),
+              Wire.JSON));
     }
   }
 

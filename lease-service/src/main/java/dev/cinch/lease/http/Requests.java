@@ -1,0 +1,367 @@
+package dev.cinch.lease.http;
+
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Carries out requests and answers them: on the event loop what waits for nothing, by {@link
+ * Workers} all else. Confined to the loop, but for what says that any thread may call it.
+ *
+ * <p>Operations that one turn of the loop brought are carried out together at its end: their
+ * witnesses share a signature, and one that comes alone waits for nobody.
+ */
+final class Requests {
+  /** More witnesses than that a worker writes. */
+  private static final int WRITTEN_AT_ONCE = 64;
+
+  private static final String ACQUIRE = "/v1/leases/acquire";
+  private static final Logger log = LoggerFactory.getLogger(Requests.class);
+
+  private final Routes routes;
+  private final LeaseService service;
+  private final ServerMetrics metrics;
+  private final Callers callers;
+  private final Workers workers;
+  private final WaitingRoom.Loop loop;
+  private final WaitingRoom waiting;
+  private final Watching watching;
+
+  /** Whether the service tells what requests would wait for. */
+  private final boolean waits;
+
+  /** What the present turn of the loop has brought. */
+  private List<InTurn> turn = new ArrayList<>();
+
+  private record InTurn(Routes.Asked asked, HttpServerRequest request) {}
+
+  /**
+   * @param timers of those who wait for leases
+   * @param connections that there may be; half of them may wait, and an eighth watch
+   */
+  Requests(
+      Routes routes,
+      ServerMetrics metrics,
+      Callers callers,
+      Workers workers,
+      WaitingRoom.Loop loop,
+      WaitingRoom.Loop timers,
+      int connections) {
+    this.routes = routes;
+    this.service = routes.service();
+    this.metrics = metrics;
+    this.callers = callers;
+    this.workers = workers;
+    this.loop = loop;
+    waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
+    watching = new Watching(Math.max(1, connections / 8), service, loop, workers);
+    waits = service.listen(waiting);
+    boolean watched = service.listen(watching.listener());
+    assert watched == waits;
+  }
+
+  /** Answers those who wait for leases or watch them; called by any thread. */
+  void end() {
+    waiting.run(waiting::end);
+    watching.end();
+  }
+
+  /** How many requests wait for leases that others have; called by any thread. */
+  int waiting() {
+    return waiting.size();
+  }
+
+  /** What the decoder could not read, though the gate let it through. */
+  void undecoded(HttpServerRequest request) {
+    refuse(request, Answer.error(400, Answer.MALFORMED, "not a request of HTTP/1.1"));
+  }
+
+  private static void refuse(HttpServerRequest request, Answer answer) {
+    Gate gate = Gate.of(request);
+    if (gate != null) {
+      gate.refuse(answer, true);
+    }
+  }
+
+  /** A head has come. The gate lets no more follow it than a body may have. */
+  void read(HttpServerRequest request) {
+    Answer refusal = callers.refusal(request);
+    if (refusal != null) {
+      refuse(request, refusal);
+      return;
+    }
+    if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
+      request.response().writeContinue();
+    }
+    var body = new Body();
+    request.exceptionHandler(e -> log.debug("a request broke off: {}", e.toString()));
+    request.handler(body::add);
+    request.endHandler(end -> dispatch(request, body.bytes()));
+  }
+
+  /**
+   * A body while it arrives, in pieces of some kilobytes: one array that grows would take several
+   * times what is in it, and with G1 twice that again.
+   */
+  private static final class Body {
+    /** A piece is full from here on; parts may be single bytes, each with an object of its own. */
+    private static final int PIECE = 8 << 10;
+
+    private final List<Buffer> full = new ArrayList<>();
+    private Buffer last = Buffer.buffer();
+    private int length;
+
+    void add(Buffer part) {
+      last.appendBuffer(part);
+      length += part.length();
+      if (last.length() >= PIECE) {
+        full.add(last);
+        last = Buffer.buffer();
+      }
+    }
+
+    byte[] bytes() {
+      var all = new byte[length];
+      int at = 0;
+      full.add(last);
+      for (Buffer piece : full) {
+        piece.getBytes(all, at);
+        at += piece.length();
+      }
+      full.clear();
+      return all;
+    }
+  }
+
+  private void dispatch(HttpServerRequest request, byte[] body) {
+    boolean head = request.method().equals(HttpMethod.HEAD);
+    // Vert.x leaves the body out of an answer to HEAD.
+    String method = head ? "GET" : request.method().name();
+    String path = request.path() == null ? "" : request.path();
+    @Nullable String query = request.query();
+    Wire wire = Wire.of(request.getHeader("Content-Type"));
+    if (Routes.isHealth(path)) {
+      write(request, Written.of(routes.answer(method, path, query, body, wire), wire));
+    } else if (waits && method.equals("GET") && path.equals(Watching.PATH)) {
+      watch(request, head);
+    } else if (method.equals("GET") && path.equals(Routes.METRICS)) {
+      submit(Workers.Lane.OTHERS, request, () -> Written.metrics(routes.metrics(waiting())));
+    } else if (Routes.isLarge(body.length)
+        || !isOperation(request, method, path, query, body, wire)) {
+      submit(
+          Routes.lane(path, body.length),
+          request,
+          () -> Written.of(routes.answer(method, path, query, body, wire), wire));
+    }
+  }
+
+  /** Whether it is one, which then is carried out, or waits, or was refused. */
+  private boolean isOperation(
+      HttpServerRequest request,
+      String method,
+      String path,
+      @Nullable String query,
+      byte[] body,
+      Wire wire) {
+    Optional<Routes.Asked> asked;
+    try {
+      asked = routes.asked(method, path, query, body, wire);
+    } catch (WireException e) {
+      write(request, Written.of(Routes.malformed(e), wire));
+      return true;
+    }
+    if (asked.isPresent() && asked.get().waitMs() > 0 && waits) {
+      await(asked.get(), request);
+    } else if (asked.isPresent()) {
+      turn.add(new InTurn(asked.get(), request));
+      if (turn.size() == 1) {
+        loop.run(this::endTurn);
+      }
+    }
+    return asked.isPresent();
+  }
+
+  private void watch(HttpServerRequest request, boolean head) {
+    Gate gate = Gate.of(request);
+    if (gate == null) {
+      return;
+    }
+    if (head) {
+      gate.end(
+          request.response().putHeader("Content-Type", Watching.CONTENT_TYPE), Buffer.buffer());
+    } else {
+      watching.serve(request, gate, refusal -> write(request, Written.of(refusal, Wire.JSON)));
+    }
+  }
+
+  private void endTurn() {
+    List<InTurn> brought = turn;
+    turn = new ArrayList<>();
+    List<List<Outcome>> outcomes;
+    try {
+      outcomes = service.carryOutNow(brought.stream().map(r -> r.asked().operations()).toList());
+    } catch (RuntimeException e) {
+      brought.forEach(
+          r -> write(r.request(), Written.of(failed(r.request(), e), r.asked().wire())));
+      return;
+    }
+    for (int i = 0; i < brought.size(); i++) {
+      carriedOut(brought.get(i).request(), brought.get(i).asked(), outcomes.get(i));
+    }
+  }
+
+  /**
+   * Answers it, or has a worker do so: which may wait, as for the rest of its operations, or takes
+   * long.
+   *
+   * @param now what became of the first of its operations
+   */
+  private void carriedOut(HttpServerRequest request, Routes.Asked asked, List<Outcome> now) {
+    int witnesses = 0;
+    for (Outcome outcome : now) {
+      witnesses += outcome instanceof Outcome.Granted g ? g.grant().witnesses().size() : 0;
+    }
+    Wire wire = asked.wire();
+    if (now.size() < asked.operations().size()) {
+      submit(asked.lane(), request, () -> Written.of(routes.answerRest(asked, now), wire));
+    } else if (witnesses > WRITTEN_AT_ONCE) {
+      submit(asked.lane(), request, () -> Written.of(routes.answer(asked, now), wire));
+    } else {
+      write(request, Written.of(routes.answer(asked, now), wire));
+    }
+  }
+
+  /** Has an acquire wait where others have the leases, until its sender goes away. */
+  private void await(Routes.Asked asked, HttpServerRequest from) {
+    var sender =
+        new WaitingRoom.Sender() {
+          @Override
+          public void waits() {
+            Gate gate = Gate.of(from);
+            if (gate != null) {
+              gate.waits();
+            }
+          }
+
+          @Override
+          public void outcome(Outcome outcome) {
+            failed(routes.answer(asked, List.of(outcome)));
+          }
+
+          @Override
+          public void failed(Answer answer) {
+            write(from, Written.of(answer, asked.wire()));
+          }
+        };
+    var waiter =
+        new WaitingRoom.Request(
+            (Operation.Acquire) asked.operations().get(0), asked.waitMs(), sender);
+    from.response().closeHandler(closed -> waiting.run(() -> waiting.cancel(waiter)));
+    waiting.run(() -> waiting.ask(waiter));
+  }
+
+  /** An acquire of one who waits: at once where the service need not wait for its store. */
+  private void attempt(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
+    List<Outcome> now;
+    try {
+      now = service.carryOutNow(List.of(List.of(acquire))).get(0);
+    } catch (RuntimeException e) {
+      failed.accept(Routes.failed("POST", ACQUIRE, e));
+      return;
+    }
+    if (!now.isEmpty()) {
+      done.accept(now.get(0));
+    } else if (!workers.submit(Workers.Lane.OTHERS, () -> attemptLater(acquire, done, failed))) {
+      failed.accept(overloaded());
+    }
+  }
+
+  private void attemptLater(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
+    Runnable tell;
+    try {
+      Outcome outcome = service.carryOut(List.of(acquire)).get(0);
+      tell = () -> done.accept(outcome);
+    } catch (LeaseUnavailableException e) {
+      tell = () -> failed.accept(Routes.unavailable(e));
+    } catch (RuntimeException e) {
+      Answer answer = Routes.failed("POST", ACQUIRE, e);
+      tell = () -> failed.accept(answer);
+    }
+    loop.run(tell);
+  }
+
+  private static Answer failed(HttpServerRequest request, Throwable e) {
+    return Routes.failed(request.method().name(), String.valueOf(request.path()), e);
+  }
+
+  private static Answer overloaded() {
+    return Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100);
+  }
+
+  /** Has a worker make an answer, which the event loop then writes. */
+  private void submit(Workers.Lane lane, HttpServerRequest request, Supplier<Written> answer) {
+    Runnable task =
+        () -> {
+          Written written;
+          try {
+            written = answer.get();
+          } catch (RuntimeException e) {
+            written = Written.of(failed(request, e), Wire.JSON);
+          }
+          Written made = written;
+          loop.run(() -> write(request, made));
+        };
+    if (!workers.submit(lane, task)) {
+      metrics.turnedAway();
+      write(request, Written.of(overloaded(), Wire.JSON));
+    }
+  }
+
+  /**
+   * An answer in bytes. A worker makes long ones: they take a while, and where that fails the
+   * sender still has to hear of it.
+   */
+  private record Written(int status, Buffer body, String contentType, String allow) {
+    static Written metrics(byte[] text) {
+      return new Written(200, Buffer.buffer(text), ServerMetrics.CONTENT_TYPE, "");
+    }
+
+    static Written of(Answer answer, Wire wire) {
+      Wire as = answer.status() == 200 ? wire : Wire.JSON; // errors are for people
+      return new Written(
+          answer.status(), Buffer.buffer(as.write(answer.body())), as.contentType, answer.allow());
+    }
+  }
+
+  private static void write(HttpServerRequest request, Written answer) {
+    HttpServerResponse response = request.response();
+    Gate gate = Gate.of(request);
+    if (gate == null || response.closed() || response.ended()) {
+      return;
+    }
+    response
+        .setStatusCode(answer.status())
+        .putHeader("Content-Type", answer.contentType())
+        .putHeader("Content-Length", Integer.toString(answer.body().length())); // to HEAD as well
+    if (answer.status() == 503) {
+      response.putHeader("Retry-After", "1");
+    }
+    if (!answer.allow().isEmpty()) {
+      response.putHeader("Allow", answer.allow());
+    }
+    gate.end(response, answer.body());
+  }
+}
