@@ -13,6 +13,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.LeaseTable;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
@@ -69,7 +70,7 @@ final class BucketVerifier {
       others(directory, closed.get().lock());
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
-      withoutLock(bucket, directory, keys);
+      open(bucket, directory, keys); // what the files themselves say is all there is to go by
     } catch (IOException e) {
       tally.found(Finding.of(e, lock, "a readable bucket"));
     }
@@ -84,11 +85,10 @@ final class BucketVerifier {
   private void settledFile(Bucket bucket, Path directory, LockedFile f, WitnessVerifier keys) {
     Path path = LogLayout.dataFile(directory, f.name());
     tally.messages += f.messages();
-    try {
-      List<Finding> findings = settledFile(bucket, path, f, keys, false);
-      if (findings.stream().anyMatch(x -> x.severity() == Finding.Severity.DAMAGE)) {
-        findings = settledFile(bucket, path, f, keys, true); // rule N5
-      }
+    try (StoreFile in = fs.read(path)) {
+      long size = fs.status(path).size();
+      List<Finding> findings = verifier(bucket, path, f.name(), in, keys).settled(f, size);
+      tally.read(path, size);
       findings.forEach(tally::found);
     } catch (NoSuchFileException e) {
       if (f.validLength() > 0) {
@@ -99,22 +99,11 @@ final class BucketVerifier {
     }
   }
 
-  private List<Finding> settledFile(
-      Bucket bucket, Path path, LockedFile f, WitnessVerifier keys, boolean uncached)
-      throws IOException {
-    try (StoreFile in = uncached ? fs.readUncached(path) : fs.read(path)) {
-      long size = fs.status(path).size();
-      List<Finding> findings =
-          new FileVerifier(path, header(bucket, f.name()), in, keys).settled(f, size);
-      if (!uncached) {
-        tally.read(path, size);
-      }
-      return findings;
-    }
-  }
-
-  private FileHeader header(Bucket bucket, DataFileName name) {
-    return new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+  private FileVerifier verifier(
+      Bucket bucket, Path path, DataFileName name, StoreFile in, WitnessVerifier keys) {
+    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+    return new FileVerifier(
+        path, header, in, () -> fs.readUncached(path), new LeaseTable(keys, log));
   }
 
   /** What else stands in a closed bucket. */
@@ -179,11 +168,6 @@ final class BucketVerifier {
     tally.found(Finding.foreign(path));
   }
 
-  /** The lock is damaged: what the files themselves say is all there is to go by. */
-  private void withoutLock(Bucket bucket, Path directory, WitnessVerifier keys) {
-    open(bucket, directory, keys);
-  }
-
   /** Checks a bucket that no record reaches yet. */
   void open(Bucket bucket, WitnessVerifier keys) {
     try {
@@ -224,31 +208,15 @@ final class BucketVerifier {
   }
 
   private void openFile(Bucket bucket, Path path, DataFileName name, WitnessVerifier keys) {
-    try {
-      Opened opened = openFile(bucket, path, name, keys, false);
-      if (opened.findings().stream().anyMatch(f -> f.severity() == Finding.Severity.DAMAGE)) {
-        opened = openFile(bucket, path, name, keys, true); // rule N5
-      }
-      tally.messages += opened.messages();
-      opened.findings().forEach(tally::found);
+    try (StoreFile in = fs.read(path)) {
+      long size = fs.status(path).size();
+      FileVerifier verifier = verifier(bucket, path, name, in, keys);
+      List<Finding> findings = verifier.open(size);
+      tally.read(path, size);
+      tally.messages += verifier.messages();
+      findings.forEach(tally::found);
     } catch (IOException e) {
       tally.found(Finding.of(e, path, "a readable file"));
-    }
-  }
-
-  private record Opened(long messages, List<Finding> findings) {}
-
-  private Opened openFile(
-      Bucket bucket, Path path, DataFileName name, WitnessVerifier keys, boolean uncached)
-      throws IOException {
-    try (StoreFile in = uncached ? fs.readUncached(path) : fs.read(path)) {
-      long size = fs.status(path).size();
-      var verifier = new FileVerifier(path, header(bucket, name), in, keys);
-      List<Finding> findings = verifier.open(size);
-      if (!uncached) {
-        tally.read(path, size);
-      }
-      return new Opened(verifier.messages(), findings);
     }
   }
 }

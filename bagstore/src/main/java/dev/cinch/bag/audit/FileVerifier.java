@@ -2,6 +2,7 @@ package dev.cinch.bag.audit;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.audit.Finding.Severity;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
@@ -9,9 +10,11 @@ import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.read.DataFileCursor;
+import dev.cinch.bag.read.LeaseTable;
+import dev.cinch.bag.read.OpenFiles;
+import dev.cinch.bag.read.Standing;
 import dev.cinch.bag.read.Window;
-import dev.cinch.lease.witness.WitnessException;
-import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -19,11 +22,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Checks every byte of one data file up to its valid length. Used once. It goes on behind a damaged
- * batch as long as heads lead from one to the next; memory is bounded by the longest batch.
+ * Checks every byte of one data file up to its valid length: reads it as readers do, and goes on
+ * behind a damaged batch as long as heads lead from one to the next. Used once; memory is bounded
+ * by the longest batch.
  */
 @CheckReturnValue
 final class FileVerifier {
@@ -33,21 +38,25 @@ final class FileVerifier {
   private final Path path;
   private final FileHeader expected;
   private final StoreFile in;
-  private final WitnessVerifier keys;
+  private final OpenFiles.Opening uncached;
+  private final LeaseTable leases;
   private final List<Finding> findings = new ArrayList<>();
-  private final FrameCodec codec;
   private long messages;
-  private long witnesses;
-  private long first;
-  private long last = Long.MIN_VALUE;
-  private int digest;
 
-  FileVerifier(Path path, FileHeader expected, StoreFile in, WitnessVerifier keys) {
+  /**
+   * @param uncached opens the file once more, before damage is believed (rule N5)
+   */
+  FileVerifier(
+      Path path,
+      FileHeader expected,
+      StoreFile in,
+      OpenFiles.Opening uncached,
+      LeaseTable leases) {
     this.path = path;
     this.expected = expected;
     this.in = in;
-    this.keys = keys;
-    this.codec = new FrameCodec(expected.name());
+    this.uncached = uncached;
+    this.leases = leases;
   }
 
   /** Messages met. */
@@ -65,28 +74,74 @@ final class FileVerifier {
           "the end of the file",
           (size - locked.validLength()) + " bytes that do not exist for readers");
     }
-    if (locked.validLength() == 0) {
-      return findings;
-    }
-    var window = new Window(in, locked.validLength(), locked.copy());
-    boolean whole = header(window, Severity.DAMAGE);
-    whole &= walk(window, locked.validLength(), Severity.DAMAGE);
-    if (whole) {
-      same("messages", locked.messages(), messages);
-      same("as first timestamp", locked.first(), first);
-      same("as last timestamp", locked.last(), last);
-      same("as digest", locked.digest() & 0xffff_ffffL, digest & 0xffff_ffffL);
+    if (locked.validLength() > 0) {
+      Object unused = read(locked, Standing.LOCKED, Severity.DAMAGE);
     }
     return findings;
   }
 
   /** Reads a file of a bucket that is not closed: what is not whole at its end is a torn tail. */
   List<Finding> open(long size) throws IOException {
-    var window = new Window(in, size, new byte[0]);
-    if (header(window, destroyed(size) ? Severity.DAMAGE : Severity.NOTE)) {
-      boolean unused = walk(window, size, Severity.NOTE);
+    var whole = new LockedFile(expected.name(), size, 0, 0, 0, 0, new byte[0]);
+    DamagedException torn = read(whole, Standing.OPEN, Severity.NOTE);
+    if (torn != null && torn.offset() == 0) {
+      add(destroyed(size) ? Severity.DAMAGE : Severity.NOTE, 0, torn.expected(), torn.actual());
+    } else if (torn != null) {
+      add(Severity.NOTE, torn.offset(), torn.expected(), "a torn tail");
     }
     return findings;
+  }
+
+  /** Null, or why a file of an open bucket ends before its last byte. */
+  private @Nullable DamagedException read(LockedFile locked, Standing standing, Severity severity)
+      throws IOException {
+    try (var cursor =
+        new DataFileCursor(
+            path, expected, in, uncached, locked, standing, leases, new OpenFiles(1)) {
+          @Override
+          protected void witness(long offset, String fault) {
+            if (!fault.isEmpty()) {
+              add(Severity.NOTE, offset, "a witness that a trusted key signed", fault);
+            }
+          }
+        }) {
+      boolean more = true;
+      while (more && findings.size() < MOST_FINDINGS) {
+        try {
+          more = false;
+          batches(cursor, severity);
+        } catch (DamagedException e) {
+          add(severity, e.offset(), e.expected(), e.actual());
+          more = severity == Severity.DAMAGE && cursor.skip();
+        }
+      }
+      return cursor.torn();
+    }
+  }
+
+  /** Whether each trailer counts what stands before it: readers go by that of the last alone. */
+  private void batches(DataFileCursor m, Severity severity) throws IOException {
+    Trailer batch = null;
+    long offset = 0;
+    long last = 0;
+    boolean more = m.next();
+    while (more) {
+      batch = m.trailer();
+      offset = m.offset();
+      while (more && m.offset() == offset) {
+        messages = m.position() + 1;
+        last = m.timestamp();
+        more = m.next();
+      }
+      Trailer t = Objects.requireNonNull(batch);
+      if (t.messages() != messages || t.first() != m.first() || t.last() != last) {
+        add(
+            severity,
+            offset,
+            "%d messages from %d to %d".formatted(messages, m.first(), last),
+            "%d from %d to %d".formatted(t.messages(), t.first(), t.last()));
+      }
+    }
   }
 
   /**
@@ -96,25 +151,28 @@ final class FileVerifier {
    * was written after the header had been forced.
    */
   private boolean destroyed(long size) throws IOException {
-    byte[] right = expected.encode().array();
-    var window = new Window(in, size, new byte[0]);
-    if (!window.load(0, right.length)) {
-      return false;
-    }
-    byte[] there = Arrays.copyOf(window.bytes(), right.length);
-    if (FileHeader.decode(ByteBuffer.wrap(there).order(ByteOrder.LITTLE_ENDIAN)).isPresent()) {
-      return false; // whole, and this file's or put here from elsewhere
-    }
-    for (int i = 0; i < right.length; i++) {
-      if (there[i] != right[i] && there[i] != 0) {
-        return true;
+    try (StoreFile again = uncached.open()) {
+      byte[] right = expected.encode().array();
+      var window = new Window(again, size, new byte[0]);
+      if (!window.load(0, right.length)) {
+        return false;
       }
+      byte[] there = Arrays.copyOf(window.bytes(), right.length);
+      if (FileHeader.decode(ByteBuffer.wrap(there).order(ByteOrder.LITTLE_ENDIAN)).isPresent()) {
+        return false; // whole, and this file's or put here from elsewhere
+      }
+      for (int i = 0; i < right.length; i++) {
+        if (there[i] != right[i] && there[i] != 0) {
+          return true;
+        }
+      }
+      return forcedBefore(window);
     }
-    return forcedBefore(window);
   }
 
   /** Whether a second step of the first batch, or a second batch, was begun. */
   private boolean forcedBefore(Window window) throws IOException {
+    var codec = new FrameCodec(expected.name());
     long offset = expected.length();
     FrameHead first =
         window.load(offset, Frame.HEAD)
@@ -147,163 +205,6 @@ final class FileVerifier {
           "the bytes that the lock holds a copy of",
           differs < there.position() ? "others" : "the end of the file");
     }
-  }
-
-  private boolean header(Window window, Severity severity) throws IOException {
-    int length = expected.length();
-    digest = FileHeader.digest(expected.encode());
-    Optional<FileHeader> header = Optional.empty();
-    if (window.load(0, length)) {
-      header =
-          FileHeader.decode(
-              ByteBuffer.wrap(window.bytes(), 0, length).slice().order(ByteOrder.LITTLE_ENDIAN));
-    }
-    if (header.isPresent() && header.get().equals(expected)) {
-      return true;
-    }
-    add(severity, 0, "the header of this file", header.isPresent() ? "another's" : "none");
-    return false;
-  }
-
-  /** True if it came to the limit. */
-  private boolean walk(Window window, long limit, Severity severity) throws IOException {
-    long offset = expected.length();
-    while (offset < limit) {
-      FrameHead head = null;
-      if (window.load(offset, Frame.HEAD)) {
-        head = codec.head(window.view(), window.at(offset), offset);
-      }
-      if (head == null
-          || offset + head.frameLength() > limit
-          || !window.load(offset, (int) head.frameLength())) {
-        add(severity, offset, "a whole batch", severity == Severity.NOTE ? "a torn tail" : "none");
-        return false;
-      }
-      if (!frame(window, offset, head, severity) && severity == Severity.NOTE) {
-        return false;
-      }
-      offset += head.frameLength();
-      if (findings.size() >= MOST_FINDINGS) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private boolean frame(Window window, long offset, FrameHead head, Severity severity) {
-    ByteBuffer view = window.view();
-    long trailerOffset = offset + head.frameLength() - Frame.TRAILER;
-    int at = window.at(offset);
-    Trailer trailer = codec.trailer(view, window.at(trailerOffset), trailerOffset);
-    int computed =
-        codec
-            .beginDigest(head.digestBefore(), view, at)
-            .digestBody(view, at + Frame.HEAD, head.bodyLength())
-            .digest();
-    int before = findings.size();
-    if (head.digestBefore() != digest) {
-      add(severity, offset, "a batch that follows digest " + hex(digest), hex(head.digestBefore()));
-    }
-    if (trailer == null || trailer.frameOffset() != offset) {
-      add(severity, trailerOffset, "the trailer of the batch", "none");
-    } else if (trailer.digest() != computed) {
-      add(severity, offset, "digest " + hex(trailer.digest()), hex(computed));
-    }
-    if (findings.size() == before) {
-      entries(window, offset + Frame.HEAD, trailerOffset, head, severity);
-    } else {
-      messages += head.messages();
-    }
-    if (trailer != null) {
-      boolean agrees =
-          trailer.messages() == messages && trailer.last() == last && trailer.first() == first;
-      if (!agrees && findings.size() == before) {
-        add(
-            severity,
-            trailerOffset,
-            "%d messages from %d to %d".formatted(messages, first, last),
-            "%d from %d to %d".formatted(trailer.messages(), trailer.first(), trailer.last()));
-      }
-      messages = trailer.messages(); // so that one damaged batch is told once
-      first = trailer.first();
-      last = trailer.last();
-    }
-    digest = trailer != null ? trailer.digest() : computed;
-    return findings.size() == before;
-  }
-
-  private void entries(Window window, long from, long end, FrameHead head, Severity severity) {
-    ByteBuffer view = window.view();
-    long entry = from;
-    int sets = 0;
-    int count = 0;
-    while (entry < end) {
-      int at = window.at(entry);
-      int word = end - entry < 4 ? 0 : view.getInt(at);
-      int n = Frame.length(word);
-      int kind = Frame.kind(word);
-      int overhead = kind == Frame.KIND_MESSAGE ? Frame.MESSAGE_OVERHEAD : 4;
-      if (kind < Frame.KIND_MESSAGE
-          || kind > Frame.KIND_LEASE_SET
-          || (kind == Frame.KIND_LEASE_SET && (n & 3) != 0)
-          || end - entry < (long) overhead + n) {
-        add(severity, entry, "an entry of the batch", "kind " + kind + " of " + n + " bytes");
-        return;
-      }
-      if (kind == Frame.KIND_MESSAGE) {
-        message(entry, view.getInt(at + 4), view.getLong(at + 8), sets, severity);
-        count++;
-      } else if (kind == Frame.KIND_WITNESS) {
-        witness(entry, Arrays.copyOfRange(window.bytes(), at + 4, at + 4 + n));
-      } else {
-        sets++;
-        for (int i = 0; i < n / 4; i++) {
-          int number = view.getInt(at + 4 + 4 * i);
-          if (number < 1 || number > witnesses) {
-            add(severity, entry, "witnesses that stand before", "number " + number);
-          }
-        }
-      }
-      entry += overhead + n;
-    }
-    if (count != head.messages()) {
-      add(severity, from - Frame.HEAD, head.messages() + " messages", "" + count);
-    }
-  }
-
-  private void message(long entry, int set, long timestamp, int sets, Severity severity) {
-    if (messages++ == 0) {
-      first = timestamp;
-    }
-    if (set < 0 || set > sets) {
-      add(severity, entry, "a lease set that stands before", "number " + set);
-    }
-    if (timestamp < last) {
-      add(severity, entry, "a timestamp not below " + last, "" + timestamp);
-    }
-    if (!expected.bucket().contains(timestamp)) {
-      add(severity, entry, "a timestamp of the bucket", "" + timestamp);
-    }
-    last = timestamp;
-  }
-
-  private void witness(long entry, byte[] signed) {
-    witnesses++;
-    try {
-      Object unused = keys.verify(signed);
-    } catch (WitnessException e) {
-      add(Severity.NOTE, entry, "a witness that a trusted key signed", e.getMessage() + "");
-    }
-  }
-
-  private void same(String what, long locked, long counted) {
-    if (locked != counted) {
-      add(Severity.DAMAGE, 0, locked + " " + what + " (says the lock)", "" + counted);
-    }
-  }
-
-  private static String hex(int digest) {
-    return "%08x".formatted(digest);
   }
 
   private void add(Severity severity, long offset, String wanted, String actual) {

@@ -17,6 +17,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -25,9 +26,10 @@ import org.jspecify.annotations.Nullable;
  * message. Not thread-safe.
  *
  * <p>In a closed bucket whatever is wrong before the valid length is damage; in an open one the
- * first frame that is not whole is the end.
+ * first frame that is not whole is the end. Whoever looks for all damage goes on behind it with
+ * {@link #skip}.
  */
-final class DataFileCursor extends Cursor implements Closeable {
+public class DataFileCursor extends Cursor implements Closeable {
   /** Whatever its user counts it as. */
   int tag;
 
@@ -35,7 +37,7 @@ final class DataFileCursor extends Cursor implements Closeable {
   private final DataFileName name;
   private final Bucket bucket;
   private final String sortName;
-  private final Reopening uncached;
+  private final OpenFiles.Opening uncached;
   private final LockedFile locked;
   private final FileHeader expected;
   private final OpenFiles files;
@@ -45,6 +47,7 @@ final class DataFileCursor extends Cursor implements Closeable {
   private @Nullable Window window;
 
   private boolean started;
+  private boolean hasOther;
   private boolean again;
   private final long limit;
   private final Standing standing;
@@ -52,6 +55,12 @@ final class DataFileCursor extends Cursor implements Closeable {
   private final LeaseTable leases;
 
   private long frame;
+
+  /** Of the frame, as far as it is whole. */
+  private @Nullable FrameHead head;
+
+  private @Nullable Trailer trailer;
+  private @Nullable DamagedException torn;
   private int digest;
   private long first;
   private int left;
@@ -60,22 +69,17 @@ final class DataFileCursor extends Cursor implements Closeable {
   private long entriesEnd;
   private long nextFrame;
 
-  /** Opens the file once more, past the cache. */
-  interface Reopening {
-    StoreFile open() throws IOException;
-  }
-
   /**
    * @param uncached used once, before damage is believed (rule N5); the cursor closes both
    * @param locked what the lock says of it; of a file in an open bucket only how long it is counts
    * @param standing what is said of its messages
    * @param files where it is noted what this holds
    */
-  DataFileCursor(
+  public DataFileCursor(
       Path path,
       FileHeader expected,
       StoreFile in,
-      Reopening uncached,
+      OpenFiles.Opening uncached,
       LockedFile locked,
       Standing standing,
       LeaseTable leases,
@@ -109,9 +113,12 @@ final class DataFileCursor extends Cursor implements Closeable {
     started = true;
     if (hasHeader() || (limit > 0 && readAgain() && hasHeader())) {
       nextFrame = expected.length();
-    } else if (isClosed() && limit > 0) {
-      throw new DamagedException(path, 0, "the header of this file", "another or none");
     } else {
+      var none = damaged(0, "the header of this file", hasOther ? "another's" : "none");
+      if (isClosed() && limit > 0) {
+        throw none;
+      }
+      torn = none;
       nextFrame = limit; // without a valid header its valid length is 0 (rule A4)
     }
   }
@@ -171,7 +178,9 @@ final class DataFileCursor extends Cursor implements Closeable {
     ByteBuffer bytes =
         ByteBuffer.wrap(window.bytes(), 0, length).slice().order(ByteOrder.LITTLE_ENDIAN);
     digest = FileHeader.digest(bytes);
-    return FileHeader.decode(bytes).filter(expected::equals).isPresent();
+    Optional<FileHeader> header = FileHeader.decode(bytes);
+    hasOther = header.isPresent();
+    return header.filter(expected::equals).isPresent();
   }
 
   /** Goes on past the cache; false if it does already (rule N5). */
@@ -187,7 +196,7 @@ final class DataFileCursor extends Cursor implements Closeable {
   }
 
   /** Goes to the next message; false at the end. */
-  boolean next() throws IOException {
+  public boolean next() throws IOException {
     if (!started) {
       start();
     } else if (entry < entriesEnd) {
@@ -226,7 +235,8 @@ final class DataFileCursor extends Cursor implements Closeable {
         return true;
       }
       if (kind == Frame.KIND_WITNESS) {
-        leases.addWitness(Arrays.copyOfRange(window.bytes(), at + 4, at + 4 + n));
+        byte[] signed = Arrays.copyOfRange(window.bytes(), at + 4, at + 4 + n);
+        witness(entry, leases.addWitness(signed));
       } else if (kind == Frame.KIND_LEASE_SET && (n & 3) == 0) {
         var numbers = new int[n / 4];
         for (int i = 0; i < numbers.length; i++) {
@@ -241,6 +251,13 @@ final class DataFileCursor extends Cursor implements Closeable {
       entry += overhead + n;
     }
   }
+
+  /**
+   * Told of every witness.
+   *
+   * @param fault why it permits nothing; empty if a key that applies signed it
+   */
+  protected void witness(long offset, String fault) {}
 
   private void message(ByteBuffer view, int at) throws DamagedException {
     if (left == 0) {
@@ -263,6 +280,8 @@ final class DataFileCursor extends Cursor implements Closeable {
   }
 
   private boolean nextFrame() throws IOException {
+    head = null;
+    trailer = null;
     if (nextFrame >= limit) {
       checkEnd();
       close(); // of many files it may be the first that ends
@@ -270,31 +289,34 @@ final class DataFileCursor extends Cursor implements Closeable {
     }
     frame = nextFrame;
     Window window = window();
-    FrameHead head = null;
+    FrameHead h = null;
     if (window.load(frame, Frame.HEAD)) {
-      head = codec.head(window.view(), window.at(frame), frame);
+      h = codec.head(window.view(), window.at(frame), frame);
     }
-    if (head == null || frame + head.frameLength() > limit) {
-      return torn(frame, "the head of a batch");
+    if (h == null
+        || frame + h.frameLength() > limit
+        || !window.load(frame, (int) h.frameLength())) {
+      return torn(frame, "a whole batch", "none");
     }
-    if (!window.load(frame, (int) head.frameLength())) {
-      return torn(frame, "a batch of " + head.frameLength() + " bytes");
+    long end = frame + h.frameLength();
+    long trailerOffset = end - Frame.TRAILER;
+    Trailer t = codec.trailer(window.view(), window.at(trailerOffset), trailerOffset);
+    int computed = computed(h, window.view(), window.at(frame));
+    head = h;
+    trailer = t;
+    if (h.digestBefore() != digest) {
+      return torn(frame, "a batch that follows digest " + hex(digest), hex(h.digestBefore()));
     }
-    long end = frame + head.frameLength();
-    int at = window.at(frame);
-    Trailer trailer =
-        codec.trailer(window.view(), window.at(end - Frame.TRAILER), end - Frame.TRAILER);
-    int computed = computed(head, window.view(), at);
-    if (head.digestBefore() != digest
-        || trailer == null
-        || trailer.frameOffset() != frame
-        || trailer.digest() != computed) {
-      return torn(frame, "a batch with a valid checksum");
+    if (t == null || t.frameOffset() != frame) {
+      return torn(trailerOffset, "the trailer of the batch", "none");
+    }
+    if (t.digest() != computed) {
+      return torn(frame, "digest " + hex(t.digest()), hex(computed));
     }
     digest = computed;
-    left = head.messages();
+    left = h.messages();
     entry = frame + Frame.HEAD;
-    entriesEnd = end - Frame.TRAILER;
+    entriesEnd = trailerOffset;
     nextFrame = end;
     files.holds(this, window.bytes().length);
     leases.beginBatch();
@@ -317,16 +339,64 @@ final class DataFileCursor extends Cursor implements Closeable {
     }
   }
 
-  private boolean torn(long offset, String expected) throws IOException {
+  private boolean torn(long offset, String expected, String actual) throws IOException {
     // Of an open bucket too: a bad page would hide messages from whoever has just taken a lease.
     if (readAgain()) {
       return nextFrame();
     }
     if (isClosed()) {
-      throw damaged(offset, expected, "none");
+      throw damaged(offset, expected, actual);
     }
+    torn = damaged(offset, expected, actual);
+    head = null;
     nextFrame = limit;
     return false;
+  }
+
+  /**
+   * After damage goes on behind that batch, and takes from its trailer what can't be counted.
+   *
+   * @return false if nothing leads on
+   */
+  public boolean skip() {
+    FrameHead h = head;
+    if (nextFrame == 0) { // no header
+      digest = FileHeader.digest(expected.encode());
+      nextFrame = expected.length();
+      return true;
+    }
+    if (h == null) {
+      return false;
+    }
+    Trailer t = trailer;
+    digest =
+        t != null ? t.digest() : computed(h, window().view(), window().at(frame));
+    position = t != null ? t.messages() - 1 : position + h.messages();
+    first = t != null ? t.first() : first;
+    timestamp = t != null ? t.last() : timestamp;
+    nextFrame = frame + h.frameLength();
+    entry = entriesEnd;
+    left = 0;
+    return true;
+  }
+
+  /** Of the batch that the current message is in; null before the first. */
+  public @Nullable Trailer trailer() {
+    return trailer;
+  }
+
+  /** Timestamp of the first message of the file so far. */
+  public long first() {
+    return first;
+  }
+
+  /** Why a file of an open bucket ended before its last byte; null if it did not. */
+  public @Nullable DamagedException torn() {
+    return torn;
+  }
+
+  private static String hex(int digest) {
+    return "%08x".formatted(digest);
   }
 
   private boolean isClosed() {

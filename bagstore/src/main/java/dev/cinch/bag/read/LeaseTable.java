@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The witnesses of one data file, and the lease sets of its current batch; see {@code Frame}. Not
  * thread-safe.
  */
-final class LeaseTable {
+public final class LeaseTable {
   private final WitnessVerifier keys;
   private final Id log;
   private final long watermarkAheadNanos;
@@ -28,11 +28,11 @@ final class LeaseTable {
   /**
    * @param keys those that apply to the bucket
    */
-  LeaseTable(WitnessVerifier keys, LogContext log) {
+  public LeaseTable(WitnessVerifier keys, LogContext log) {
     this(keys, log.id(), log.store().settings().watermarkAheadNanos());
   }
 
-  LeaseTable(WitnessVerifier keys, Id log, long watermarkAheadNanos) {
+  public LeaseTable(WitnessVerifier keys, Id log, long watermarkAheadNanos) {
     this.keys = keys;
     this.log = log;
     this.watermarkAheadNanos = watermarkAheadNanos;
@@ -43,12 +43,16 @@ final class LeaseTable {
     members.clear();
   }
 
-  void addWitness(byte[] signed) {
+  /** Why it permits nothing; empty if a key that applies signed it. */
+  String addWitness(byte[] signed) {
+    Entry entry;
     try {
-      witnesses.add(new Entry(signed, keys.verify(signed), ""));
+      entry = new Entry(signed, keys.verify(signed), "");
     } catch (WitnessException e) {
-      witnesses.add(new Entry(signed, null, String.valueOf(e.getMessage())));
+      entry = new Entry(signed, null, String.valueOf(e.getMessage()));
     }
+    witnesses.add(entry);
+    return entry.fault();
   }
 
   /** How many witnesses stand in the file so far. */

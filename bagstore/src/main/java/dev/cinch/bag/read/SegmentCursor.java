@@ -151,7 +151,7 @@ public final class SegmentCursor extends Cursor {
         throw damaged(offset, "an entry within its block");
       }
       if (Frame.kind(word) == Frame.KIND_WITNESS) {
-        leases.addWitness(Arrays.copyOfRange(bytes, p, p + n));
+        String unused = leases.addWitness(Arrays.copyOfRange(bytes, p, p + n));
       } else if (Frame.kind(word) == Frame.KIND_LEASE_SET && (n & 3) == 0) {
         var numbers = new int[n / 4];
         for (int i = 0; i < numbers.length; i++) {

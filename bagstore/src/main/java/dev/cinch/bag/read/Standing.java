@@ -1,7 +1,7 @@
 package dev.cinch.bag.read;
 
 /** What is said of a data file's messages by others: decides how strictly it is read. */
-enum Standing {
+public enum Standing {
   /** Nothing yet: the first frame that is not whole is the end. */
   OPEN,
 

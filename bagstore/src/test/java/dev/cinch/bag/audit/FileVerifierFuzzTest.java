@@ -8,6 +8,7 @@ import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.bench.DataFileBytes;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.fuzz.DataFile;
+import dev.cinch.bag.read.LeaseTable;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.OneLine;
@@ -56,6 +57,8 @@ final class FileVerifierFuzzTest {
         Path.of("file"),
         DataFile.HEADER,
         DataFileBytes.open(file),
-        new WitnessVerifier(TrustedKeys.of(DataFile.KEY.publicKey())));
+        () -> DataFileBytes.open(file),
+        new LeaseTable(
+            new WitnessVerifier(TrustedKeys.of(DataFile.KEY.publicKey())), DataFile.LOG, 0));
   }
 }
