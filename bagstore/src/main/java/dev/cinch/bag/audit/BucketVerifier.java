@@ -122,7 +122,7 @@ final class BucketVerifier {
             Finding.note(
                 directory.resolve(name), 0, "a file that the lock names", "one written too late"));
       } else if (!known.contains(name)) {
-        foreign(directory.resolve(name));
+        tally.foreign(directory.resolve(name));
       }
     }
     Path prelock = LogLayout.prelock(directory);
@@ -142,17 +142,6 @@ final class BucketVerifier {
     }
   }
 
-  /** Its name says all; still, it is a file. */
-  void file(Path path) throws IOException {
-    try {
-      fs.read(path).close();
-    } catch (ForeignEntryException e) {
-      tally.found(Finding.of(e));
-    } catch (NoSuchFileException | AccessDeniedException e) {
-      return; // removed meanwhile, or nobody's to read: its name says all
-    }
-  }
-
   /** Whether locks prove that records are missing (rule H7): one look for all, and one wait. */
   void unrecorded() throws IOException {
     try {
@@ -162,10 +151,6 @@ final class BucketVerifier {
     } catch (DamagedException e) {
       // The last record, and told already; or nobody knows how far records reach.
     }
-  }
-
-  void foreign(Path path) {
-    tally.found(Finding.foreign(path));
   }
 
   /** Checks a bucket that no record reaches yet. */
@@ -195,9 +180,9 @@ final class BucketVerifier {
         if (parsed.isPresent()) {
           openFile(bucket, path, parsed.get(), keys);
         } else if (!LogLayout.MARKS.contains(name) && !LogLayout.isLockPart(name)) {
-          foreign(path); // a part: somebody is closing it
+          tally.foreign(path); // a part: somebody is closing it
         } else {
-          file(path);
+          tally.file(log.store(), path);
         }
       }
     } catch (NoSuchFileException e) {

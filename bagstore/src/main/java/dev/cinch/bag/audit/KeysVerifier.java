@@ -36,7 +36,7 @@ final class KeysVerifier {
     Path directory = store.layout().keys();
     for (String name : store.fresh().listIfThere(directory)) {
       if (Numbered.parse(name).isEmpty()) {
-        tally.found(Finding.foreign(directory.resolve(name)));
+        tally.foreign(directory.resolve(name));
       }
     }
     look(store.fresh().listIfThere(directory));

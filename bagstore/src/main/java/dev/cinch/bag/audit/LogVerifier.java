@@ -71,8 +71,8 @@ final class LogVerifier {
   }
 
   void verify() throws IOException {
-    names(log.layout().root(), LogLayout.NAMES);
-    names(log.layout().horizon(), LogLayout.HORIZON_NAMES);
+    tally.names(log.store(), log.layout().root(), LogLayout.NAMES);
+    tally.names(log.store(), log.layout().horizon(), LogLayout.HORIZON_NAMES);
     intents();
     segments.verify();
     tally.messages += segments.retiredMessages();
@@ -110,27 +110,15 @@ final class LogVerifier {
     }
   }
 
-  private List<String> list(Path directory) throws IOException {
-    return log.store().fresh().listIfThere(directory);
-  }
-
-  private void names(Path directory, Set<String> allowed) throws IOException {
-    for (String name : list(directory)) {
-      if (!allowed.contains(name)) {
-        buckets.foreign(directory.resolve(name));
-      }
-    }
-  }
-
   private void intents() throws IOException {
-    for (String name : list(log.layout().intents())) {
+    for (String name : log.store().fresh().listIfThere(log.layout().intents())) {
       Path path = log.layout().intents().resolve(name);
       OptionalLong reach = LogLayout.intentReach(name);
       if (reach.isEmpty()) {
-        buckets.foreign(path);
+        tally.foreign(path);
         continue;
       }
-      buckets.file(path);
+      tally.file(log.store(), path);
       if (!couldBeLeft(path, reach.getAsLong())) {
         tally.found(
             Finding.note(
@@ -154,14 +142,14 @@ final class LogVerifier {
   private List<Long> groups() throws IOException {
     var groups = new ArrayList<Long>();
     Path records = log.layout().records();
-    if (!list(log.layout().horizon()).contains(String.valueOf(records.getFileName()))) {
-      bad(records, "the directory of the log's records", "none"); // readers need it
+    if (!log.store().fresh().listIfThere(log.layout().horizon()).contains(String.valueOf(records.getFileName()))) {
+      tally.bad(records, "the directory of the log's records", "none"); // readers need it
     }
-    for (String name : list(records)) {
+    for (String name : log.store().fresh().listIfThere(records)) {
       if (name.matches("\\d{7}")) {
         groups.add(Long.valueOf(name));
       } else {
-        buckets.foreign(records.resolve(name));
+        tally.foreign(records.resolve(name));
       }
     }
     return groups;
@@ -169,7 +157,7 @@ final class LogVerifier {
 
   private List<Long> numbers(Path group, Map<Long, SortedSet<String>> seals) throws IOException {
     var numbers = new ArrayList<Long>();
-    for (String name : list(group)) {
+    for (String name : log.store().fresh().listIfThere(group)) {
       OptionalLong number = Numbered.parse(name);
       Optional<SealName> seal = SealName.parse(name);
       if (number.isPresent()
@@ -179,9 +167,9 @@ final class LogVerifier {
           && group.equals(log.layout().recordGroup(LogLayout.groupOfRecord(seal.get().number())))) {
         seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
         tally.read(group.resolve(name), 0);
-        buckets.file(group.resolve(name));
+        tally.file(log.store(), group.resolve(name));
       } else {
-        buckets.foreign(group.resolve(name));
+        tally.foreign(group.resolve(name));
       }
     }
     return numbers;
@@ -206,15 +194,9 @@ final class LogVerifier {
 
   private boolean exists(long number) throws IOException {
     Path path = log.layout().record(number);
-    CacheWait wait = null;
+    var wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
     while (!log.store().fresh().exists(path)) {
-      if (segments.retiredRecord(number)) {
-        return false;
-      }
-      if (wait == null) {
-        wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
-      }
-      if (!wait.again()) {
+      if (segments.retiredRecord(number) || !wait.again()) {
         return false;
       }
     }
@@ -291,7 +273,7 @@ final class LogVerifier {
 
   private void follows(HorizonRecord r, long number, Path path) throws IOException {
     if (!r.log().equals(log.id()) || r.number() != number) {
-      bad(path, "record " + number + " of log " + log.id(), r.number() + " of " + r.log());
+      tally.bad(path, "record " + number + " of log " + log.id(), r.number() + " of " + r.log());
     }
     if (!known) {
       return;
@@ -313,15 +295,11 @@ final class LogVerifier {
   private TrustedKeys trusted(HorizonRecord r, Path path) throws IOException {
     TrustedKeys trusted = keys.first(r.trustedKeys());
     if (trusted.size() < r.trustedKeys()) {
-      bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());
+      tally.bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());
     } else if (!r.keysDigest().equals(trusted.digest())) {
-      bad(path, "keys of SHA-256 " + trusted.digest(), r.keysDigest());
+      tally.bad(path, "keys of SHA-256 " + trusted.digest(), r.keysDigest());
     }
     return trusted;
-  }
-
-  private void bad(Path path, String expected, String actual) {
-    tally.found(Finding.damage(path, 0, expected, actual));
   }
 
   /** The buckets of records that can't be read: their own locks are all there is to go by. */
@@ -399,7 +377,7 @@ final class LogVerifier {
             from,
             to,
             (directory, end, width) -> {
-              List<String> names = list(directory);
+              List<String> names = log.store().fresh().listIfThere(directory);
               if (from == Long.MIN_VALUE || to == Long.MAX_VALUE) { // told once, not of each record
                 strays(directory, names, width);
               }
@@ -412,6 +390,6 @@ final class LogVerifier {
     for (long start : LogLayout.starts(directory, names, Long.MIN_VALUE, Long.MAX_VALUE, width)) {
       strays.remove(TimeName.of(start));
     }
-    strays.forEach(name -> buckets.foreign(directory.resolve(name)));
+    strays.forEach(name -> tally.foreign(directory.resolve(name)));
   }
 }

@@ -110,7 +110,7 @@ final class SegmentsVerifier {
             && !LogLayout.isTemporary(name)) {
           tally.found(Finding.foreign(log.layout().segments().resolve(name)));
         } else if (SegmentSeal.parse(name).isPresent()) {
-          new BucketVerifier(log, tally).file(log.layout().segments().resolve(name));
+          tally.file(log.store(), log.layout().segments().resolve(name));
         }
       }
     }
@@ -142,7 +142,7 @@ final class SegmentsVerifier {
       SortedSet<Long> behind = numbers(log.store().fresh().listAsPermittedIfThere(log.layout().segments())).tailSet(number + 1);
       lastSegment = (behind.isEmpty() ? last + 1 : Math.min(last + 1, behind.first())) - 1;
       gap = true;
-      bad(
+      tally.bad(
           log.layout().segment(number),
           "a segment that was published (rule R1)",
           lastSegment == number ? "no file" : "no file, nor any up to number " + lastSegment);
@@ -242,7 +242,7 @@ final class SegmentsVerifier {
     try (SegmentReader reader = SegmentReader.open(log, number, marks)) {
       SegmentHeader h = reader.header();
       if (!gap && (h.from() != covered || h.firstRecord() != lastRecord + 1)) {
-        bad(
+        tally.bad(
             path,
             "segment %d from %d, record %d".formatted(number, covered, lastRecord + 1),
             "%d from %d, record %d".formatted(number, h.from(), h.firstRecord()));
@@ -286,10 +286,10 @@ final class SegmentsVerifier {
       }
       pinned(c, path);
       if (c.segment() > segments && !gap || c.to() > covered && !gap) {
-        bad(path, "segments up to " + c.segment() + " (rule R1)", segments + " segments");
+        tally.bad(path, "segments up to " + c.segment() + " (rule R1)", segments + " segments");
       }
       if (floor > 0 && floor >= c.segment() && !outlived(number)) {
-        bad(log.layout().floor(floor), "a segment below " + c.segment(), "" + floor);
+        tally.bad(log.layout().floor(floor), "a segment below " + c.segment(), "" + floor);
       }
       firstKept = number;
       retired = c.to();
@@ -307,7 +307,7 @@ final class SegmentsVerifier {
   private void pinned(Checkpoint c, Path path) throws IOException {
     int known = Math.min(pins.size(), c.segments().size());
     if (known < pins.size() || !pins.subList(0, known).equals(c.segments().subList(0, known))) {
-      bad(
+      tally.bad(
           path,
           "what the checkpoint before says of segments 1 to %d".formatted(pins.size()),
           "otherwise");
@@ -319,13 +319,13 @@ final class SegmentsVerifier {
         found = again(i + 1L); // rule N5
       }
       if (found != null && !found.equals(expected.digests())) {
-        bad(
+        tally.bad(
             log.layout().segment(i + 1L),
             "SHA-256 %s (checkpoint %d says)".formatted(expected.digests().sha256(), c.number()),
             found.sha256());
       }
       if (messages.getOrDefault(i + 1L, expected.messages()) != expected.messages()) {
-        bad(
+        tally.bad(
             path,
             messages.get(i + 1L) + " messages in segment " + (i + 1),
             "" + expected.messages());
@@ -334,7 +334,7 @@ final class SegmentsVerifier {
     pins = c.segments();
     OptionalLong expired = c.messagesThrough(floor);
     if (expired.isPresent() && expired.getAsLong() != floorMessages) {
-      bad(
+      tally.bad(
           log.layout().floor(floor),
           expired.getAsLong() + " messages, as checkpoint " + c.number() + " says",
           "" + floorMessages);
@@ -358,7 +358,7 @@ final class SegmentsVerifier {
    */
   void compareWithBuckets() throws IOException {
     if (floor > 0 && checkpoint.isEmpty()) {
-      bad(log.layout().floor(floor), "a checkpoint of a later segment (rule R4)", "none");
+      tally.bad(log.layout().floor(floor), "a checkpoint of a later segment (rule R4)", "none");
     }
     var feed = new SegmentFeed(log);
     Optional<Link> tip;
@@ -397,9 +397,5 @@ final class SegmentsVerifier {
   /** Whether there is a later one: then those before are removed at some time. */
   private boolean outlived(long number) throws IOException {
     return !numbers(log.store().fresh().listAsPermittedIfThere(log.layout().checkpoints())).tailSet(number + 1).isEmpty();
-  }
-
-  private void bad(Path path, String expected, String actual) {
-    tally.found(Finding.damage(path, 0, expected, actual));
   }
 }

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.CacheWait;
+import dev.cinch.bag.close.RecordListing;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.ForeignEntryException;
@@ -123,9 +124,9 @@ public final class StoreVerifier {
           for (String name : list(directory)) {
             Optional<ListedLog> log = ListedLog.parse(name);
             if (log.isEmpty()) {
-              foreign(directory.resolve(name));
+              tally.foreign(directory.resolve(name));
             } else {
-              file(directory.resolve(name));
+              tally.file(context, directory.resolve(name));
               tally.read(directory.resolve(name), 0);
               listed.add(log.get());
             }
@@ -136,12 +137,11 @@ public final class StoreVerifier {
 
   /** An entry is made once the log's identity is durable, so a log that is not there was lost. */
   private void lost(List<ListedLog> listed) throws IOException {
-    CacheWait wait = null;
+    var wait = new CacheWait(context, context.layout().logs());
     for (ListedLog log : listed) {
       boolean known = told.contains(log.name()) || log.id().equals(removed.get(log.name()));
       String actual = known ? "" : otherThan(log);
       while (!actual.isEmpty()) {
-        wait = wait == null ? new CacheWait(context, context.layout().logs()) : wait;
         if (!wait.again()) {
           tally.found(
               Finding.damage(
@@ -191,7 +191,7 @@ public final class StoreVerifier {
     if (list(context.layout().service()).contains(directory.getFileName().toString())) {
       list(directory).stream()
           .filter(name -> !StoreLayout.isRevocation(name) && !LogLayout.isTemporary(name))
-          .forEach(name -> foreign(directory.resolve(name)));
+          .forEach(name -> tally.foreign(directory.resolve(name)));
       List<Revocation> unused = StoreRevocations.all(context, e -> tally.found(Finding.of(e)));
     }
   }
@@ -229,19 +229,8 @@ public final class StoreVerifier {
       // A number is taken by its file alone, whoever signed it.
       boolean ours = !unsigned.contains(path) || Numbered.parse(name).isPresent();
       if (ours && !LogLayout.isTemporary(name)) {
-        file(path);
+        tally.file(context, path);
       }
-    }
-  }
-
-  /** Its name says all; still, it is a file. */
-  private void file(Path path) throws IOException {
-    try {
-      context.fs().read(path).close();
-    } catch (ForeignEntryException e) {
-      tally.found(Finding.of(e));
-    } catch (NoSuchFileException | AccessDeniedException e) {
-      return; // removed meanwhile, or nobody's to read: its name says all
     }
   }
 
@@ -266,9 +255,9 @@ public final class StoreVerifier {
   private void numbered(Path directory) throws IOException {
     for (String name : list(directory)) {
       if (Numbered.parse(name).isEmpty()) {
-        foreign(directory.resolve(name));
+        tally.foreign(directory.resolve(name));
       } else {
-        file(directory.resolve(name));
+        tally.file(context, directory.resolve(name));
       }
     }
   }
@@ -276,19 +265,7 @@ public final class StoreVerifier {
   /** The number of the last record that a listing shows; 0 if there is none, or nobody may list. */
   private long lastRecord(LogLayout log) {
     try {
-      OptionalLong group =
-          context.fs().list(log.records()).stream()
-              .map(LogLayout::recordGroupNumber)
-              .flatMapToLong(OptionalLong::stream)
-              .max();
-      if (group.isEmpty()) {
-        return 0;
-      }
-      return context.fs().list(log.recordGroup(group.getAsLong())).stream()
-          .map(Numbered::parse)
-          .flatMapToLong(OptionalLong::stream)
-          .max()
-          .orElse(0);
+      return RecordListing.of(log, context.fs()::list).last();
     } catch (IOException e) {
       return 0; // told when the log is looked at
     }
@@ -329,7 +306,7 @@ public final class StoreVerifier {
       List<String> unused = context.fs().list(root);
       return false;
     } catch (ForeignEntryException e) {
-      foreign(root);
+      tally.foreign(root);
       return true;
     }
   }
@@ -387,18 +364,10 @@ public final class StoreVerifier {
   }
 
   private void names(Path directory, Set<String> allowed) throws IOException {
-    for (String name : list(directory)) {
-      if (!allowed.contains(name)) {
-        foreign(directory.resolve(name));
-      }
-    }
+    tally.names(context, directory, allowed);
   }
 
   private List<String> list(Path directory) throws IOException {
     return context.fresh().listIfThere(directory);
-  }
-
-  private void foreign(Path path) {
-    tally.found(Finding.foreign(path));
   }
 }

@@ -1,9 +1,14 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Counts while verifying, and passes on. Not thread-safe. */
@@ -64,6 +69,34 @@ final class Tally {
       case NOTE -> notes++;
     }
     listener.found(f);
+  }
+
+  void foreign(Path path) {
+    found(Finding.foreign(path));
+  }
+
+  void bad(Path path, String expected, String actual) {
+    found(Finding.damage(path, 0, expected, actual));
+  }
+
+  /** Tells what stands in a directory and has another name than may stand there. */
+  void names(StoreContext store, Path directory, Set<String> allowed) throws IOException {
+    for (String name : store.fresh().listIfThere(directory)) {
+      if (!allowed.contains(name)) {
+        foreign(directory.resolve(name));
+      }
+    }
+  }
+
+  /** Its name says all; still, it is a file. */
+  void file(StoreContext store, Path path) throws IOException {
+    try {
+      store.fs().read(path).close();
+    } catch (ForeignEntryException e) {
+      found(Finding.of(e));
+    } catch (NoSuchFileException | AccessDeniedException e) {
+      return; // removed meanwhile, or nobody's to read: its name says all
+    }
   }
 
   /** Whether anything damaged was told so far. */

@@ -238,7 +238,7 @@ public final class BucketCloser {
     if (Arrays.equals(bytes, encoded)) {
       return new Closed(mine, Envelope.sha256(bytes));
     }
-    return decodeAgain(bytes, path, bucket);
+    return decode(path, bucket);
   }
 
   /** All closers write the same byte at the same place. */
@@ -383,13 +383,11 @@ public final class BucketCloser {
    */
   public Optional<Closed> read(Bucket bucket) throws IOException {
     Path path = LogLayout.lock(log.layout().bucket(bucket));
-    byte[] bytes;
     try {
-      bytes = log.store().fresh().readAll(path, LockFiles.MAX_BYTES);
+      return Optional.of(decode(path, bucket));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
-    return Optional.of(decodeAgain(bytes, path, bucket));
   }
 
   /**
@@ -468,13 +466,10 @@ public final class BucketCloser {
     }
   }
 
-  private Closed decodeAgain(byte[] bytes, Path path, Bucket bucket) throws IOException {
-    try {
-      return decode(bytes, path, bucket);
-    } catch (DamagedException e) {
-      byte[] again = log.store().fresh().readAllUncached(path, LockFiles.MAX_BYTES);
-      return decode(again, path, bucket);
-    }
+  private Closed decode(Path path, Bucket bucket) throws IOException {
+    return log.store()
+        .fresh()
+        .decode(path, LockFiles.MAX_BYTES, bytes -> decode(bytes, path, bucket));
   }
 
   private Closed decode(byte[] bytes, Path path, Bucket bucket) throws IOException {

@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Patience with something that looks missing: who may make entries of one's own in a directory sees
  * past every cache and need not wait; who may only read looks again until every cache has expired
- * (rules N2, N3). Not thread-safe; made when something first looks missing.
+ * (rules N2, N3). Begins when it is first asked. Not thread-safe.
  */
 @CheckReturnValue
 public final class CacheWait {
@@ -20,7 +20,8 @@ public final class CacheWait {
 
   private final StoreContext store;
   private final Path directory;
-  private final long deadline;
+  private long deadline;
+  private boolean begun;
   private boolean expired;
 
   /**
@@ -34,7 +35,6 @@ public final class CacheWait {
   public CacheWait(StoreContext store, Path directory) {
     this.store = store;
     this.directory = directory;
-    this.deadline = store.time().monotonicNanos() + BucketCloser.CACHE_EXPIRY_NANOS;
   }
 
   /** For one who looks again anyhow, at whatever there is of a log. */
@@ -42,8 +42,16 @@ public final class CacheWait {
     return new CacheWait(log, log.layout().root());
   }
 
-  /** Whether every cache has expired since this was made, or there is none. */
+  private void begin() {
+    if (!begun) {
+      begun = true;
+      deadline = store.time().monotonicNanos() + BucketCloser.CACHE_EXPIRY_NANOS;
+    }
+  }
+
+  /** Whether every cache has expired since this was first asked, or there is none. */
   public boolean isOver() {
+    begin();
     try {
       return store.fs().isLocal(directory) || store.time().monotonicNanos() - deadline >= 0;
     } catch (IOException e) {
@@ -57,6 +65,7 @@ public final class CacheWait {
    * @return false if it would not: what looked missing then is missing
    */
   public boolean again() throws IOException {
+    begin();
     if (expired || seesPastCaches()) {
       return false;
     }

@@ -81,7 +81,7 @@ public final class DataFileEnd {
     FrameHead h = codec.head(tail, at, t.frameOffset());
     if (h == null
         || t.frameOffset() + h.frameLength() != end
-        || digest(codec, at, h) != t.digest()) {
+        || codec.digest(h, tail, at) != t.digest()) {
       return null;
     }
     boolean first = t.frameOffset() == header.length();
@@ -93,13 +93,6 @@ public final class DataFileEnd {
 
   private static boolean isHeader(ByteBuffer bytes, FileHeader expected) {
     return FileHeader.decode(bytes).filter(expected::equals).isPresent();
-  }
-
-  private int digest(FrameCodec codec, int at, FrameHead h) {
-    return codec
-        .beginDigest(h.digestBefore(), tail, at)
-        .digestBody(tail, at + Frame.HEAD, h.bodyLength())
-        .digest();
   }
 
   private LockedFile locked(FileHeader header, Trailer t, long end, long copyFrom, long tailStart) {

@@ -114,7 +114,7 @@ public final class HorizonChain {
    */
   private Optional<Link> reaching(Optional<Link> listed) throws IOException {
     Optional<Link> tip = listed;
-    CacheWait wait = null;
+    CacheWait wait = CacheWait.ofAll(log);
     while (true) {
       Optional<DamagedException> missing = missing(tip.map(t -> t.record().number()).orElse(0L));
       if (missing.isEmpty()) {
@@ -123,7 +123,6 @@ public final class HorizonChain {
       }
       Optional<Link> now = listedTip(this::listAsPermitted); // it was published since
       if (now.equals(tip)) {
-        wait = wait == null ? CacheWait.ofAll(log) : wait;
         if (!wait.again()) {
           throw missing.get();
         }
@@ -266,16 +265,13 @@ public final class HorizonChain {
    * @throws NoSuchFileException if it is missing, and a checkpoint stands above it
    */
   Link readKept(long number) throws IOException {
-    CacheWait wait = null;
+    var wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
     while (true) {
       try {
         return read(number);
       } catch (NoSuchFileException e) {
         if (retired(number)) {
           throw e;
-        }
-        if (wait == null) {
-          wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
         }
         if (!wait.again()) {
           throw new DamagedException(path(number), 0, "record " + number, "no file: it is missing");

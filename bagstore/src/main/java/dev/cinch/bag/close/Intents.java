@@ -36,19 +36,19 @@ public final class Intents {
 
   /** Whether one reaches past a bucket's start, past every cache: append, step 4. */
   boolean reachPast(Bucket bucket) throws IOException {
-    for (String name : log.store().fresh().list(log.layout().intents())) {
-      OptionalLong reach = LogLayout.intentReach(name);
-      if (reach.isPresent() && reach.getAsLong() > bucket.start() && counts(name, reach)) {
-        return true;
-      }
-    }
-    return false;
+    List<String> names = log.store().fresh().list(log.layout().intents());
+    return furthest(names, bucket.start()) > bucket.start();
   }
 
   /** How far the furthest one reaches, as fresh as this user may look; the lowest time if none. */
   long furthest() throws IOException {
-    long furthest = Long.MIN_VALUE;
-    for (String name : log.store().fresh().listAsPermittedIfThere(log.layout().intents())) {
+    return furthest(
+        log.store().fresh().listAsPermittedIfThere(log.layout().intents()), Long.MIN_VALUE);
+  }
+
+  private long furthest(List<String> names, long least) {
+    long furthest = least;
+    for (String name : names) {
       OptionalLong reach = LogLayout.intentReach(name);
       if (reach.isPresent() && reach.getAsLong() > furthest && counts(name, reach)) {
         furthest = reach.getAsLong();

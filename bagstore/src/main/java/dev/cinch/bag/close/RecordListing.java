@@ -18,17 +18,17 @@ import java.util.TreeSet;
  * What listings show at the end of a log's chain: the last record, and the seals beside it and
  * above. Not thread-safe.
  */
-final class RecordListing {
+public final class RecordListing {
   private final SortedMap<Long, SortedSet<String>> seals = new TreeMap<>();
   private long last;
 
   /** Lists a directory as fresh as its user needs it. */
-  interface Lister {
+  public interface Lister {
     List<String> list(Path directory) throws IOException;
   }
 
   /** Lists the groups from the last one down to the one that has a record. */
-  static RecordListing of(LogLayout log, Lister lister) throws IOException {
+  public static RecordListing of(LogLayout log, Lister lister) throws IOException {
     List<Long> groups =
         lister.list(log.records()).stream()
             .map(LogLayout::recordGroupNumber)
@@ -72,7 +72,7 @@ final class RecordListing {
   }
 
   /** The number of the last record of which there is a name or a seal; 0 if there is none. */
-  long last() {
+  public long last() {
     return Math.max(last, seals.isEmpty() ? 0 : seals.lastKey());
   }
 

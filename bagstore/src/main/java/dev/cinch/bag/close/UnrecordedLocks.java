@@ -38,16 +38,13 @@ public final class UnrecordedLocks {
    */
   public Optional<DamagedException> missing(Collection<Bucket> locked) throws IOException {
     long last = locked.stream().mapToLong(Bucket::end).max().orElse(Long.MIN_VALUE);
-    CacheWait wait = null;
+    var wait = new CacheWait(log, log.layout().intents());
     while (true) {
       long announced = intents.furthest();
       Optional<Link> tip = chain.permittedTip();
       long reach = Math.max(announced, tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE));
       if (last <= reach) {
         return Optional.empty();
-      }
-      if (wait == null) {
-        wait = new CacheWait(log, log.layout().intents());
       }
       if (!wait.again()) {
         Bucket first =

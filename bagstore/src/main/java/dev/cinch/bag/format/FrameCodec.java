@@ -145,6 +145,13 @@ public final class FrameCodec {
     return (int) crc.getValue();
   }
 
+  /** The digest of a frame whose head is at an index of a buffer, and its body behind that. */
+  public int digest(FrameHead head, ByteBuffer in, int at) {
+    return beginDigest(head.digestBefore(), in, at)
+        .digestBody(in, at + Frame.HEAD, head.bodyLength())
+        .digest();
+  }
+
   private int seeded(long offset, ByteBuffer bytes, int at, int length) {
     crc.reset();
     seed.putLong(Id.BYTES, offset);

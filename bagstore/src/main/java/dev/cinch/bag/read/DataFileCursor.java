@@ -158,15 +158,8 @@ public class DataFileCursor extends Cursor implements Closeable {
       return false;
     }
     int at = w.at(frame);
-    FrameHead head = codec.head(w.view(), at, frame);
-    return head != null && head.frameLength() == length && computed(head, w.view(), at) == digest;
-  }
-
-  private int computed(FrameHead head, ByteBuffer view, int at) {
-    return codec
-        .beginDigest(head.digestBefore(), view, at)
-        .digestBody(view, at + Frame.HEAD, head.bodyLength())
-        .digest();
+    FrameHead h = codec.head(w.view(), at, frame);
+    return h != null && h.frameLength() == length && codec.digest(h, w.view(), at) == digest;
   }
 
   private boolean hasHeader() throws IOException {
@@ -301,7 +294,7 @@ public class DataFileCursor extends Cursor implements Closeable {
     long end = frame + h.frameLength();
     long trailerOffset = end - Frame.TRAILER;
     Trailer t = codec.trailer(window.view(), window.at(trailerOffset), trailerOffset);
-    int computed = computed(h, window.view(), window.at(frame));
+    int computed = codec.digest(h, window.view(), window.at(frame));
     head = h;
     trailer = t;
     if (h.digestBefore() != digest) {
@@ -370,7 +363,7 @@ public class DataFileCursor extends Cursor implements Closeable {
     }
     Trailer t = trailer;
     digest =
-        t != null ? t.digest() : computed(h, window().view(), window().at(frame));
+        t != null ? t.digest() : codec.digest(h, window().view(), window().at(frame));
     position = t != null ? t.messages() - 1 : position + h.messages();
     first = t != null ? t.first() : first;
     timestamp = t != null ? t.last() : timestamp;

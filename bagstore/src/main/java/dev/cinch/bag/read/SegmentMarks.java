@@ -30,7 +30,7 @@ public final class SegmentMarks {
   private final LogContext log;
   private final Optional<Checkpoint> checkpoint;
   private @Nullable SortedMap<Long, Set<SegmentDigests>> seals;
-  private @Nullable CacheWait wait;
+  private final CacheWait wait;
 
   /**
    * @param checkpoint the last one
@@ -38,6 +38,7 @@ public final class SegmentMarks {
   public SegmentMarks(LogContext log, Optional<Checkpoint> checkpoint) {
     this.log = log;
     this.checkpoint = checkpoint;
+    this.wait = new CacheWait(log, log.layout().segments());
   }
 
   /** Seals by number, of the names in the directory of segments. */
@@ -158,11 +159,6 @@ public final class SegmentMarks {
    * was made.
    */
   CacheWait patience() {
-    CacheWait known = wait;
-    if (known == null) {
-      known = new CacheWait(log, log.layout().segments());
-      wait = known;
-    }
-    return known;
+    return wait;
   }
 }

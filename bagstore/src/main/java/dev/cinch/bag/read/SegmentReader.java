@@ -86,10 +86,25 @@ public final class SegmentReader implements Closeable {
   public static SegmentReader open(LogContext log, long number, SegmentMarks marks)
       throws IOException {
     Path path = log.layout().segment(number);
+    return look(log, path, marks, in -> open(log, path, number, in, marks));
+  }
+
+  private interface Opening<T> {
+    T of(StoreFile in) throws IOException;
+  }
+
+  private static <T> T look(LogContext log, Path path, SegmentMarks marks, Opening<T> opening)
+      throws IOException {
     try {
-      return open(log, path, number, published(log, path, marks), marks);
+      return opening.of(published(log, path, marks));
     } catch (DamagedException e) {
-      return openUncached(log, number, marks, e);
+      StoreFile again;
+      try {
+        again = log.store().fs().readUncached(path);
+      } catch (NoSuchFileException missing) {
+        throw e;
+      }
+      return opening.of(again);
     }
   }
 
@@ -102,18 +117,6 @@ public final class SegmentReader implements Closeable {
   public static SegmentReader openUncached(LogContext log, long number) throws IOException {
     Path path = log.layout().segment(number);
     return open(log, path, number, log.store().fs().readUncached(path), SegmentMarks.none(log));
-  }
-
-  private static SegmentReader openUncached(
-      LogContext log, long number, SegmentMarks marks, DamagedException why) throws IOException {
-    Path path = log.layout().segment(number);
-    StoreFile in;
-    try {
-      in = log.store().fs().readUncached(path);
-    } catch (NoSuchFileException e) {
-      throw why;
-    }
-    return open(log, path, number, in, marks);
   }
 
   /**
@@ -170,19 +173,15 @@ public final class SegmentReader implements Closeable {
   public static SegmentHeader header(LogContext log, long number, SegmentMarks marks)
       throws IOException {
     Path path = log.layout().segment(number);
-    try (StoreFile in = published(log, path, marks)) {
-      return checked(log, path, number, in);
-    } catch (DamagedException e) {
-      StoreFile again;
-      try {
-        again = log.store().fs().readUncached(path);
-      } catch (NoSuchFileException missing) {
-        throw e;
-      }
-      try (again) {
-        return checked(log, path, number, again);
-      }
-    }
+    return look(
+        log,
+        path,
+        marks,
+        in -> {
+          try (in) {
+            return checked(log, path, number, in);
+          }
+        });
   }
 
   private static SegmentHeader checked(LogContext log, Path path, long number, StoreFile in)

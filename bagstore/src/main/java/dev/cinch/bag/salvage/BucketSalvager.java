@@ -250,8 +250,8 @@ final class BucketSalvager {
       return;
     }
     boolean closed = evidence != null;
-    FrameSalvager.Reopening uncached =
-        in == Nothing.INSTANCE
+    OpenFiles.Opening uncached =
+        in == PatchyFile.NONE
             ? () -> in
             : () -> PatchyFile.of(files.file(() -> fs.readUncached(path), null));
     sources.add(
@@ -269,7 +269,7 @@ final class BucketSalvager {
     } catch (IOException e) {
       sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
     }
-    return Nothing.INSTANCE;
+    return PatchyFile.NONE;
   }
 
   /** Where the first batch begins; below 0 if the file is another's. */
@@ -283,7 +283,7 @@ final class BucketSalvager {
       boolean closed)
       throws IOException {
     var shape = new FileHeader(ANY, ANY, new Bucket(0, 1), name);
-    if (limit == 0 || in == Nothing.INSTANCE || copy.length == limit) {
+    if (limit == 0 || in == PatchyFile.NONE || copy.length == limit) {
       return shape.length();
     }
     ByteBuffer bytes = ByteBuffer.allocate(FileHeader.MAX_BYTES).order(ByteOrder.LITTLE_ENDIAN);
@@ -339,31 +339,5 @@ final class BucketSalvager {
       throw new IllegalStateException("a source without a message");
     }
     return m;
-  }
-
-  /** A file that is gone. */
-  private enum Nothing implements StoreFile {
-    INSTANCE;
-
-    @Override
-    public void write(ByteBuffer... buffers) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void force() {}
-
-    @Override
-    public int read(ByteBuffer into, long offset) {
-      return 0;
-    }
-
-    @Override
-    public long size() {
-      return 0;
-    }
-
-    @Override
-    public void close() {}
   }
 }

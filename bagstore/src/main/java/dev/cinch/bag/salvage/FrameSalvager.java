@@ -6,6 +6,7 @@ import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.read.OpenFiles;
 import dev.cinch.bag.read.Window;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -19,14 +20,9 @@ import org.jspecify.annotations.Nullable;
  * nothing else is taken for one (rule A4). Memory is bounded by the longest batch. Not thread-safe.
  */
 final class FrameSalvager implements Source {
-  /** Opens the file past the cache. */
-  interface Reopening {
-    StoreFile open() throws IOException;
-  }
-
   private final Path path;
   private final DataFileName name;
-  private final Reopening uncached;
+  private final OpenFiles.Opening uncached;
 
   /**
    * Behind so many zeros no further batch is looked for: no write leaves such a gap, and to read a
@@ -63,7 +59,7 @@ final class FrameSalvager implements Source {
       Path path,
       DataFileName name,
       StoreFile in,
-      Reopening uncached,
+      OpenFiles.Opening uncached,
       int chunk,
       long start,
       long limit,
@@ -205,12 +201,7 @@ final class FrameSalvager implements Source {
     if (trailer == null || trailer.frameOffset() != offset) {
       return false;
     }
-    int computed =
-        codec
-            .beginDigest(head.digestBefore(), view, at)
-            .digestBody(view, at + Frame.HEAD, head.bodyLength())
-            .digest();
-    if (trailer.digest() != computed) {
+    if (trailer.digest() != codec.digest(head, view, at)) {
       return false;
     }
     entry = offset + Frame.HEAD;

@@ -1,8 +1,11 @@
 package dev.cinch.bag.salvage;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.cinch.bag.fs.StoreFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A file of which pages that can't be read are zeros, which no checksum takes for data: so what
@@ -11,10 +14,13 @@ import java.nio.ByteBuffer;
 final class PatchyFile implements StoreFile {
   private static final int PAGE = 4096;
 
-  private final StoreFile in;
+  /** Of one that is gone. */
+  static final StoreFile NONE = new PatchyFile(null, 0);
+
+  private final @Nullable StoreFile in;
   private final long size;
 
-  private PatchyFile(StoreFile in, long size) {
+  private PatchyFile(@Nullable StoreFile in, long size) {
     this.in = in;
     this.size = size;
   }
@@ -31,6 +37,9 @@ final class PatchyFile implements StoreFile {
 
   @Override
   public int read(ByteBuffer into, long offset) {
+    if (in == null) {
+      return 0;
+    }
     int start = into.position();
     try {
       return in.read(into, offset);
@@ -54,7 +63,7 @@ final class PatchyFile implements StoreFile {
 
   private void page(ByteBuffer into, long offset) {
     try {
-      int unused = in.read(into, offset);
+      int unused = requireNonNull(in).read(into, offset);
     } catch (IOException e) {
       into.clear();
     }
@@ -80,6 +89,8 @@ final class PatchyFile implements StoreFile {
 
   @Override
   public void close() throws IOException {
-    in.close();
+    if (in != null) {
+      in.close();
+    }
   }
 }

@@ -5,18 +5,26 @@ import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.DataFileEnd;
-import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.format.SegmentBlock;
+import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.read.SegmentCursor;
+import dev.cinch.bag.read.SegmentMarks;
+import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.status.LogStatus.LeftIntent;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -36,7 +44,7 @@ public final class LogSurvey {
   private final LogContext log;
   private final HorizonChain chain;
   private final BucketCloser locks;
-  private final SegmentTotals segments;
+  private final Totals segments;
   private long countedSegments;
   private long countedRecords;
   private long messagesBehind;
@@ -47,7 +55,7 @@ public final class LogSurvey {
     this.log = log;
     this.chain = new HorizonChain(log);
     this.locks = new BucketCloser(log);
-    this.segments = new SegmentTotals(log);
+    this.segments = new Totals();
   }
 
   /** Told how many buckets were counted so far. */
@@ -67,12 +75,12 @@ public final class LogSurvey {
       if (tip.isEmpty()) {
         new UnrecordedLocks(log).refuseAny();
       }
-      long last = segments.last();
+      long last = lastSegment();
       try {
         count(tip, last, progress);
         return status(tip);
       } catch (IOException e) {
-        if (segments.last() == last) {
+        if (lastSegment() == last) {
           throw e;
         }
         // Buckets were retired meanwhile: a new segment has what was in them.
@@ -103,19 +111,23 @@ public final class LogSurvey {
     long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     List<Bucket> open = open(settled);
     long newestOpen = newestOf(open);
-    long newestSettled = Math.max(newestBehind, segments.newest());
+    long newestSettled = Math.max(newestBehind, segments.newest);
     return new LogStatus(
         settled,
         tip.map(t -> t.record().number()).orElse(0L),
         open,
-        segments.messages() + messagesBehind,
-        segments.bytes() + bytesBehind,
+        segments.messages + messagesBehind,
+        segments.bytes + bytesBehind,
         Math.max(newestOpen, newestSettled),
         newestOpen <= newestSettled,
-        segments.kept(),
-        segments.to(),
-        segments.expiredBefore(),
+        segments.counted - segments.expired.segment(),
+        segments.to,
+        segments.expired.to(),
         intent(settled));
+  }
+
+  private long lastSegment() throws IOException {
+    return new Segments(log).lastAsPermitted().orElse(0);
   }
 
   /** What segments have, and then what the locks behind them say. */
@@ -123,7 +135,7 @@ public final class LogSurvey {
     segments.countThrough(last); // also where it is the same: messages may have expired
     if (last != countedSegments) {
       countedSegments = last;
-      countedRecords = segments.lastRecord();
+      countedRecords = segments.lastRecord;
       messagesBehind = 0;
       bytesBehind = 0;
       newestBehind = Long.MIN_VALUE;
@@ -205,5 +217,59 @@ public final class LogSurvey {
       }
     }
     return Optional.ofNullable(furthest);
+  }
+
+  /** What the segments hold, by their ends. They never change. */
+  private final class Totals {
+    private Floor expired = Floor.none(log.id());
+    private long counted;
+    private long lastRecord;
+    private long messages;
+    private long bytes;
+    private long newest = Long.MIN_VALUE;
+    private long to = Long.MIN_VALUE;
+
+    /** Adds those up to a number that were not counted yet. */
+    void countThrough(long number) throws IOException {
+      Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
+      var marks = new SegmentMarks(log, checkpoint);
+      Floor floor = new Segments(log).floor(checkpoint);
+      if (!floor.equals(expired)) { // begin again with what is kept
+        expired = floor;
+        counted = floor.segment();
+        lastRecord = floor.record();
+        messages = 0;
+        bytes = 0;
+        newest = Long.MIN_VALUE;
+        to = floor.to();
+      }
+      while (counted < number) {
+        try (SegmentReader segment = SegmentReader.open(log, counted + 1, marks)) {
+          long last = newestIn(segment);
+          newest = Math.max(newest, last);
+          messages += segment.trailer().messages();
+          bytes += segment.size();
+          lastRecord = segment.header().lastRecord();
+          to = segment.header().to();
+          counted++;
+        }
+      }
+    }
+
+    /** Reads the last block of messages; nothing else says when the last one was. */
+    private static long newestIn(SegmentReader segment) throws IOException {
+      SegmentIndex index = segment.index();
+      for (int i = index.size() - 1; i >= 0; i--) {
+        if (index.kind(i) == SegmentBlock.MESSAGES) {
+          long last = index.time(i);
+          SegmentCursor cursor = segment.messages(last, Long.MAX_VALUE);
+          while (cursor.next()) {
+            last = cursor.timestamp();
+          }
+          return last;
+        }
+      }
+      return Long.MIN_VALUE;
+    }
   }
 }

@@ -120,7 +120,7 @@ final class VerdictReader {
    */
   private CacheWait stillDamaged(DamagedException e, @Nullable CacheWait before) {
     CacheWait wait = before != null ? before : CacheWait.ofAll(log);
-    if (before != null && wait.isOver()) {
+    if (wait.isOver() && before != null) {
       throw FateUnknownException.of(log.layout().name().toString(), e);
     }
     return wait;
