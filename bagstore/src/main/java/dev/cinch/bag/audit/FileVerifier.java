@@ -47,11 +47,7 @@ final class FileVerifier {
    * @param uncached opens the file once more, before damage is believed (rule N5)
    */
   FileVerifier(
-      Path path,
-      FileHeader expected,
-      StoreFile in,
-      OpenFiles.Opening uncached,
-      LeaseTable leases) {
+      Path path, FileHeader expected, StoreFile in, OpenFiles.Opening uncached, LeaseTable leases) {
     this.path = path;
     this.expected = expected;
     this.in = in;

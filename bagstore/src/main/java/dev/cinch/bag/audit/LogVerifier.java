@@ -142,7 +142,10 @@ final class LogVerifier {
   private List<Long> groups() throws IOException {
     var groups = new ArrayList<Long>();
     Path records = log.layout().records();
-    if (!log.store().fresh().listIfThere(log.layout().horizon()).contains(String.valueOf(records.getFileName()))) {
+    if (!log.store()
+        .fresh()
+        .listIfThere(log.layout().horizon())
+        .contains(String.valueOf(records.getFileName()))) {
       tally.bad(records, "the directory of the log's records", "none"); // readers need it
     }
     for (String name : log.store().fresh().listIfThere(records)) {

@@ -139,7 +139,9 @@ final class SegmentsVerifier {
       if (expire()) {
         continue;
       }
-      SortedSet<Long> behind = numbers(log.store().fresh().listAsPermittedIfThere(log.layout().segments())).tailSet(number + 1);
+      SortedSet<Long> behind =
+          numbers(log.store().fresh().listAsPermittedIfThere(log.layout().segments()))
+              .tailSet(number + 1);
       lastSegment = (behind.isEmpty() ? last + 1 : Math.min(last + 1, behind.first())) - 1;
       gap = true;
       tally.bad(
@@ -396,6 +398,8 @@ final class SegmentsVerifier {
 
   /** Whether there is a later one: then those before are removed at some time. */
   private boolean outlived(long number) throws IOException {
-    return !numbers(log.store().fresh().listAsPermittedIfThere(log.layout().checkpoints())).tailSet(number + 1).isEmpty();
+    return !numbers(log.store().fresh().listAsPermittedIfThere(log.layout().checkpoints()))
+        .tailSet(number + 1)
+        .isEmpty();
   }
 }

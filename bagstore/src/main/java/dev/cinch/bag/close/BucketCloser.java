@@ -396,8 +396,8 @@ public final class BucketCloser {
    * directory nobody can make an entry of one's own, which else ends what this machine's kernel
    * believes (rules N2, N3).
    *
-   * <p>Caches of what was linked by a time expire together, so that all that look missing are waited
-   * for together.
+   * <p>Caches of what was linked by a time expire together, so that all that look missing are
+   * waited for together.
    *
    * @param listed monotonic time of this machine at which the record was there that lists the
    *     bucket, and so the lock

@@ -81,7 +81,9 @@ final class Checkpoints {
             bytes -> {
               Checkpoint c = Checkpoint.decode(bytes, path);
               boolean same = c.log().equals(log.id()) && c.number() == number;
-              return same ? c : another(path, "checkpoint " + number, c.number() + " of " + c.log());
+              return same
+                  ? c
+                  : another(path, "checkpoint " + number, c.number() + " of " + c.log());
             });
   }
 

@@ -5,7 +5,6 @@ import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -104,8 +104,8 @@ public final class Fresh {
   }
 
   /**
-   * As {@link #listAsPermitted}, in order; nothing where the directory is missing: a copy of a store
-   * may lack those that were empty.
+   * As {@link #listAsPermitted}, in order; nothing where the directory is missing: a copy of a
+   * store may lack those that were empty.
    */
   public List<String> listAsPermittedIfThere(Path directory) throws IOException {
     try {

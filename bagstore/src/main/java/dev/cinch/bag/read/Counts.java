@@ -37,7 +37,9 @@ final class Counts {
     long of(Optional<Checkpoint> checkpoint) throws IOException;
   }
 
-  /** Counts once more where something was retired meanwhile, so that segments have it; or expired. */
+  /**
+   * Counts once more where something was retired meanwhile, so that segments have it; or expired.
+   */
   private long count(Count count) throws IOException {
     while (true) {
       Optional<Checkpoint> checkpoint = chain.checkpoint();

@@ -362,8 +362,7 @@ public class DataFileCursor extends Cursor implements Closeable {
       return false;
     }
     Trailer t = trailer;
-    digest =
-        t != null ? t.digest() : codec.digest(h, window().view(), window().at(frame));
+    digest = t != null ? t.digest() : codec.digest(h, window().view(), window().at(frame));
     position = t != null ? t.messages() - 1 : position + h.messages();
     first = t != null ? t.first() : first;
     timestamp = t != null ? t.last() : timestamp;

@@ -61,8 +61,8 @@ public final class SegmentFeed {
   }
 
   /**
-   * Checks that a segment is what its records, their locks and data files give as they stand now: it
-   * is made once more, and not kept. The same records give the same bytes (rule R1).
+   * Checks that a segment is what its records, their locks and data files give as they stand now:
+   * it is made once more, and not kept. The same records give the same bytes (rule R1).
    *
    * @param header what the segment says of itself
    * @param path of the segment

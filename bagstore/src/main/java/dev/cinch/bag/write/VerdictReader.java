@@ -20,7 +20,6 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.BucketAppender.Attempt;
 import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -159,8 +158,7 @@ final class VerdictReader {
       }
       throw e;
     }
-    boolean covered =
-        lock.file(attempt.file()).map(f -> f.covers(attempt.end())).orElse(false);
+    boolean covered = lock.file(attempt.file()).map(f -> f.covers(attempt.end())).orElse(false);
     return covered
         ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
         : rejected(attempt, "the bucket was closed before it was visible");
