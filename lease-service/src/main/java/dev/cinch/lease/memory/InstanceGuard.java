@@ -229,7 +229,7 @@ final class InstanceGuard {
         turn.end();
       }
     } else if (isDue(at)) {
-      publishEarly(registry, at);
+      early(registry, at, true);
     }
     requireLatest();
     return published;
@@ -261,9 +261,9 @@ final class InstanceGuard {
     }
     noteAlive(at);
     if (published != Long.MIN_VALUE && isDue(at)) {
-      publishEarly(registry, at);
+      early(registry, at, true);
     } else if (at.monotonic() - lookedAt >= LOOK_EVERY && at.monotonic() - retryAt >= 0) {
-      lookEarly(registry, at);
+      early(registry, at, false);
     }
   }
 
@@ -281,28 +281,20 @@ final class InstanceGuard {
     return reach.isShort(published - at.now()) && at.monotonic() - retryAt >= 0;
   }
 
-  private void publishEarly(InstanceRegistry to, Reading at) {
+  /**
+   * Publishes a ceiling that is due, or looks for a later instance; nothing while another thread is
+   * at it.
+   */
+  private void early(InstanceRegistry store, Reading at, boolean publishing) {
     if (!turn.takeIfFree()) {
-      return; // Another thread is at it, and the present ceiling still serves.
+      return; // The present ceiling still serves.
     }
     try {
-      if (isDue(at)) {
-        publish(to, at, 0);
+      if (!publishing) {
+        look(store, at);
+      } else if (isDue(at)) {
+        publish(store, at, 0);
       }
-    } catch (IOException | UncheckedIOException e) {
-      retryAt = at.monotonic() + RETRY_AFTER;
-      failed(e);
-    } finally {
-      turn.end();
-    }
-  }
-
-  private void lookEarly(InstanceRegistry in, Reading at) {
-    if (!turn.takeIfFree()) {
-      return;
-    }
-    try {
-      look(in, at);
     } catch (IOException | UncheckedIOException e) {
       retryAt = at.monotonic() + RETRY_AFTER;
       failed(e);

@@ -162,7 +162,7 @@ final class LeaseTable implements LeaseBackend {
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
     List<LeaseState> leases = leases(all);
-    List<Tenure> toEnd = rules.acquire(request, leases, lease -> unknown(), at, ceiling);
+    List<Tenure> toEnd = rules.acquire(request, leases, unknown(), at, ceiling);
     if (resumable) {
       requireEnded(toEnd);
     }
@@ -262,7 +262,7 @@ final class LeaseTable implements LeaseBackend {
     }
     List<LeaseState> leases = leases(wanted);
     LeaseRules.Resumed resumed =
-        rules.resume(request, ended, leases, lease -> forgotten != null, advance(time), ceiling);
+        rules.resume(request, ended, leases, forgotten != null, advance(time), ceiling);
     if (resumed == LeaseRules.Resumed.UNENDED) {
       return Optional.empty();
     }

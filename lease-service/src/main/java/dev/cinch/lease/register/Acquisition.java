@@ -97,8 +97,7 @@ final class Acquisition implements LeaseChanges.Transition {
       unknown = rules.inheritance(lease, time).orForgotten(unknown);
       next = new LeaseState(lease.name());
     }
-    Inheritance from = unknown;
-    requireEnded(rules.acquire(request, List.of(next), l -> from, at, ceiling));
+    requireEnded(rules.acquire(request, List.of(next), unknown, at, ceiling));
     return next;
   }
 

@@ -22,7 +22,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.Predicate;
 
 /**
  * The rules of a lease (docs/leases.md) that need neither a clock nor a store, as one transition
@@ -107,26 +106,26 @@ public final class LeaseRules {
    *     before anybody hears of the new ones, if there may be such an instance (rule L11)
    * @throws LeaseRefusedException {@code HELD} or {@code NOT_YET}
    */
-  public <S extends LeaseState> List<Tenure> acquire(
+  public List<Tenure> acquire(
       AcquireRequest request,
-      List<S> leases,
-      Function<? super S, Inheritance> unknown,
+      List<LeaseState> leases,
+      Inheritance unknown,
       Moment now,
       long ceiling)
       throws LeaseRefusedException {
     long time = now.time();
     long expiry = expiry(now, request.durationMs(), ceiling);
-    for (S lease : leases) {
+    for (LeaseState lease : leases) {
       if (lease.excludes(now)) {
         throw held(new LeaseName(lease.name), lease.holder, lease.leftNanos(now));
       }
     }
     var unended = new ArrayList<Tenure>();
-    for (S lease : leases) {
+    for (LeaseState lease : leases) {
       if (lease.isUnended()) {
         unended.add(lease.tenure());
       }
-      Inheritance from = lease.isKnown() ? inheritance(lease, time) : unknown.apply(lease);
+      Inheritance from = lease.isKnown() ? inheritance(lease, time) : unknown;
       Id correlation = Correlation.of(request.id(), new LeaseName(lease.name), time, store);
       lease.grant(request, from, now, expiry, correlation);
     }
@@ -145,7 +144,7 @@ public final class LeaseRules {
    * @param id the secret of the grant
    * @throws LeaseRefusedException {@code NOT_HELD}, saying which is not and why
    */
-  public void requireHeld(Id id, boolean full, List<? extends LeaseState> leases, Moment now)
+  public void requireHeld(Id id, boolean full, List<LeaseState> leases, Moment now)
       throws LeaseRefusedException {
     requireValid(id, full, leases, now);
     for (LeaseState lease : leases) {
@@ -156,7 +155,7 @@ public final class LeaseRules {
   }
 
   /** The same, also of leases that were revoked and did not expire. */
-  private void requireValid(Id id, boolean full, List<? extends LeaseState> leases, Moment now)
+  private void requireValid(Id id, boolean full, List<LeaseState> leases, Moment now)
       throws LeaseRefusedException {
     for (LeaseState lease : leases) {
       if (!lease.belongsTo(id)) {
@@ -198,7 +197,7 @@ public final class LeaseRules {
    * Rule L12: a holder that does not go by this instance may use the leases elsewhere, and its
    * request may come twice.
    */
-  private void requireHere(LeaseReport report, List<? extends LeaseState> leases)
+  private void requireHere(LeaseReport report, List<LeaseState> leases)
       throws LeaseRefusedException {
     if (report.instance().isPresent()
         ? report.instance().getAsLong() != instance
@@ -207,7 +206,7 @@ public final class LeaseRules {
     }
   }
 
-  private static boolean isAnyResumed(List<? extends LeaseState> leases) {
+  private static boolean isAnyResumed(List<LeaseState> leases) {
     for (LeaseState lease : leases) {
       if (lease.resumed) {
         return true;
@@ -225,7 +224,7 @@ public final class LeaseRules {
   public void renew(
       Operation.Renew renew,
       boolean full,
-      List<? extends LeaseState> leases,
+      List<LeaseState> leases,
       Moment now,
       long ceiling)
       throws LeaseRefusedException {
@@ -263,7 +262,7 @@ public final class LeaseRules {
   public void upgrade(
       Operation.Upgrade upgrade,
       boolean full,
-      List<? extends LeaseState> leases,
+      List<LeaseState> leases,
       Moment now,
       long ceiling)
       throws LeaseRefusedException {
@@ -283,21 +282,21 @@ public final class LeaseRules {
    * @return those that were given back
    * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE} or {@code WATERMARK}
    */
-  public <S extends LeaseState> List<S> release(
-      Operation.Release release, boolean full, List<S> leases, Moment now)
+  public List<LeaseState> release(
+      Operation.Release release, boolean full, List<LeaseState> leases, Moment now)
       throws LeaseRefusedException {
     LeaseReport report = release.report();
-    List<S> own = leases;
+    List<LeaseState> own = leases;
     if (full) {
       requireValid(release.id(), true, leases, now);
     } else {
       own = leases.stream().filter(lease -> lease.belongsTo(release.id())).toList();
     }
     requireHere(report, own);
-    for (S lease : own) {
+    for (LeaseState lease : own) {
       watermarks.check(lease, report, now);
     }
-    for (S lease : own) {
+    for (LeaseState lease : own) {
       takeIn(lease, report, now);
       lease.release(now, report.fenced());
     }
@@ -317,15 +316,15 @@ public final class LeaseRules {
    * @param forgotten whether a name of which nothing is known may have had a lease here
    * @throws LeaseRefusedException {@code NOT_HELD} or {@code NOT_YET}
    */
-  public <S extends LeaseState> Resumed resume(
+  public Resumed resume(
       ResumeRequest request,
       boolean ended,
-      List<S> leases,
-      Predicate<? super S> forgotten,
+      List<LeaseState> leases,
+      boolean forgotten,
       Moment now,
       long ceiling)
       throws LeaseRefusedException {
-    var resumption = new Resumption<>(request, leases, now);
+    var resumption = new Resumption(request, leases, now);
     boolean again = resumption.wasDone(forgotten);
     if (!again && !ended) {
       return Resumed.UNENDED;

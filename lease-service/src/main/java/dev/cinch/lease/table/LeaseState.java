@@ -26,11 +26,11 @@ import org.jspecify.annotations.Nullable;
  * LeaseStateCodec}: the rules change it in place, so the caller gives up the one that it passed in,
  * and the backend replaces what it keeps when all is done.
  *
- * <p>A backend may add where it keeps a lease, in a subclass. Times are nanoseconds since the Unix
+ * <p>Times are nanoseconds since the Unix
  * epoch. Not thread-safe.
  */
 @CheckReturnValue
-public class LeaseState {
+public final class LeaseState {
   /**
    * Whether the last lease still counts; it may have expired all the same. In the order of their
    * numbers in {@link LeaseLayout}.
@@ -118,29 +118,29 @@ public class LeaseState {
     this.name = name;
   }
 
-  public final String name() {
+  public String name() {
     return name;
   }
 
-  public final State state() {
+  public State state() {
     return state;
   }
 
   /** The secret of the request that it was granted to. */
-  public final Id id() {
+  public Id id() {
     return id;
   }
 
-  public final String holder() {
+  public String holder() {
     return holder;
   }
 
-  public final long expiry() {
+  public long expiry() {
     return expiry;
   }
 
   /** When it was released; {@link Long#MIN_VALUE} if it was not. */
-  public final long endedAt() {
+  public long endedAt() {
     return endedAt;
   }
 
@@ -148,17 +148,17 @@ public class LeaseState {
    * When it was last granted, prolonged or released; what comes next may not be earlier, whatever
    * another machine's clock says. {@link Long#MIN_VALUE} if there was no lease.
    */
-  public final long changedAt() {
+  public long changedAt() {
     return isKnown() ? Math.max(issuedAt, endedAt) : Long.MIN_VALUE;
   }
 
   /** Whether there was a lease; if not, the first one inherits what its backend knows (L4). */
-  public final boolean isKnown() {
+  public boolean isKnown() {
     return generation > 0;
   }
 
   /** Whether a request asks for what this lease was granted for, names aside. */
-  public final boolean isFor(AcquireRequest request) {
+  public boolean isFor(AcquireRequest request) {
     return holder.equals(request.holder())
         && durationMs == request.durationMs()
         && askedTentative == request.tentative()
@@ -223,12 +223,12 @@ public class LeaseState {
   }
 
   /** Of the lease; renewals and upgrades keep it. */
-  public final Id correlation() {
+  public Id correlation() {
     return new Id(correlationHigh, correlationLow);
   }
 
   /** The lease, to be ended (rule L11). */
-  public final Tenure tenure() {
+  public Tenure tenure() {
     return new Tenure(name, correlation());
   }
 
@@ -241,27 +241,27 @@ public class LeaseState {
    * Whether it was resumed here, and ended without a release: its holder may not have heard of
    * that, and go by the earlier instance (rule L12).
    */
-  public final boolean isResumedUntilPast(Moment now) {
+  public boolean isResumedUntilPast(Moment now) {
     return resumed && state != State.RELEASED && !isHeld(now);
   }
 
   /** Whether a later instance might resume it, or have resumed it, unless that is prevented. */
-  public final boolean isUnended() {
+  public boolean isUnended() {
     return state == State.FULL;
   }
 
   /** Whether it is this request's, and was not released. */
-  public final boolean belongsTo(Id request) {
+  public boolean belongsTo(Id request) {
     return state != State.RELEASED && id.equals(request);
   }
 
   /** Whether it was this request's, and was released. */
-  public final boolean isReleasedBy(Id request) {
+  public boolean isReleasedBy(Id request) {
     return isKnown() && state == State.RELEASED && id.equals(request);
   }
 
   /** Makes a released lease nobody's, so that the request that had it may be granted one anew. */
-  public final void disown() {
+  public void disown() {
     id = correlation(); // which is no secret of anybody
   }
 
@@ -269,17 +269,17 @@ public class LeaseState {
    * Whether it may be held by anybody's clock (rule L18): its expiry has not passed by all that may
    * be another machine's, or not so long has passed by this machine's steady clock as it lasts.
    */
-  public final boolean isHeld(Moment now) {
+  public boolean isHeld(Moment now) {
     return state != State.RELEASED && leftNanos(now) > 0;
   }
 
   /** Whether it excludes everyone else. */
-  public final boolean excludes(Moment now) {
+  public boolean excludes(Moment now) {
     return state != State.TENTATIVE && isHeld(now);
   }
 
   /** For how long it is held if nobody releases it, nanoseconds; 0 or less if it is over. */
-  public final long leftNanos(Moment now) {
+  public long leftNanos(Moment now) {
     long left = expiry + now.apart() - now.time();
     return steadyUntil == Moment.UNSTEADY || now.steady() == Moment.UNSTEADY
         ? left
@@ -303,7 +303,7 @@ public class LeaseState {
   }
 
   /** Whether the next holder has to fence what this one should have. */
-  public final boolean carriesFence() {
+  public boolean carriesFence() {
     return fenceUpTo != Long.MIN_VALUE && !fencedOnRelease;
   }
 
@@ -356,7 +356,7 @@ public class LeaseState {
    * @param newer newest first
    * @param keep how many to keep, 0 or more
    */
-  public final void addMetadata(List<Metadata> newer, int keep) {
+  public void addMetadata(List<Metadata> newer, int keep) {
     if (newer.isEmpty()) {
       return;
     }
@@ -371,7 +371,7 @@ public class LeaseState {
    *
    * @return whether it is shorter now
    */
-  public final boolean shorten() {
+  public boolean shorten() {
     if (!recent.isEmpty()) {
       recent = List.of();
       return true;
@@ -389,7 +389,7 @@ public class LeaseState {
    * @param now signed time
    * @param earlier what may have been signed by earlier instances
    */
-  public final Inheritance inheritance(long now, Fence earlier) {
+  public Inheritance inheritance(long now, Fence earlier) {
     Watermark watermark = inherited();
     var fence = new Fence(fenceUpTo, fenceLogs);
     if (stated > watermark.timestamp()) {
@@ -431,7 +431,7 @@ public class LeaseState {
   }
 
   /** The witness of the last lease as it stands; there must be one. */
-  public final Witness witness(long instance) {
+  public Witness witness(long instance) {
     return new Witness(
         new LeaseName(name),
         holder,
@@ -452,7 +452,7 @@ public class LeaseState {
   }
 
   /** What anyone may know; there must be a lease. */
-  public final LeaseInfo info(long instance, Moment now) {
+  public LeaseInfo info(long instance, Moment now) {
     LeaseInfo.State shown;
     if (state == State.RELEASED) {
       shown = LeaseInfo.State.RELEASED;

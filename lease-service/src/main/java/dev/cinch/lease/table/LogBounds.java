@@ -56,7 +56,7 @@ final class LogBounds {
    * @param leases of the grant, or some of them: then these get their share
    * @param names how many leases the grant has
    */
-  static void boundFences(List<? extends LeaseState> leases, int names) {
+  static void boundFences(List<LeaseState> leases, int names) {
     int most = Grant.MAX_LOGS * leases.size() / Math.max(leases.size(), names);
     int together = 0;
     for (LeaseState lease : leases) {

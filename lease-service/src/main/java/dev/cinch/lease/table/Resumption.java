@@ -8,22 +8,21 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import java.util.Comparator;
 import java.util.List;
-import java.util.function.Predicate;
 
 /**
  * Whether leases of an earlier instance may go on here, by what this one remembers of their names
  * (rule L10), and how they do. Used once.
  */
-final class Resumption<S extends LeaseState> {
+final class Resumption {
   private final ResumeRequest request;
   private final List<Witness> witnesses;
-  private final List<S> leases;
+  private final List<LeaseState> leases;
   private final Moment now;
 
   /**
    * @param leases of the names of the witnesses, in ascending order
    */
-  Resumption(ResumeRequest request, List<S> leases, Moment now) {
+  Resumption(ResumeRequest request, List<LeaseState> leases, Moment now) {
     this.request = request;
     this.witnesses = witnesses(request);
     this.leases = leases;
@@ -44,16 +43,16 @@ final class Resumption<S extends LeaseState> {
    * @param forgotten whether a name that is not known may have been
    * @throws LeaseRefusedException if they were not, and can't be
    */
-  boolean wasDone(Predicate<? super S> forgotten) throws LeaseRefusedException {
+  boolean wasDone(boolean forgotten) throws LeaseRefusedException {
     int held = 0;
     for (int i = 0; i < leases.size(); i++) {
       Witness w = witnesses.get(i);
-      S lease = leases.get(i);
+      LeaseState lease = leases.get(i);
       if (lease.resumes(request.id(), w.correlation()) && lease.isHeld(now)) {
         held++;
       } else if (lease.isKnown()) {
         throw notHeld(w.name() + " was taken at this instance before; acquire anew");
-      } else if (forgotten.test(lease)) {
+      } else if (forgotten) {
         // The name may have been granted and forgotten: to its holder this one would be unknown.
         throw notHeld("this instance does not know any more whether " + w.name() + " was taken");
       } else if (w.expiry() <= now.time()) {

@@ -74,7 +74,7 @@ final class LeaseRulesTest {
         Reason.HELD,
         () ->
             rules.acquire(
-                request(OTHER, A, false), List.of(free, held), l -> ORIGIN, at(NOW), NO_CEILING));
+                request(OTHER, A, false), List.of(free, held), ORIGIN, at(NOW), NO_CEILING));
     assertFalse(free.isKnown());
   }
 
@@ -134,7 +134,7 @@ final class LeaseRulesTest {
     Inheritance from = Inheritance.origin(Ending.UNKNOWN, new Fence(upTo, LogSet.ALL));
     var lease = new LeaseState("n");
     var unused =
-        rules.acquire(request(ID, A, false), List.of(lease), l -> from, at(NOW), NO_CEILING);
+        rules.acquire(request(ID, A, false), List.of(lease), from, at(NOW), NO_CEILING);
     refused(Reason.WATERMARK, () -> renew(lease, FENCED, NOW));
     refused(Reason.WATERMARK, () -> release(lease, FENCED, NOW));
     renew(lease, FENCED, NOW + 1);
@@ -178,9 +178,9 @@ final class LeaseRulesTest {
     var request = request(ID, A, false);
     refused(
         Reason.NOT_YET,
-        () -> rules.acquire(request, List.of(lease), l -> ORIGIN, at(NOW + 1), ceiling));
+        () -> rules.acquire(request, List.of(lease), ORIGIN, at(NOW + 1), ceiling));
     assertFalse(lease.isKnown());
-    var unended = rules.acquire(request, List.of(lease), l -> ORIGIN, at(NOW), ceiling);
+    var unended = rules.acquire(request, List.of(lease), ORIGIN, at(NOW), ceiling);
     assertEquals(List.of(), unended);
     var renew = new Operation.Renew(ID, LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
     refused(Reason.NOT_YET, () -> rules.renew(renew, true, List.of(lease), at(NOW + 1), ceiling));
@@ -203,7 +203,7 @@ final class LeaseRulesTest {
     List<LeaseState> leases =
         IntStream.range(0, 11).mapToObj(i -> new LeaseState("n" + (char) ('a' + i))).toList();
     Inheritance from = Inheritance.origin(Ending.UNKNOWN, new Fence(NOW - 1, thousand));
-    var unused = rules.acquire(request(ID, A, false), leases, l -> from, at(NOW), NO_CEILING);
+    var unused = rules.acquire(request(ID, A, false), leases, from, at(NOW), NO_CEILING);
     assertEquals(Grant.MAX_LOGS, 10 * Witness.MAX_LOGS);
     assertEquals(thousand, leases.get(9).witness(7).fence().logs());
     assertEquals(LogSet.ALL, leases.get(10).witness(7).fence().logs());
@@ -362,7 +362,7 @@ final class LeaseRulesTest {
         rules.acquire(
             request(ID, A, false),
             List.of(before),
-            l -> Inheritance.origin(Ending.NONE, new Fence(NOW - 5, B)),
+            Inheritance.origin(Ending.NONE, new Fence(NOW - 5, B)),
             at(NOW),
             NO_CEILING);
     var lease = new LeaseState("n");
@@ -415,7 +415,7 @@ final class LeaseRulesTest {
     var a = new LeaseState("a");
     var b = new LeaseState("b");
     var unused =
-        rules.acquire(request(ID, A, true), List.of(a, b), l -> ORIGIN, at(NOW), NO_CEILING);
+        rules.acquire(request(ID, A, true), List.of(a, b), ORIGIN, at(NOW), NO_CEILING);
     acquire(b, OTHER, false, NOW + 1);
     var release = new Operation.Release(ID, LeaseReport.NOTHING);
     assertEquals(List.of(a), rules.release(release, false, List.of(a, b), at(NOW + 2)));
@@ -454,14 +454,14 @@ final class LeaseRulesTest {
     Inheritance none = Inheritance.origin(Ending.NONE, Fence.NONE);
     assertEquals(
         List.of(),
-        rules.acquire(request(ID, logs, false), List.of(lease), l -> none, at(NOW), NO_CEILING));
+        rules.acquire(request(ID, logs, false), List.of(lease), none, at(NOW), NO_CEILING));
     return lease;
   }
 
   private List<Tenure> acquire(LeaseState lease, Id id, boolean tentative, long now)
       throws LeaseRefusedException {
     return rules.acquire(
-        request(id, A, tentative), List.of(lease), l -> ORIGIN, at(now), NO_CEILING);
+        request(id, A, tentative), List.of(lease), ORIGIN, at(now), NO_CEILING);
   }
 
   private static AcquireRequest request(Id id, LogSet logs, boolean tentative) {
@@ -496,7 +496,7 @@ final class LeaseRulesTest {
         new ResumeRequest(ID, List.of(signed), LEASE_MS),
         ended,
         List.of(lease),
-        l -> forgotten,
+        forgotten,
         at(now),
         NO_CEILING);
   }

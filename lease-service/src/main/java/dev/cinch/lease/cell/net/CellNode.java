@@ -415,8 +415,7 @@ public final class CellNode implements AutoCloseable {
 
   /**
    * The names that a majority of acceptors knows something of, in ascending order of their bytes.
-   * What was agreed on is among them, with more. Each acceptor looks at all of its names, which
-   * takes some 0.1 µs each and stops its node for so long.
+   * What was agreed on is among them, with more.
    *
    * @param prefix of the names
    * @param after only names above this one
