@@ -222,11 +222,7 @@ public final class LeaseRules {
    *     {@code INVALID} for too many logs, or {@code NOT_YET}
    */
   public void renew(
-      Operation.Renew renew,
-      boolean full,
-      List<LeaseState> leases,
-      Moment now,
-      long ceiling)
+      Operation.Renew renew, boolean full, List<LeaseState> leases, Moment now, long ceiling)
       throws LeaseRefusedException {
     LeaseReport report = renew.report();
     requireHeld(renew.id(), full, leases, now);
@@ -260,11 +256,7 @@ public final class LeaseRules {
    * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE} or {@code NOT_YET}
    */
   public void upgrade(
-      Operation.Upgrade upgrade,
-      boolean full,
-      List<LeaseState> leases,
-      Moment now,
-      long ceiling)
+      Operation.Upgrade upgrade, boolean full, List<LeaseState> leases, Moment now, long ceiling)
       throws LeaseRefusedException {
     requireHeld(upgrade.id(), full, leases, now);
     requireHere(LeaseReport.NOTHING, leases);

@@ -26,8 +26,7 @@ import org.jspecify.annotations.Nullable;
  * LeaseStateCodec}: the rules change it in place, so the caller gives up the one that it passed in,
  * and the backend replaces what it keeps when all is done.
  *
- * <p>Times are nanoseconds since the Unix
- * epoch. Not thread-safe.
+ * <p>Times are nanoseconds since the Unix epoch. Not thread-safe.
  */
 @CheckReturnValue
 public final class LeaseState {

@@ -133,8 +133,7 @@ final class LeaseRulesTest {
     long upTo = NOW + 2 * SECOND + 1; // a second ahead of the latest that it can be, and more
     Inheritance from = Inheritance.origin(Ending.UNKNOWN, new Fence(upTo, LogSet.ALL));
     var lease = new LeaseState("n");
-    var unused =
-        rules.acquire(request(ID, A, false), List.of(lease), from, at(NOW), NO_CEILING);
+    var unused = rules.acquire(request(ID, A, false), List.of(lease), from, at(NOW), NO_CEILING);
     refused(Reason.WATERMARK, () -> renew(lease, FENCED, NOW));
     refused(Reason.WATERMARK, () -> release(lease, FENCED, NOW));
     renew(lease, FENCED, NOW + 1);
@@ -177,8 +176,7 @@ final class LeaseRulesTest {
     var lease = new LeaseState("n");
     var request = request(ID, A, false);
     refused(
-        Reason.NOT_YET,
-        () -> rules.acquire(request, List.of(lease), ORIGIN, at(NOW + 1), ceiling));
+        Reason.NOT_YET, () -> rules.acquire(request, List.of(lease), ORIGIN, at(NOW + 1), ceiling));
     assertFalse(lease.isKnown());
     var unended = rules.acquire(request, List.of(lease), ORIGIN, at(NOW), ceiling);
     assertEquals(List.of(), unended);
@@ -414,8 +412,7 @@ final class LeaseRulesTest {
   void aReleaseOfTentativeLeasesPassesOverThoseThatWereBroken() throws Exception {
     var a = new LeaseState("a");
     var b = new LeaseState("b");
-    var unused =
-        rules.acquire(request(ID, A, true), List.of(a, b), ORIGIN, at(NOW), NO_CEILING);
+    var unused = rules.acquire(request(ID, A, true), List.of(a, b), ORIGIN, at(NOW), NO_CEILING);
     acquire(b, OTHER, false, NOW + 1);
     var release = new Operation.Release(ID, LeaseReport.NOTHING);
     assertEquals(List.of(a), rules.release(release, false, List.of(a, b), at(NOW + 2)));
@@ -460,8 +457,7 @@ final class LeaseRulesTest {
 
   private List<Tenure> acquire(LeaseState lease, Id id, boolean tentative, long now)
       throws LeaseRefusedException {
-    return rules.acquire(
-        request(id, A, tentative), List.of(lease), ORIGIN, at(now), NO_CEILING);
+    return rules.acquire(request(id, A, tentative), List.of(lease), ORIGIN, at(now), NO_CEILING);
   }
 
   private static AcquireRequest request(Id id, LogSet logs, boolean tentative) {
