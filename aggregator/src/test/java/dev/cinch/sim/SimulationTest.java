@@ -3,7 +3,7 @@ package dev.cinch.sim;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.Share;
+import dev.cinch.lease.Share;
 import dev.cinch.sim.Outcome.Statistics;
 import dev.cinch.sim.fs.FaultKind;
 import java.io.ByteArrayOutputStream;

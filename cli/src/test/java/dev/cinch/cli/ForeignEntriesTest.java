@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import dev.cinch.bag.Share;
+import dev.cinch.lease.Share;
 import dev.cinch.bag.fs.Planted;
 import dev.cinch.bag.layout.TimeName;
 import java.io.IOException;

@@ -3,7 +3,7 @@ package dev.cinch.sim.mutation;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.Share;
+import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package dev.cinch.sim.mutation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.cinch.bag.Share;
+import dev.cinch.lease.Share;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

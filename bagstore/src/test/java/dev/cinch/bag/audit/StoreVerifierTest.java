@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Share;
+import dev.cinch.lease.Share;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.layout.Bucket;

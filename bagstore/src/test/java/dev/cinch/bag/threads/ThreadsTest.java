@@ -3,7 +3,7 @@ package dev.cinch.bag.threads;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Receipt;
-import dev.cinch.bag.Share;
+import dev.cinch.lease.Share;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -2,6 +2,7 @@ package dev.cinch.lease.history;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Share;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -38,8 +39,7 @@ import org.junit.jupiter.api.Test;
  * the machine what overlaps.
  */
 final class HistoryTest {
-  private static final boolean ALL = Boolean.getBoolean("cinch.all");
-  private static final int HISTORIES = ALL ? 200 : 24;
+  private static final int HISTORIES = Share.of(200, 12);
   private static final int CLIENTS = 3;
   private static final int CALLS = 14;
   private static final long LEASE_MS = 10_000;

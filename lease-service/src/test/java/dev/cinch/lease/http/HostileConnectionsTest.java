@@ -11,6 +11,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -28,6 +29,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -39,7 +41,7 @@ import org.junit.jupiter.api.Timeout;
 final class HostileConnectionsTest {
   private static final int HOSTILE = 200;
   private static final int LEASES = 1_000;
-  private static final int ROUNDS = 3;
+  private static final int ROUNDS = Share.of(3, 1);
   private static final int THREADS = 8;
 
   /** What hostile connections do for each renewal: all that they do is bounded by this. */
@@ -56,6 +58,7 @@ final class HostileConnectionsTest {
   private final Object attacking = new Object();
 
   @Test
+  @Tag("share")
   void noLeaseIsLostAndMemoryStaysFlat() throws Exception {
     Process server =
         new ProcessBuilder(

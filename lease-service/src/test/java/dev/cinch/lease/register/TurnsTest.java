@@ -46,7 +46,7 @@ final class TurnsTest {
 
   @Test
   void manyThatWaitMayAllGiveUpAtOnce() throws Exception {
-    int many = 20_000;
+    int many = 6_000;
     var begun = new AtomicInteger();
     CompletableFuture<Boolean> first = turns.next(A, done -> {});
     CompletableFuture<Boolean> last = first;

@@ -3,6 +3,7 @@ package dev.cinch.lease.cell.explore;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Share;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
@@ -10,13 +11,11 @@ import org.junit.jupiter.api.TestFactory;
 
 /** Every order of events of small cells. {@code -Dcinch.all=true}: of more of them. */
 final class ExplorerTest {
-  private static final boolean ALL = Boolean.getBoolean("cinch.all");
-
   @TestFactory
   @Tag("share")
   Stream<DynamicTest> oneOwner() {
     return Stream.concat(
-            Scenario.SHARE.stream(), ALL ? Scenario.ALL.stream() : Stream.<Scenario>empty())
+            Scenario.SHARE.stream(), Share.ALL ? Scenario.ALL.stream() : Stream.<Scenario>empty())
         .map(s -> DynamicTest.dynamicTest(s.subject() + " " + s.bounds(), () -> explore(s)));
   }
 

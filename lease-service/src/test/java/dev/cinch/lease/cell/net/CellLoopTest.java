@@ -2,24 +2,29 @@ package dev.cinch.lease.cell.net;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Share;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Cells with a network that loses, doubles and reorders, and nodes that start again. */
 final class CellLoopTest {
-  private static final int CELLS = Integer.getInteger("cinch.cell.nets", 300);
+  private static final int CELLS = Integer.getInteger("cinch.cell.nets", Share.of(300, 40));
   private static final int STEPS = 2_000;
 
   @Test
+  @Tag("share")
   void aNameHasOneOwnerWhateverTheNetworkDoes() {
     run(FaultyCell.PAXOS_LEASE, 0);
   }
 
   @Test
+  @Tag("share")
   void aNameHasOneOwnerWhateverTheNetworkAndClocksWithinTheirErrorDo() {
     run(FaultyCell.FLEASE, 0);
   }
 
   @Test
+  @Tag("share")
   void aNameHasOneOwnerWhenClientsProposeBesideNodes() {
     run(FaultyCell.PAXOS_LEASE, 3);
     run(FaultyCell.FLEASE, 3);

@@ -3,6 +3,7 @@ package dev.cinch.lease.cell.sim;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Share;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -11,8 +12,7 @@ import org.junit.jupiter.api.Test;
  * -Dcinch.cell.from=S} those from a seed on.
  */
 final class CellSimulationTest {
-  private static final boolean ALL = Boolean.getBoolean("cinch.all");
-  private static final int WORLDS = Integer.getInteger("cinch.cell.worlds", ALL ? 100_000 : 1_000);
+  private static final int WORLDS = Integer.getInteger("cinch.cell.worlds", Share.of(100_000, 200));
   private static final long FROM = Long.getLong("cinch.cell.from", 1);
 
   @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.cinch.lease.Share;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -51,7 +52,7 @@ final class EtcdPartitionTest {
 
   /** All of them with {@code -Dcinch.all=true}. */
   private static final List<Lost> KINDS =
-      Boolean.getBoolean("cinch.all") ? List.of(Lost.values()) : List.of(Lost.ALL);
+      Share.ALL ? List.of(Lost.values()) : List.of(Lost.ALL);
 
   @TempDir Path dir;
 

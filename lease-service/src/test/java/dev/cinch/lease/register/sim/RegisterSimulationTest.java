@@ -3,6 +3,7 @@ package dev.cinch.lease.register.sim;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Share;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -12,9 +13,8 @@ import org.junit.jupiter.api.Test;
  * from a seed on.
  */
 final class RegisterSimulationTest {
-  private static final boolean ALL = Boolean.getBoolean("cinch.all");
   private static final int WORLDS =
-      Integer.getInteger("cinch.register.worlds", ALL ? 20_000 : 1_000);
+      Integer.getInteger("cinch.register.worlds", Share.of(20_000, 100));
   private static final long FROM = Long.getLong("cinch.register.from", 1);
 
   @Test

@@ -1,4 +1,4 @@
-package dev.cinch.bag;
+package dev.cinch.lease;
 
 /**
  * Which cases of a long test run: in every build a fixed share, the same ones each time; all of
@@ -6,7 +6,7 @@ package dev.cinch.bag;
  * {@code @Tag("share")}: {@code .ci/thorough} runs those.
  */
 public final class Share {
-  private static final boolean ALL = Boolean.getBoolean("cinch.all");
+  public static final boolean ALL = Boolean.getBoolean("cinch.all");
 
   private Share() {}
 
