@@ -119,7 +119,7 @@ class FaultLoopTest {
       for (Durability durability : Durability.values()) {
         int k = 1;
         while (appendWithFault(memory(k), kind, durability, fault, k)) {
-          k += Share.step(3);
+          k += Share.step(5);
         }
         assertTrue(k > 5, "no operations");
       }
@@ -134,7 +134,7 @@ class FaultLoopTest {
         int k = 1;
         while (appendWithFault(
             posix(temp.resolve("s" + fault + kind + k), k), kind, Durability.CLOSE, fault, k)) {
-          k += Share.step(3);
+          k += Share.step(11);
         }
       }
     }
@@ -185,7 +185,7 @@ class FaultLoopTest {
   void advanceWithAFaultAtEveryOperation(Fault fault) throws Exception {
     int k = 1;
     while (advanceWithFault(memory(k), fault, k)) {
-      k += Share.step(3);
+      k += Share.step(5);
     }
     assertTrue(k > 50, "few operations: " + k);
   }
@@ -195,7 +195,7 @@ class FaultLoopTest {
   void advanceOnARealFilesystemWithACrashAtEveryOperation(@TempDir Path temp) throws Exception {
     int k = 1;
     while (advanceWithFault(posix(temp.resolve("s" + k), k), Fault.CRASH_AFTER, k)) {
-      k += Share.step(3);
+      k += Share.step(11);
     }
   }
 }

@@ -20,6 +20,7 @@ import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.nio.file.Path;
@@ -27,6 +28,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -143,12 +145,13 @@ class PowerCutTest {
    * too, and the power fails: then it is a store, or can be made one.
    */
   @ParameterizedTest
+  @Tag("share")
   @ValueSource(ints = {0, 50, 90})
   void aStoreThatWasHalfMadeIsOneOrCanBeMadeOne(int percent) throws Exception {
     boolean more = true;
-    for (int k = 1; more; k++) {
+    for (int k = 1; more; k += Share.step(3)) {
       boolean used = true;
-      for (int n = 0; used; n++) {
+      for (int n = 0; used; n += Share.step(3)) {
         var time = new TestTime();
         var disk = new MemoryFs(time);
         var maker = new FaultyFs(disk.view(Rig.ALICE));

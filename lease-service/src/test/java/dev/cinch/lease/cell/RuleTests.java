@@ -3,6 +3,8 @@ package dev.cinch.lease.cell;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -21,7 +23,9 @@ public final class RuleTests {
     Constructor<?> constructor = type.getDeclaredConstructor();
     constructor.setAccessible(true);
     var failed = new StringJoiner(", ");
-    for (Method method : type.getDeclaredMethods()) {
+    var methods = new ArrayList<Method>(List.of(type.getDeclaredMethods()));
+    methods.addAll(List.of(type.getSuperclass().getDeclaredMethods()));
+    for (Method method : methods) {
       if (method.isAnnotationPresent(Test.class)) {
         method.setAccessible(true);
         try {

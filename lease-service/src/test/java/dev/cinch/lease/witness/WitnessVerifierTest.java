@@ -54,17 +54,6 @@ final class WitnessVerifierTest {
   }
 
   @Test
-  void noChangedByteIsTaken() {
-    byte[] good = bySecond.bytes();
-    var verifier = new WitnessVerifier(both);
-    for (int i = 0; i < good.length; i++) {
-      byte[] bad = good.clone();
-      bad[i] ^= 0x10;
-      assertThrows(WitnessException.class, () -> verifier.verify(bad), "byte " + i);
-    }
-  }
-
-  @Test
   void aSignatureByAnotherKeyUnderATrustedIdIsBad() {
     byte[] forged = sign(SECOND).bytes();
     System.arraycopy(FIRST.publicKey().id(), 0, forged, forged.length - 72, 8);

@@ -44,6 +44,21 @@ final class FleaseRulesTest extends RulesRig {
     return new FleaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
   }
 
+  @Override
+  protected Acceptor fresh() {
+    return new FleaseAcceptor(DURATIONS, now);
+  }
+
+  @Override
+  protected long quarantine() {
+    return LONGEST + 2 * EPSILON;
+  }
+
+  @Override
+  protected long epsilon() {
+    return EPSILON;
+  }
+
   /** An accept that acceptor 0 is given, with its answer on the table. */
   private void accept(Ballot ballot, long expiry) {
     acceptors
@@ -76,16 +91,6 @@ final class FleaseRulesTest extends RulesRig {
     now += held.retryAfterNanos();
     assertInstanceOf(Step.Granted.class, get(q, 0, 1, 2));
     assertTrue(before.below(q.ballot()));
-  }
-
-  @Test
-  void nobodyWritesTheLeaseOfAnotherBack() {
-    get(p, 0, 1, 2);
-    q.acquire(now, LONGEST, LONGEST, table.from(6));
-    toAcceptors(0, 1, 2);
-    assertInstanceOf(Step.Held.class, back(q));
-    assertEquals(List.of(), table.take(Accept.class));
-    assertFalse(q.isTrying());
   }
 
   @Test
@@ -122,28 +127,6 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void p1_doubledAnswersAndOtherBallotsDoNotCount() {
-    p.acquire(now, LONGEST, LONGEST, table.from(5));
-    toAcceptors(0);
-    List<Sent> promise = table.take(Promise.class);
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, promise));
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, promise));
-    toAcceptors(1);
-    propose(p, assertInstanceOf(Step.Found.class, back(p)));
-    toAcceptors(0);
-    List<Sent> accepted = table.take(Accepted.class);
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, accepted));
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, accepted));
-    var other = new Accepted(NAME, new Ballot(99, 1, 5));
-    assertEquals(Step.Pending.PENDING, p.receive(1, other, now, table.from(5)));
-    var stranger = new Accepted(NAME, ((Accepted) accepted.get(0).message()).ballot());
-    assertEquals(Step.Pending.PENDING, p.receive(7, stranger, now, table.from(5)));
-    assertFalse(p.holds(now));
-    toAcceptors(1);
-    assertInstanceOf(Step.Granted.class, back(p));
-  }
-
-  @Test
   void p1_aRefusalIsNoVote() {
     Ballot higher = new Ballot(now + LONGEST, 1, 6);
     prepare(0, higher);
@@ -167,28 +150,6 @@ final class FleaseRulesTest extends RulesRig {
     }
     toAcceptors(0, 1);
     assertEquals(end, assertInstanceOf(Step.Granted.class, back(p)).until());
-  }
-
-  @Test
-  void p2_lateProposalsMakeNoTwoOwners() {
-    assertFalse(
-        twoOwnersAfterLateProposals(new FleaseAcceptor(DURATIONS, now), DURATIONS.quarantine()));
-  }
-
-  @Test
-  void p2_anAnswerIsNotTakenAtTheEnd() {
-    p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
-    long end = now + LONGEST;
-    toAcceptors(0, 1);
-    propose(p, assertInstanceOf(Step.Found.class, back(p)));
-    toAcceptors(0, 1);
-    now = end;
-    assertInstanceOf(Step.Indeterminate.class, back(p));
-    assertFalse(p.holds(now));
-    p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
-    toAcceptors(0, 1);
-    now += LONGEST;
-    assertInstanceOf(Step.Unavailable.class, back(p));
   }
 
   @Test
@@ -236,21 +197,6 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void p5_anAcceptorThatStartedIsSilentToItsOwnNodeToo() {
-    Acceptor fresh = new FleaseAcceptor(DURATIONS, now);
-    long over = now + LONGEST + 2 * EPSILON;
-    Ballot ballot = new Ballot(over, 1, 0);
-    fresh.receive(0, new Prepare(NAME, ballot), over - 1, table.from(0));
-    fresh.receive(0, new Query(NAME), over - 1, table.from(0));
-    assertTrue(table.sent.isEmpty());
-    assertEquals(0, fresh.size());
-    fresh.receive(0, new Prepare(NAME, ballot), over, table.from(0));
-    assertEquals(1, table.take(Promise.class).size());
-    fresh.receive(0, new Query(NAME), over - 1, table.from(0));
-    assertTrue(table.sent.isEmpty(), "the clock stepped back");
-  }
-
-  @Test
   void p5_aBallotOfBeforeTheStartIsBelowTheFloor() {
     Ballot before = new Ballot(now, 1, 5);
     acceptors.set(0, new FleaseAcceptor(DURATIONS, now));
@@ -283,50 +229,6 @@ final class FleaseRulesTest extends RulesRig {
   }
 
   @Test
-  void p6_learningMakesNoOwner() {
-    p.acquire(now, LONGEST, LONGEST, table.from(5));
-    Ballot mine = ((Prepare) table.sent.get(0).message()).ballot();
-    for (int node = 0; node < 3; node++) {
-      assertEquals(
-          Step.Pending.PENDING,
-          p.receive(node, new Learn(NAME, mine, LONGEST, VALUE), now, table.from(5)));
-      p.receive(node, new Accepted(NAME, mine), now, table.from(5)); // nothing was proposed yet
-    }
-    assertFalse(p.holds(now));
-  }
-
-  @Test
-  void p7_aShorterRenewalShortensNothing() {
-    get(p, 0, 1, 2);
-    long end = p.heldUntil();
-    p.renew(now, LONGEST / 5, LONGEST, table.from(5));
-    assertInstanceOf(Step.Granted.class, go(p, 0, 1, 2));
-    assertEquals(end, p.heldUntil());
-    now += LONGEST / 2;
-    assertEquals(LONGEST / 2 + EPSILON, told(0).nanos());
-    assertTrue(told(0).live());
-  }
-
-  @Test
-  void p7_aFailedRenewalLeavesTheOldEnd() {
-    get(p, 0, 1, 2);
-    long end = p.heldUntil();
-    now += LONGEST / 4;
-    p.renew(now, LONGEST, LONGEST / 10, table.from(5));
-    toAcceptors(0, 1, 2);
-    propose(p, assertInstanceOf(Step.Found.class, back(p)));
-    toAcceptors(2); // accepted, and nobody hears of it
-    table.sent.clear();
-    now += LONGEST / 10;
-    assertInstanceOf(Step.Indeterminate.class, p.wake(now, table.from(5)));
-    assertEquals(List.of(), table.take(Release.class), "it is held still");
-    assertEquals(end, p.heldUntil());
-    p.renew(now, LONGEST, LONGEST, table.from(5));
-    assertInstanceOf(Step.Granted.class, go(p, 1, 2));
-    assertEquals(now + LONGEST, p.heldUntil());
-  }
-
-  @Test
   void p8_whatExpiresNowIsOver() {
     accept(new Ballot(now, 1, 6), now);
     assertEquals(1, table.take(Reject.class).size(), "expired, exactly now");
@@ -341,51 +243,6 @@ final class FleaseRulesTest extends RulesRig {
     var found = assertInstanceOf(Step.Found.class, back(q));
     assertTrue(found.remembered(), "an expired lease is an empty vote, and no dropped message");
     assertEquals(List.of(Memory.State.EXPIRED), found.lasts().stream().map(Memory::state).toList());
-  }
-
-  @Test
-  void p9_aStaleReleaseMakesNoTwoOwners() {
-    assertFalse(twoOwnersAfterAStaleRelease());
-    assertTrue(p.holds(now));
-  }
-
-  @Test
-  void p9_onlyTheExactLeaseIsReleased() {
-    get(p, 0, 1, 2);
-    Ballot first = p.ballot();
-    p.release(now, table.from(5));
-    List<Sent> stale = table.take(Release.class);
-    for (int i = 0; i < 3; i++) {
-      table.give(acceptors.get(i), i, now, stale);
-      assertEquals(Memory.State.RELEASED, told(i).state());
-    }
-    now++;
-    get(p, 0, 1, 2);
-    assertNotEquals(first, p.ballot());
-    for (int i = 0; i < 3; i++) {
-      table.give(acceptors.get(i), i, now, stale);
-      assertTrue(told(i).live());
-    }
-    p.release(now, table.from(5));
-    table.take(Release.class);
-    p.release(now, table.from(5));
-    assertEquals(List.of(), table.take(Release.class), "released already");
-  }
-
-  @Test
-  void p9_aReleaseKeepsLateWritesOut() {
-    get(p, 0, 1, 2);
-    p.renew(now, LONGEST, LONGEST, table.from(5));
-    toAcceptors(0, 1, 2);
-    propose(p, assertInstanceOf(Step.Found.class, back(p)));
-    toAcceptors(0); // accepts the renewal; 1 will see it late
-    p.release(now, table.from(5));
-    List<Sent> late = table.take(Accept.class);
-    toAcceptors(0, 1, 2);
-    table.give(acceptors.get(1), 1, now, late);
-    for (int i = 0; i < 3; i++) {
-      assertEquals(Memory.State.RELEASED, told(i).state());
-    }
   }
 
   @Test

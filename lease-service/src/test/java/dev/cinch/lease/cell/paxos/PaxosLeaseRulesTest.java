@@ -43,6 +43,21 @@ final class PaxosLeaseRulesTest extends RulesRig {
     return new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
   }
 
+  @Override
+  protected Acceptor fresh() {
+    return new PaxosLeaseAcceptor(DURATIONS, 2, now);
+  }
+
+  @Override
+  protected long quarantine() {
+    return LONGEST;
+  }
+
+  @Override
+  protected long epsilon() {
+    return 0;
+  }
+
   @Test
   void aLeaseIsGrantedForItsTimeAndExcludesOthers() {
     long start = now;
@@ -56,39 +71,6 @@ final class PaxosLeaseRulesTest extends RulesRig {
     now++;
     assertFalse(p.holds(now));
     assertInstanceOf(Step.Granted.class, get(q, 0, 1, 2));
-  }
-
-  @Test
-  void nobodyProposesTheLeaseOfAnother() {
-    get(p, 0, 1, 2);
-    q.acquire(now, LONGEST, LONGEST, table.from(6));
-    toAcceptors(0, 1, 2);
-    assertInstanceOf(Step.Held.class, back(q));
-    assertEquals(List.of(), table.take(Accept.class));
-    assertFalse(q.isTrying());
-  }
-
-  @Test
-  void p1_doubledAnswersAndOtherBallotsDoNotCount() {
-    p.acquire(now, LONGEST, LONGEST, table.from(5));
-    toAcceptors(0);
-    List<Sent> promise = table.take(Promise.class);
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, promise));
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, promise));
-    toAcceptors(1);
-    var found = assertInstanceOf(Step.Found.class, back(p));
-    p.propose(found, VALUE, now, table.from(5));
-    toAcceptors(0);
-    List<Sent> accepted = table.take(Accepted.class);
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, accepted));
-    assertEquals(Step.Pending.PENDING, table.give(p, 5, now, accepted));
-    var other = new Accepted(NAME, new Ballot(99, 1, 5));
-    assertEquals(Step.Pending.PENDING, p.receive(1, other, now, table.from(5)));
-    var stranger = new Accepted(NAME, ((Accepted) accepted.get(0).message()).ballot());
-    assertEquals(Step.Pending.PENDING, p.receive(7, stranger, now, table.from(5)));
-    assertFalse(p.holds(now));
-    toAcceptors(1);
-    assertInstanceOf(Step.Granted.class, back(p));
   }
 
   @Test
@@ -106,27 +88,6 @@ final class PaxosLeaseRulesTest extends RulesRig {
     now = end;
     assertInstanceOf(Step.Indeterminate.class, table.give(p, 5, now, accepted.subList(1, 2)));
     assertFalse(p.holds(now));
-  }
-
-  @Test
-  void p2_lateProposalsMakeNoTwoOwners() {
-    assertFalse(
-        twoOwnersAfterLateProposals(
-            new PaxosLeaseAcceptor(DURATIONS, 2, now), DURATIONS.quarantine()));
-  }
-
-  @Test
-  void p2_anAnswerIsNotTakenAtTheEndEither() {
-    p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
-    long end = now + LONGEST;
-    toAcceptors(0, 1);
-    now = end;
-    assertInstanceOf(Step.Unavailable.class, back(p));
-    p.acquire(now, LONGEST, 2 * LONGEST, table.from(5));
-    toAcceptors(0, 1);
-    var found = assertInstanceOf(Step.Found.class, back(p));
-    now += LONGEST;
-    assertInstanceOf(Step.Unavailable.class, p.propose(found, VALUE, now, table.from(5)));
   }
 
   @Test
@@ -171,19 +132,6 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void p5_anAcceptorThatStartedIsSilentToItsOwnNodeToo() {
-    Acceptor fresh = new PaxosLeaseAcceptor(DURATIONS, 2, now);
-    Ballot ballot = new Ballot(1, 1, 0);
-    long last = now + LONGEST - 1;
-    fresh.receive(0, new Prepare(NAME, ballot), last, table.from(0));
-    fresh.receive(0, new Query(NAME), last, table.from(0));
-    assertTrue(table.sent.isEmpty());
-    assertEquals(0, fresh.size());
-    fresh.receive(0, new Prepare(NAME, ballot), last + 1, table.from(0));
-    assertEquals(1, table.take(Promise.class).size());
-  }
-
-  @Test
   void p5_clocksThatAreOffMakeQuarantineAndLeasesLonger() {
     var durations = new Durations(LONGEST, 50_000, KEEP);
     Acceptor slow = new PaxosLeaseAcceptor(durations, 1, 0);
@@ -198,18 +146,6 @@ final class PaxosLeaseRulesTest extends RulesRig {
     Memory memory = ((Told) table.take(Told.class).get(0).message()).memory();
     assertTrue(memory.live());
     assertTrue(memory.nanos() >= LONGEST / 95 * 105 - LONGEST, memory.toString());
-  }
-
-  @Test
-  void p6_learningMakesNoOwnerAndAcceptorsOnlyAnswer() {
-    p.acquire(now, LONGEST, LONGEST, table.from(5));
-    Ballot mine = ((Prepare) table.sent.get(0).message()).ballot();
-    assertEquals(
-        Step.Pending.PENDING,
-        p.receive(0, new Learn(NAME, mine, LONGEST, VALUE), now, table.from(5)));
-    assertEquals(Step.Pending.PENDING, p.receive(0, new Accepted(NAME, mine), now, table.from(5)));
-    p.receive(1, new Accepted(NAME, mine), now, table.from(5));
-    assertFalse(p.holds(now));
   }
 
   @Test
@@ -229,43 +165,6 @@ final class PaxosLeaseRulesTest extends RulesRig {
   }
 
   @Test
-  void p7_aShorterRenewalShortensNothing() {
-    get(p, 0, 1, 2);
-    long end = p.heldUntil();
-    p.renew(now, LONGEST / 10, LONGEST, table.from(5));
-    assertInstanceOf(Step.Granted.class, go(p, 0, 1, 2));
-    assertEquals(end, p.heldUntil());
-    now += LONGEST / 2;
-    assertTrue(told(0).live());
-    assertEquals(LONGEST / 2, told(0).nanos());
-  }
-
-  @Test
-  void p7_aFailedRenewalLeavesTheOldEndAndTheNextOneGoesOn() {
-    get(p, 0, 1, 2);
-    long end = p.heldUntil();
-    now += LONGEST / 4;
-    p.renew(now, LONGEST, LONGEST / 10, table.from(5));
-    go(p, 2); // acceptor 2 alone promises
-    toAcceptors();
-    now += LONGEST / 10;
-    assertInstanceOf(Step.Unavailable.class, p.wake(now, table.from(5)));
-    assertEquals(end, p.heldUntil());
-    p.renew(now, LONGEST, LONGEST / 10, table.from(5));
-    toAcceptors(0, 1, 2);
-    var found = assertInstanceOf(Step.Found.class, back(p));
-    p.propose(found, VALUE, now, table.from(5));
-    toAcceptors(2); // accepted, and nobody hears of it
-    table.sent.clear();
-    now += LONGEST / 10;
-    assertInstanceOf(Step.Indeterminate.class, p.wake(now, table.from(5)));
-    assertEquals(end, p.heldUntil());
-    p.renew(now, LONGEST, LONGEST, table.from(5));
-    assertInstanceOf(Step.Granted.class, go(p, 1, 2));
-    assertEquals(now + LONGEST, p.heldUntil());
-  }
-
-  @Test
   void p8_exactlyAtItsEndALeaseIsAnEmptyVote() {
     get(p, 0, 1, 2);
     now = p.heldUntil();
@@ -276,52 +175,6 @@ final class PaxosLeaseRulesTest extends RulesRig {
     assertTrue(found.remembered());
     assertEquals(List.of(Memory.State.EXPIRED), found.lasts().stream().map(Memory::state).toList());
     assertEquals(VALUE, found.lasts().get(0).value());
-  }
-
-  @Test
-  void p9_aStaleReleaseMakesNoTwoOwners() {
-    assertFalse(twoOwnersAfterAStaleRelease());
-    assertTrue(p.holds(now));
-  }
-
-  @Test
-  void p9_onlyTheExactLeaseIsReleased() {
-    get(p, 0, 1, 2);
-    Ballot first = p.ballot();
-    p.release(now, table.from(5));
-    List<Sent> stale = table.take(Release.class);
-    for (int i = 0; i < 3; i++) {
-      table.give(acceptors.get(i), i, now, stale);
-    }
-    get(p, 0, 1, 2);
-    for (int i = 0; i < 3; i++) {
-      table.give(acceptors.get(i), i, now, stale);
-      assertTrue(told(i).live());
-      assertTrue(first.below(told(i).ballot()));
-    }
-  }
-
-  @Test
-  void p9_aReleaseEndsALeaseAndItsRenewalsAndKeepsLateOnesOut() {
-    get(p, 0, 1, 2);
-    p.renew(now, LONGEST, LONGEST, table.from(5));
-    toAcceptors(0, 1, 2);
-    var found = assertInstanceOf(Step.Found.class, back(p));
-    p.propose(found, VALUE, now, table.from(5));
-    toAcceptors(0); // accepts the renewal; 1 will see it late
-    p.release(now, table.from(5));
-    List<Sent> late = table.take(Accept.class);
-    toAcceptors(0, 1, 2);
-    table.give(acceptors.get(1), 1, now, late);
-    for (int i = 0; i < 3; i++) {
-      assertEquals(Memory.State.RELEASED, told(i).state());
-    }
-    table.sent.clear();
-    assertFalse(p.holds(now));
-    q.acquire(now, LONGEST, LONGEST, table.from(6));
-    toAcceptors(0, 1, 2);
-    assertInstanceOf(Step.Outbid.class, back(q));
-    assertInstanceOf(Step.Granted.class, get(q, 0, 1, 2));
   }
 
   @Test
