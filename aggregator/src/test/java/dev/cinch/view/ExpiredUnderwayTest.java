@@ -53,7 +53,7 @@ class ExpiredUnderwayTest {
     boolean fired = true;
     int k = 0;
     while (fired) {
-      k += Share.step(5);
+      k += Share.step(13);
       Rig rig = store(k);
       var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
       int[] left = {k};

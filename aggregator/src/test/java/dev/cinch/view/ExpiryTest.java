@@ -33,6 +33,7 @@ import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -41,6 +42,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -208,9 +210,10 @@ class ExpiryTest {
    * Killed at any operation, or failed: before the floor nothing changed, behind it all is gone.
    */
   @ParameterizedTest
+  @Tag("share")
   @EnumSource(Fault.class)
   void r4_stoppedAnywhere(Fault fault) throws Exception {
-    for (int k = 1; ; k++) {
+    for (int k = 1; ; k += Share.step(5)) {
       Rig rig = retired(6, 3);
       List<String> all = Lines.settled(open(rig));
       List<String> rest = all.subList(2 * MESSAGES, all.size());

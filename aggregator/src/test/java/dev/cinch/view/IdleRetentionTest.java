@@ -22,7 +22,7 @@ class IdleRetentionTest {
   private static final Duration MONTH = Duration.ofDays(30);
   private static final long MINUTE = 60_000;
 
-  /** Closes each ten minutes, and builds and retires each hour, as cron would. */
+  /** Closes each ten minutes, and builds and retires each four hours, as cron would. */
   private static void days(Rig rig, int days) throws Exception {
     Log log = open(rig);
     var idle = new IdleLog(log.context());
@@ -33,7 +33,7 @@ class IdleRetentionTest {
       if (idle.isDue(to)) {
         horizon.advance(to, OptionalLong.empty());
       }
-      if (i % 6 == 0) {
+      if (i % 24 == 0) {
         Aggregator.Result unused = new Aggregator(log).run(Duration.ofDays(1));
         new Retention(log, MONTH).run();
       }

@@ -22,12 +22,14 @@ import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -136,10 +138,11 @@ class RemovalTest {
   }
 
   @ParameterizedTest
+  @Tag("share")
   @EnumSource(Fault.class)
   void h8_stoppedAnywhere(Fault fault) throws Exception {
     boolean fired = true;
-    for (int k = 1; fired; k++) {
+    for (int k = 1; fired; k += Share.step(5)) {
       Rig rig = rig(5, 2);
       var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
       Log log = rig.open(faulty);

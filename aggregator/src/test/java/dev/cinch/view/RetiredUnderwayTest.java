@@ -485,7 +485,8 @@ class RetiredUnderwayTest {
     boolean fired = true;
     int k = 0;
     while (fired) {
-      Rig rig = rig(++k, 1);
+      k += Share.step(3);
+      Rig rig = rig(k, 1);
       Log log = open(rig);
       Lines.append(log.writer(Durability.SYNC), "more");
       long to = rig.time.wallNanos() + log.context().bucketWidth();
@@ -508,11 +509,13 @@ class RetiredUnderwayTest {
   }
 
   @Test
+  @Tag("share")
   void aCloserUnderWhoseHandsEverythingGoesIsToldNoError() throws Exception {
     retiredAtEach(RetiredUnderwayTest::advance);
   }
 
   @Test
+  @Tag("share")
   void aSettledReaderUnderWhoseHandsEverythingGoesIsToldNoError() throws Exception {
     retiredAtEach((log, to) -> assertTrue(Lines.settled(log).size() >= 5));
   }
@@ -535,9 +538,11 @@ class RetiredUnderwayTest {
 
   private static void settleUpTo(Rig rig, Log log, long number) throws IOException {
     var chain = new HorizonChain(log.context());
-    while (chain.freshTip().orElseThrow().record().number() < number) {
+    long tip = chain.freshTip().orElseThrow().record().number();
+    for (long n = tip; n < number; n++) {
       settle(rig, log);
     }
+    assertEquals(number, chain.freshTip().orElseThrow().record().number());
   }
 
   @ParameterizedTest

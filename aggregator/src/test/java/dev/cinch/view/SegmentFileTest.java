@@ -23,6 +23,7 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
+import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -30,6 +31,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -102,6 +104,7 @@ class SegmentFileTest {
   }
 
   @Test
+  @Tag("share")
   void everyTimeRangeIsReadAsFromBuckets() throws Exception {
     Rig rig = Rig.memory(4);
     for (int i = 0; i < 3; i++) {
@@ -117,7 +120,7 @@ class SegmentFileTest {
     assertEquals(450, times.size());
     assertEquals(all, Lines.segments(log));
     var random = new Random(4);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < Share.of(200, 40); i++) {
       int a = random.nextInt(times.size());
       int b = random.nextInt(times.size());
       long from = times.get(Math.min(a, b)) + random.nextInt(3) - 1;
