@@ -24,7 +24,7 @@ import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.RepeatingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.fs.TestTime;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.read.Segments;
@@ -351,7 +351,7 @@ class FsRulesTest {
   /** FUSE asks the server for nothing past the end that it believes in. */
   @Test
   void n6_anOldLookAtThePrelockConfirmsNothing() throws Exception {
-    var fs = new FaultyFs(new FuseFs(rig.disk.view(Rig.ALICE), new TestTime()));
+    var fs = new FaultyFs(new FuseFs(rig.disk.view(Rig.ALICE), ManualTime.ticking()));
     LogWriter writer = rig.open(fs).writer(Durability.SYNC);
     ledger.append(writer, "one");
     fs.beforeFirst(op -> op.is(Kind.WRITE, ".log"), () -> rig.settle(bob()));

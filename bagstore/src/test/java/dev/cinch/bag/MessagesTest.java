@@ -6,7 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.fs.TestTime;
+import dev.cinch.lease.time.ForwardingTime;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -77,22 +78,12 @@ class MessagesTest {
   }
 
   /** A wall clock of few steps, so that two processes give the same timestamps. */
-  private static TimeSource coarse(TestTime time) {
+  private static TimeSource coarse(ManualTime time) {
     long step = 400_000_000;
-    return new TimeSource() {
+    return new ForwardingTime(time) {
       @Override
       public long wallNanos() {
         return time.wallNanos() / step * step;
-      }
-
-      @Override
-      public long monotonicNanos() {
-        return time.monotonicNanos();
-      }
-
-      @Override
-      public void sleepNanos(long nanos) {
-        time.sleepNanos(nanos);
       }
     };
   }
@@ -118,18 +109,8 @@ class MessagesTest {
   }
 
   /** A clock whose waits are where something happens. */
-  private static TimeSource whenWaiting(TestTime time, ArrayDeque<Runnable> events) {
-    return new TimeSource() {
-      @Override
-      public long wallNanos() {
-        return time.wallNanos();
-      }
-
-      @Override
-      public long monotonicNanos() {
-        return time.monotonicNanos();
-      }
-
+  private static TimeSource whenWaiting(ManualTime time, ArrayDeque<Runnable> events) {
+    return new ForwardingTime(time) {
       @Override
       public void sleepNanos(long nanos) {
         events.remove().run();

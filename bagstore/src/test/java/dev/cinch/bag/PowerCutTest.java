@@ -9,7 +9,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.fs.TestTime;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
@@ -72,7 +72,7 @@ class PowerCutTest {
 
   @Test
   void aStoreThatWasMadeSurvivesWithAllThatInstancesOfTheServiceNeed() throws Exception {
-    var time = new TestTime();
+    var time = ManualTime.ticking();
     var disk = new MemoryFs(time);
     Path root = Path.of("/store");
     var environment =
@@ -101,7 +101,7 @@ class PowerCutTest {
     rig.disk.powerCut(() -> false);
     assertEquals(TrustedKeys.of(key.publicKey()), CountingKeys.ofStore(store).counted(1));
 
-    var time = new TestTime();
+    var time = ManualTime.ticking();
     var disk = new MemoryFs(time);
     var init = new FaultyFs(disk.view(Rig.ALICE));
     init.arm(1, Fault.CRASH_AFTER, op -> op.is(FaultyFs.Kind.LINK, "store.json"));
@@ -152,7 +152,7 @@ class PowerCutTest {
     for (int k = 1; more; k += Share.step(3)) {
       boolean used = true;
       for (int n = 0; used; n += Share.step(3)) {
-        var time = new TestTime();
+        var time = ManualTime.ticking();
         var disk = new MemoryFs(time);
         var maker = new FaultyFs(disk.view(Rig.ALICE));
         maker.arm(k, Fault.CRASH_AFTER);
@@ -195,7 +195,7 @@ class PowerCutTest {
   private static final Path STORE = Path.of("/store");
   private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
 
-  private static Store.Environment environment(StoreFs fs, TestTime time, long seed) {
+  private static Store.Environment environment(StoreFs fs, ManualTime time, long seed) {
     return new Store.Environment(fs, new MachineName("m" + seed), time, new Random(seed));
   }
 

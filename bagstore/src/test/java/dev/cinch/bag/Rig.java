@@ -2,7 +2,7 @@ package dev.cinch.bag;
 
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.fs.TestTime;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;
@@ -22,7 +22,7 @@ public final class Rig {
 
   public static final int BOB = 1002;
 
-  public final TestTime time = new TestTime();
+  public final ManualTime time = ManualTime.ticking();
   public final MemoryFs disk = new MemoryFs(time);
   public final Path root;
   private final Random random;

@@ -5,11 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
-import dev.cinch.bag.fs.TestTime;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
@@ -51,15 +52,10 @@ class TimestampRulesTest {
 
   /** The process's clock, off by {@link #skew}. */
   private TimeSource clock() {
-    return new TimeSource() {
+    return new ForwardingTime(rig.time) {
       @Override
       public long wallNanos() {
         return rig.time.wallNanos() + skew;
-      }
-
-      @Override
-      public long monotonicNanos() {
-        return rig.time.monotonicNanos();
       }
 
       @Override
@@ -232,7 +228,7 @@ class TimestampRulesTest {
     skew = 0;
     duringSleep = () -> rejected(ahead.await());
     committedNow(writer, "right again");
-    assertTrue(rig.time.wallNanos() < TestTime.START + 10 * SECOND);
+    assertTrue(rig.time.wallNanos() < ManualTime.START + 10 * SECOND);
     finish();
   }
 }

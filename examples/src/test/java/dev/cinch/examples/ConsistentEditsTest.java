@@ -277,7 +277,7 @@ class ConsistentEditsTest {
 
   private static List<Edit> share(List<Edit> all) {
     return IntStream.range(0, all.size())
-        .filter(i -> i % Share.step(11) == 0)
+        .filter(i -> i % Share.step(31) == 0)
         .mapToObj(all::get)
         .toList();
   }
@@ -294,7 +294,7 @@ class ConsistentEditsTest {
         judge(file, edit, asked(file).and(r -> !(expired && r.equals("verify"))));
       }
     }
-    report(Share.of(800, 65));
+    report(Share.of(800, 20));
   }
 
   @Test
@@ -312,21 +312,23 @@ class ConsistentEditsTest {
         }
       }
     }
-    report(Share.of(500, 40));
+    report(Share.of(500, 12));
   }
 
   @Test
+  @Tag("share")
   void everyFileVanishes() throws IOException {
     wrong.clear();
     edits = 0;
-    for (Path file : files) {
+    for (int i = 0; i < files.size(); i += Share.step(5)) {
+      Path file = files.get(i);
       boolean known = !file.endsWith("prelock") && !file.equals(openFile);
       judge(
           file,
           new Edit("vanished", new byte[0]),
           r -> known || !List.of("verify", "cat --live", "status").contains(r));
     }
-    report(40);
+    report(Share.of(40, 8));
   }
 
   private static void report(int least) {

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Tag;
+import dev.cinch.lease.Share;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
@@ -28,6 +30,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -191,8 +194,10 @@ class ForeignWriterTest {
 
   /** The lock would say the same, and nobody could read it: the log would never be settled. */
   @Test
+  @Tag("share")
   void aTrailerWhoseCountCannotBeIsNone() throws Exception {
-    for (long count : new long[] {0, -1, Long.MIN_VALUE, 1_000, Long.MAX_VALUE}) {
+    long[] counts = {0, -1, Long.MIN_VALUE, 1_000, Long.MAX_VALUE};
+    for (long count : Share.ALL ? counts : Arrays.copyOf(counts, 2)) {
       for (boolean twoStep : new boolean[] {false, true}) {
         fill();
         Files.write(file, foreign().batch(100, false).batch(90, twoStep, count).bytes());

@@ -1,5 +1,6 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
@@ -42,30 +43,10 @@ public final class AuditStore {
   public static final long SECOND = 1_000_000_000L;
 
   public final SigningKey key = SigningKey.ofSeed(new byte[32]);
-  public final Clock clock = new Clock();
+  public final ManualTime clock = new ManualTime();
   public final Store.Environment environment;
   public final Store store;
   private final WitnessSigner signer = new WitnessSigner(key);
-
-  /** Time that a test owns. */
-  public static final class Clock implements TimeSource {
-    private long now = START;
-
-    @Override
-    public synchronized long wallNanos() {
-      return now;
-    }
-
-    @Override
-    public synchronized long monotonicNanos() {
-      return now - START;
-    }
-
-    @Override
-    public synchronized void sleepNanos(long nanos) {
-      now += Math.max(0, nanos);
-    }
-  }
 
   public AuditStore(Path root, StoreSettings.Leases leases) throws IOException {
     this(root, leases, false);

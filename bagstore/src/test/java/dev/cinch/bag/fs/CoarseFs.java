@@ -20,7 +20,6 @@ public final class CoarseFs extends FilterFs {
   @Override
   public FileStatus status(Path path) throws IOException {
     FileStatus s = inner.status(path);
-    long changed = s.changeTime() - Math.floorMod(s.changeTime(), tickNanos);
-    return new FileStatus(s.device(), s.inode(), s.size(), changed, s.mode(), s.uid());
+    return changedAt(s, s.changeTime() - Math.floorMod(s.changeTime(), tickNanos));
   }
 }

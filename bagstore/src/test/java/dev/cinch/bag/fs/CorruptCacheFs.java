@@ -25,11 +25,9 @@ public final class CorruptCacheFs extends FilterFs {
     return which.test(file) ? new Handle(open) : open;
   }
 
-  private final class Handle implements StoreFile {
-    private final StoreFile file;
-
+  private final class Handle extends FilterFile {
     Handle(StoreFile file) {
-      this.file = file;
+      super(file);
     }
 
     @Override
@@ -42,26 +40,6 @@ public final class CorruptCacheFs extends FilterFs {
         }
       }
       return n;
-    }
-
-    @Override
-    public void write(ByteBuffer... buffers) throws IOException {
-      file.write(buffers);
-    }
-
-    @Override
-    public void force() throws IOException {
-      file.force();
-    }
-
-    @Override
-    public long size() throws IOException {
-      return file.size();
-    }
-
-    @Override
-    public void close() throws IOException {
-      file.close();
     }
   }
 }

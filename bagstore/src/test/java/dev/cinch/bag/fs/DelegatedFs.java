@@ -52,9 +52,13 @@ public final class DelegatedFs extends FilterFs {
     return known != null ? known : inner.status(path);
   }
 
-  private record Handle(StoreFile file, long known, List<ByteBuffer> kept) implements StoreFile {
+  private static final class Handle extends FilterFile {
+    private final long known;
+    private final List<ByteBuffer> kept = new ArrayList<>();
+
     Handle(StoreFile file, long known) {
-      this(file, known, new ArrayList<>());
+      super(file);
+      this.known = known;
     }
 
     @Override
@@ -88,11 +92,6 @@ public final class DelegatedFs extends FilterFs {
     @Override
     public long size() throws IOException {
       return Math.min(known, file.size());
-    }
-
-    @Override
-    public void close() throws IOException {
-      file.close();
     }
   }
 }

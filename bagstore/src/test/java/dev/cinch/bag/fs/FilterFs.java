@@ -1,15 +1,16 @@
 package dev.cinch.bag.fs;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
 /** Hands every operation on; fakes with one fault each change one of them. */
-class FilterFs implements StoreFs {
+public class FilterFs implements StoreFs {
   final StoreFs inner;
 
-  FilterFs(StoreFs inner) {
+  public FilterFs(StoreFs inner) {
     this.inner = inner;
   }
 
@@ -93,5 +94,44 @@ class FilterFs implements StoreFs {
   @Override
   public void forceDirectory(Path directory) throws IOException {
     inner.forceDirectory(directory);
+  }
+
+  /** The same with another time of its last change. */
+  static FileStatus changedAt(FileStatus s, long changed) {
+    return new FileStatus(s.device(), s.inode(), s.size(), changed, s.mode(), s.uid());
+  }
+
+  /** The same for an open file. */
+  static class FilterFile implements StoreFile {
+    final StoreFile file;
+
+    FilterFile(StoreFile file) {
+      this.file = file;
+    }
+
+    @Override
+    public void write(ByteBuffer... buffers) throws IOException {
+      file.write(buffers);
+    }
+
+    @Override
+    public void force() throws IOException {
+      file.force();
+    }
+
+    @Override
+    public int read(ByteBuffer into, long offset) throws IOException {
+      return file.read(into, offset);
+    }
+
+    @Override
+    public long size() throws IOException {
+      return file.size();
+    }
+
+    @Override
+    public void close() throws IOException {
+      file.close();
+    }
   }
 }

@@ -61,15 +61,9 @@ public final class FuseFs extends FilterFs {
     return isKnown(file) ? new Empty(opened) : opened;
   }
 
-  private record Empty(StoreFile file) implements StoreFile {
-    @Override
-    public void write(ByteBuffer... buffers) throws IOException {
-      file.write(buffers);
-    }
-
-    @Override
-    public void force() throws IOException {
-      file.force();
+  private static final class Empty extends FilterFile {
+    Empty(StoreFile file) {
+      super(file);
     }
 
     @Override
@@ -80,11 +74,6 @@ public final class FuseFs extends FilterFs {
     @Override
     public long size() {
       return 0;
-    }
-
-    @Override
-    public void close() throws IOException {
-      file.close();
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.cinch.bag.fs;
 
+import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.nio.file.Path;
 
@@ -8,9 +9,9 @@ import java.nio.file.Path;
  * which whoever looks makes entries.
  */
 public final class RestlessFs extends FilterFs {
-  private final TestTime time;
+  private final ManualTime time;
 
-  public RestlessFs(StoreFs inner, TestTime time) {
+  public RestlessFs(StoreFs inner, ManualTime time) {
     super(inner);
     this.time = time;
   }
@@ -22,7 +23,6 @@ public final class RestlessFs extends FilterFs {
 
   @Override
   public FileStatus status(Path path) throws IOException {
-    FileStatus s = inner.status(path);
-    return new FileStatus(s.device(), s.inode(), s.size(), time.wallNanos(), s.mode(), s.uid());
+    return changedAt(inner.status(path), time.wallNanos());
   }
 }

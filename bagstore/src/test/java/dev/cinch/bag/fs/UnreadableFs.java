@@ -48,11 +48,9 @@ public final class UnreadableFs extends FilterFs {
     return new FileSystemException(place.toString(), null, "Input/output error");
   }
 
-  private final class Handle implements StoreFile {
-    private final StoreFile file;
-
+  private final class Handle extends FilterFile {
     Handle(StoreFile file) {
-      this.file = file;
+      super(file);
     }
 
     @Override
@@ -63,26 +61,6 @@ public final class UnreadableFs extends FilterFs {
         throw failure();
       }
       return file.read(into, offset);
-    }
-
-    @Override
-    public void write(ByteBuffer... buffers) throws IOException {
-      file.write(buffers);
-    }
-
-    @Override
-    public void force() throws IOException {
-      file.force();
-    }
-
-    @Override
-    public long size() throws IOException {
-      return file.size();
-    }
-
-    @Override
-    public void close() throws IOException {
-      file.close();
     }
   }
 }

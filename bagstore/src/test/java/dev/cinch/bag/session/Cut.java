@@ -10,13 +10,13 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.hold.ForwardingLeases;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A lease service behind a network that a test can cut, slow down, or lead to another service. */
-final class Cut implements LeaseService {
+final class Cut extends ForwardingLeases {
   volatile LeaseService service;
   volatile boolean cut;
 
@@ -37,6 +37,7 @@ final class Cut implements LeaseService {
   }
 
   Cut(LeaseService service) {
+    super(service);
     this.service = service;
   }
 
@@ -48,7 +49,8 @@ final class Cut implements LeaseService {
     }
   }
 
-  private LeaseService reach() throws LeaseUnavailableException {
+  @Override
+  protected LeaseService service() throws LeaseUnavailableException {
     if (cut) {
       throw new LeaseUnavailableException("the network is cut", null);
     }
@@ -60,8 +62,7 @@ final class Cut implements LeaseService {
       throws LeaseRefusedException, LeaseUnavailableException {
     run(before);
     LogSet instead = logs;
-    return reach()
-        .acquire(
+    return super.acquire(
             instead == null
                 ? request
                 : new AcquireRequest(
@@ -76,7 +77,7 @@ final class Cut implements LeaseService {
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    Grant grant = reach().renew(id, durationMs, addLogs, report);
+    Grant grant = super.renew(id, durationMs, addLogs, report);
     if (!addLogs.isEmpty()) {
       run(afterRenewal);
     }
@@ -84,37 +85,9 @@ final class Cut implements LeaseService {
   }
 
   @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return reach().resume(request);
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return reach().upgrade(id, durationMs);
-  }
-
-  @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     run(beforeRelease);
-    reach().release(id, report);
-  }
-
-  @Override
-  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
-    return reach().show(name);
-  }
-
-  @Override
-  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
-      throws LeaseUnavailableException {
-    return reach().list(prefix, after, limit);
-  }
-
-  @Override
-  public long now() throws LeaseUnavailableException {
-    return reach().now();
+    super.release(id, report);
   }
 }

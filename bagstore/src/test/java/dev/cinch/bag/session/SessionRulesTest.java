@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
@@ -184,17 +185,7 @@ class SessionRulesTest extends SessionRig {
     Grant unused = acquire("lost");
     rig.time.advanceNanos(LEASE.toNanos() + 1);
     TimeSource paused =
-        new TimeSource() {
-          @Override
-          public long wallNanos() {
-            return rig.time.wallNanos();
-          }
-
-          @Override
-          public long monotonicNanos() {
-            return rig.time.monotonicNanos();
-          }
-
+        new ForwardingTime(rig.time) {
           @Override
           public void sleepNanos(long nanos) {
             rig.time.advanceNanos(LEASE.toNanos());

@@ -12,7 +12,7 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.fs.TestTime;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.store.StoreInstances.Instance;
 import dev.cinch.lease.AcquireRequest;
@@ -105,7 +105,7 @@ final class StoreInstancesTest {
 
   @Test
   void l3_theNextInstanceFindsCeilingsOfTimesBefore1970() throws Exception {
-    rig.time.advanceNanos(-TestTime.START - 3_600_000 * MS);
+    rig.time.advanceNanos(-ManualTime.START - 3_600_000 * MS);
     Witness earlier = acquire(serve(store()), "a");
     assertTrue(earlier.expiry() < 0);
     MemoryLeaseService next = serve(store());

@@ -10,14 +10,14 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.hold.ForwardingLeases;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 
 /** A lease service as one session reaches it: with trouble, and with notes of what it was told. */
-final class WatchedLeases implements LeaseService {
+final class WatchedLeases extends ForwardingLeases {
   /** Told of a request to give leases back, before it is sent. */
   interface Releases {
     void releasing(Id id, LeaseReport report);
@@ -28,13 +28,12 @@ final class WatchedLeases implements LeaseService {
     void granted(Id id, List<SignedWitness> witnesses);
   }
 
-  private final LeaseService service;
   private final Trouble trouble;
   private final Grants grants;
   private final Releases releases;
 
   WatchedLeases(LeaseService service, Trouble trouble, Grants grants, Releases releases) {
-    this.service = service;
+    super(service);
     this.trouble = trouble;
     this.grants = grants;
     this.releases = releases;
@@ -52,7 +51,7 @@ final class WatchedLeases implements LeaseService {
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
     meet("acquire", false);
-    Grant grant = service.acquire(request);
+    Grant grant = super.acquire(request);
     grants.granted(grant.id(), grant.witnesses());
     meet("acquire", true);
     return grant;
@@ -62,21 +61,9 @@ final class WatchedLeases implements LeaseService {
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
     meet("renew", false);
-    Grant grant = service.renew(id, durationMs, addLogs, report);
+    Grant grant = super.renew(id, durationMs, addLogs, report);
     meet("renew", true);
     return grant;
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service.resume(request);
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service.upgrade(id, durationMs);
   }
 
   @Override
@@ -84,23 +71,7 @@ final class WatchedLeases implements LeaseService {
       throws LeaseRefusedException, LeaseUnavailableException {
     releases.releasing(id, report);
     meet("release", false);
-    service.release(id, report);
+    super.release(id, report);
     meet("release", true);
-  }
-
-  @Override
-  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
-    return service.show(name);
-  }
-
-  @Override
-  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
-      throws LeaseUnavailableException {
-    return service.list(prefix, after, limit);
-  }
-
-  @Override
-  public long now() throws LeaseUnavailableException {
-    return service.now();
   }
 }

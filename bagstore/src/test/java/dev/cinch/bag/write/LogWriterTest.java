@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.bag.Ledger;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
@@ -521,17 +522,7 @@ class LogWriterTest {
     var stamp = new LeaseStamp(Collections.nCopies(1, witness()), ahead, Long.MAX_VALUE);
     var duringSleep = new AtomicReference<Runnable>(() -> {});
     var clock =
-        new TimeSource() {
-          @Override
-          public long wallNanos() {
-            return rig.time.wallNanos();
-          }
-
-          @Override
-          public long monotonicNanos() {
-            return rig.time.monotonicNanos();
-          }
-
+        new ForwardingTime(rig.time) {
           @Override
           public void sleepNanos(long nanos) {
             requireNonNull(duringSleep.get()).run();

@@ -15,56 +15,61 @@ import java.util.List;
 import java.util.Optional;
 
 /** Another service, for tests that change one call of it. */
-class ForwardingLeases implements LeaseService {
+public class ForwardingLeases implements LeaseService {
   private final LeaseService service;
 
-  ForwardingLeases(LeaseService service) {
+  public ForwardingLeases(LeaseService service) {
     this.service = service;
+  }
+
+  /** Who is asked. */
+  protected LeaseService service() throws LeaseUnavailableException {
+    return service;
   }
 
   @Override
   public Grant acquire(AcquireRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return service.acquire(request);
+    return service().acquire(request);
   }
 
   @Override
   public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return service.renew(id, durationMs, addLogs, report);
+    return service().renew(id, durationMs, addLogs, report);
   }
 
   @Override
   public Grant resume(ResumeRequest request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return service.resume(request);
+    return service().resume(request);
   }
 
   @Override
   public Grant upgrade(Id id, long durationMs)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return service.upgrade(id, durationMs);
+    return service().upgrade(id, durationMs);
   }
 
   @Override
   public void release(Id id, LeaseReport report)
       throws LeaseRefusedException, LeaseUnavailableException {
-    service.release(id, report);
+    service().release(id, report);
   }
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
-    return service.show(name);
+    return service().show(name);
   }
 
   @Override
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
       throws LeaseUnavailableException {
-    return service.list(prefix, after, limit);
+    return service().list(prefix, after, limit);
   }
 
   @Override
   public long now() throws LeaseUnavailableException {
-    return service.now();
+    return service().now();
   }
 }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.time.ManualTime;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.cell.paxos.Durations;
@@ -82,21 +83,7 @@ final class CellDocumentTest {
 
   @Test
   void aNodeIsAskedOnceItHasStartedAndUntilItEnds() throws Exception {
-    var time =
-        new TimeSource() {
-          @Override
-          public long wallNanos() {
-            return WALL;
-          }
-
-          @Override
-          public long monotonicNanos() {
-            return 0;
-          }
-
-          @Override
-          public void sleepNanos(long nanos) {}
-        };
+    var time = new ManualTime();
     CellFile cell = cell(Algorithm.paxosLease(PAXOS));
     assertEquals(Optional.empty(), CellDocument.supplier(cell, Optional::empty, time).get());
     var running = new LoopbackCell(directory, PAXOS, CellSettings.DEFAULT);
