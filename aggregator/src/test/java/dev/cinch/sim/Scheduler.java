@@ -1,13 +1,14 @@
 package dev.cinch.sim;
 
+import dev.cinch.lease.sim.Lanes;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.Op;
 import dev.cinch.sim.fs.Rng;
+import dev.cinch.lease.sim.Events;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.PriorityQueue;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +24,7 @@ final class Scheduler implements ClientFs.Later {
   private final Trace trace = new Trace();
   private final List<SimProcess> alive = new ArrayList<>();
   private final List<SimProcess> daemons = new ArrayList<>();
-  private final PriorityQueue<Event> events = new PriorityQueue<>();
+  private final Events events = new Events();
   private final List<Watch> watches = new ArrayList<>();
   private final Thread main = Thread.currentThread();
   private final boolean byPriority;
@@ -38,20 +39,11 @@ final class Scheduler implements ClientFs.Later {
   private int burst;
   private int expected;
   private int processes;
-  private long now;
-  private long eventNumber;
   private long steps;
   private long quietFrom;
   private long switches;
   private @Nullable Throwable failure;
   private Runnable atLimit = () -> {};
-
-  private record Event(long at, long number, Runnable what) implements Comparable<Event> {
-    @Override
-    public int compareTo(Event o) {
-      return at != o.at ? Long.compare(at, o.at) : Long.compare(number, o.number);
-    }
-  }
 
   /**
    * @param lanes whose threads run the processes
@@ -82,7 +74,7 @@ final class Scheduler implements ClientFs.Later {
   }
 
   long now() {
-    return now;
+    return events.time;
   }
 
   Trace trace() {
@@ -120,7 +112,7 @@ final class Scheduler implements ClientFs.Later {
 
   @Override
   public void in(long nanos, Runnable what) {
-    events.add(new Event(now + Math.max(0, nanos), eventNumber++, what));
+    events.at(now() + Math.max(0, nanos), what);
   }
 
   /** Someone will be added later; the run is not over before. */
@@ -180,10 +172,8 @@ final class Scheduler implements ClientFs.Later {
           "a thread that is not simulated: " + Thread.currentThread().getName());
     }
     steps++;
-    now += latency;
-    if (!events.isEmpty() && events.peek().at <= now) {
-      runEvents();
-    }
+    events.time += latency;
+    events.runDue();
     if (quiet) {
       if (steps > quietFrom + 8 * stepLimit) {
         throw new SimCrash("the checks do not end");
@@ -209,7 +199,7 @@ final class Scheduler implements ClientFs.Later {
 
   /** A run in which all only sleep has no operations to count. */
   private void checkTime() {
-    if (now > timeLimit && stuck == null) {
+    if (now() > timeLimit && stuck == null) {
       stuck = timeLimit / HOUR_NANOS + " hours of simulated time";
     }
   }
@@ -224,13 +214,13 @@ final class Scheduler implements ClientFs.Later {
    */
   void standStill(long nanos, Ambush.@Nullable Point until) {
     if (until == null || quiet) {
-      sleepUntil(now + nanos);
+      sleepUntil(now() + nanos);
       return;
     }
     var watch = new Watch(running(), until);
     watches.add(watch);
     try {
-      sleepUntil(now + nanos);
+      sleepUntil(now() + nanos);
     } finally {
       watches.remove(watch);
     }
@@ -240,7 +230,7 @@ final class Scheduler implements ClientFs.Later {
   void passed(Op op, Path path) {
     for (Watch w : watches) {
       if (w.who != current && w.until.is(op, path)) {
-        w.who.wakeAt = Math.min(w.who.wakeAt, now);
+        w.who.wakeAt = Math.min(w.who.wakeAt, now());
         burst = rng.oneIn(2) ? 1 : burst;
       }
     }
@@ -249,20 +239,14 @@ final class Scheduler implements ClientFs.Later {
   /** The running process does nothing before that time. */
   void sleepUntil(long at) {
     if (quiet) {
-      now = Math.max(now, at);
-      runEvents();
+      events.time = Math.max(now(), at);
+      events.runDue();
       return;
     }
     running().wakeAt = at;
     reschedule();
     if (stuck != null) {
       throw new SimCrash("the run does not end");
-    }
-  }
-
-  private void runEvents() {
-    while (!events.isEmpty() && events.peek().at <= now) {
-      events.poll().what.run();
     }
   }
 
@@ -295,12 +279,11 @@ final class Scheduler implements ClientFs.Later {
         return next;
       }
       long wake = Math.min(earliest(alive), earliest(daemons));
-      Event event = events.peek();
-      if (event != null && event.at < wake) {
-        now = Math.max(now, event.at);
-        runEvents();
+      if (events.next() < wake) {
+        events.time = Math.max(now(), events.next());
+        events.runDue();
       } else if (wake != Long.MAX_VALUE) {
-        now = Math.max(now, wake);
+        events.time = Math.max(now(), wake);
       } else {
         return null;
       }
@@ -313,9 +296,8 @@ final class Scheduler implements ClientFs.Later {
    * work.
    */
   long lull() {
-    Event event = events.peek();
-    long next = Math.min(earliest(alive), event == null ? Long.MAX_VALUE : event.at);
-    return next == Long.MAX_VALUE ? 0 : next - now;
+    long next = Math.min(earliest(alive), events.next());
+    return next == Long.MAX_VALUE ? 0 : next - now();
   }
 
   private static long earliest(List<SimProcess> of) {
@@ -329,13 +311,13 @@ final class Scheduler implements ClientFs.Later {
   private @Nullable SimProcess pick() {
     SimProcess best = null;
     for (SimProcess p : daemons) {
-      if (p.wakeAt <= now) {
+      if (p.wakeAt <= now()) {
         return p;
       }
     }
     int runnable = 0;
     for (SimProcess p : alive) {
-      if (p.wakeAt <= now) {
+      if (p.wakeAt <= now()) {
         runnable++;
         if (byPriority ? best == null || p.priority > best.priority : rng.below(runnable) == 0) {
           best = p;
@@ -388,6 +370,6 @@ final class Scheduler implements ClientFs.Later {
   }
 
   void note(Op op, Object who, int number, @Nullable Object what) {
-    trace.add(now, who, number, op, what);
+    trace.add(now(), who, number, op, what);
   }
 }

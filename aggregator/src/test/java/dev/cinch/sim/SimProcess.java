@@ -1,5 +1,6 @@
 package dev.cinch.sim;
 
+import dev.cinch.lease.sim.Lanes;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -19,7 +20,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** One incarnation of a process, with one thread. */
-final class SimProcess implements Gate, TimeSource {
+final class SimProcess implements Gate, TimeSource, Lanes.Task {
   private static final long DOZE = 5_000_000;
   private static final long LONGEST_PAUSE = 30_000_000_000L;
 
@@ -104,7 +105,8 @@ final class SimProcess implements Gate, TimeSource {
     return lane.thread();
   }
 
-  boolean isCurrent() {
+  @Override
+  public boolean isCurrent() {
     return scheduler.isCurrent(this);
   }
 
@@ -172,7 +174,8 @@ final class SimProcess implements Gate, TimeSource {
     return before;
   }
 
-  void runToEnd() {
+  @Override
+  public void runToEnd() {
     Throwable why = null;
     scheduler.note(Op.START, name, number, null);
     try {
@@ -216,7 +219,8 @@ final class SimProcess implements Gate, TimeSource {
         && String.valueOf(e.getMessage()).endsWith(" expired");
   }
 
-  void handOver() {
+  @Override
+  public void handOver() {
     scheduler.handOver();
   }
 

@@ -1,5 +1,6 @@
 package dev.cinch.sim;
 
+import dev.cinch.lease.sim.Lanes;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.MachineName;

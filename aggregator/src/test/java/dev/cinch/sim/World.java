@@ -1,5 +1,6 @@
 package dev.cinch.sim;
 
+import dev.cinch.lease.sim.Lanes;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
 import dev.cinch.sim.fs.Rng;

@@ -1,60 +1,23 @@
 package dev.cinch.lease.cell.sim;
 
+import dev.cinch.lease.sim.SeedCampaign;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Many simulated worlds, until one fails.
- *
- * <p>{@code CellCampaign PAXOS_LEASE|FLEASE FROM WORLDS}: the worlds of so many seeds from one on.
- * Prints how many there were, with how many leases and events; exits with 1 if one failed.
- */
-public final class CellCampaign {
-  private static final long REPORT = 50_000;
-
-  long worlds;
-  long granted;
-  long events;
-
-  /** What the last world ended in, if it failed. */
-  @Nullable String failure;
-
-  /** Runs worlds up to the first that fails. */
-  void run(Algorithm algorithm, long from, long most) {
-    for (long seed = from; seed < from + most && failure == null; seed++) {
-      worlds++;
-      try {
-        World world = new World(algorithm, seed);
-        granted += world.run();
-        events += world.events;
-      } catch (RuntimeException e) {
-        failure = algorithm + ", seed " + seed + ": " + e;
-      }
-      if (worlds % REPORT == 0) {
-        System.out.println(algorithm + " " + this);
-      }
-    }
+/** Many simulated worlds of the machines of a cell: {@link SeedCampaign#print}. */
+public final class CellCampaign extends SeedCampaign {
+  @Override
+  protected void world(String algorithm, long seed) {
+    var world = new World(Algorithm.valueOf(algorithm), seed);
+    granted += world.run();
+    events += world.events;
   }
 
-  /**
-   * Looks for a world that fails, among seeds from 1 on.
-   *
-   * @return how many worlds it took, and the failure; null if none of so many did
-   */
+  /** As {@link SeedCampaign#search}. */
   public static @Nullable String failure(String algorithm, long most) {
-    var campaign = new CellCampaign();
-    campaign.run(Algorithm.valueOf(algorithm), 1, most);
-    return campaign.failure == null ? null : campaign.worlds + ": " + campaign.failure;
+    return new CellCampaign().search(algorithm, most);
   }
 
   public static void main(String[] args) {
-    var campaign = new CellCampaign();
-    campaign.run(Algorithm.valueOf(args[0]), Long.parseLong(args[1]), Long.parseLong(args[2]));
-    System.out.println(args[0] + " from " + args[1] + ": " + campaign);
-    System.exit(campaign.failure == null ? 0 : 1);
-  }
-
-  @Override
-  public String toString() {
-    return worlds + " worlds, " + granted + " leases, " + events + " events, failed: " + failure;
+    new CellCampaign().print(args);
   }
 }

@@ -29,7 +29,7 @@ final class CellSimulationTest {
 
   private static void run(Algorithm algorithm) {
     var campaign = new CellCampaign();
-    campaign.run(algorithm, FROM, WORLDS);
+    campaign.run(algorithm.name(), FROM, WORLDS);
     assertNull(campaign.failure);
     assertTrue(campaign.granted >= WORLDS, campaign.granted + " leases granted");
   }

@@ -1,5 +1,6 @@
 package dev.cinch.lease.cell.sim;
 
+import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Memory;

@@ -1,5 +1,7 @@
 package dev.cinch.lease.cell.sim;
 
+import dev.cinch.lease.sim.SimClock;
+import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Ballots;

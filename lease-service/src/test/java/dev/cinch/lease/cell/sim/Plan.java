@@ -1,5 +1,7 @@
 package dev.cinch.lease.cell.sim;
 
+import dev.cinch.lease.sim.Rng;
+
 /**
  * What a seed draws of a world before it begins (swarm testing: most worlds lack most faults).
  *

@@ -1,5 +1,8 @@
 package dev.cinch.lease.cell.sim;
 
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.Events;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Message;

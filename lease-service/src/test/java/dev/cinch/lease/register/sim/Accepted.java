@@ -4,7 +4,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.sim.Broken;
+import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.MalformedLeaseStateException;

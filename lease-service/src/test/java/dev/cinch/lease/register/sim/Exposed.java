@@ -4,7 +4,7 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.cell.sim.Broken;
+import dev.cinch.lease.sim.Broken;
 
 /** A lease of which a server gave out a witness: somebody may write under it, or come to. */
 final class Exposed {

@@ -1,17 +1,17 @@
 package dev.cinch.lease.register.sim;
 
-import java.util.ArrayDeque;
+import dev.cinch.lease.sim.Lanes;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bodies that wait in the middle, as requests to a server do. Each has a thread, and one thread at
- * a time runs: that of the world, or the one that it handed over to. So what happens is the same
- * each time.
+ * Bodies that wait in the middle, as requests to a server do. Each has a lane, and one thread at a
+ * time runs: that of the world, or the one that it handed over to. So what happens is the same each
+ * time.
  */
 final class Fibers {
   private final Thread world = Thread.currentThread();
-  private final ArrayDeque<Fiber> free = new ArrayDeque<>();
+  private final Lanes lanes = new Lanes();
 
   /** Whose body runs now. */
   private @Nullable Fiber current;
@@ -25,59 +25,59 @@ final class Fibers {
     }
   }
 
-  /** One body, and its thread, which later ones use again. */
-  final class Fiber implements Runnable {
-    private final Thread thread = new Thread(this, "fiber");
-    private @Nullable Runnable body;
+  /** One body. */
+  final class Fiber implements Lanes.Task {
+    private final Runnable body;
+    private final Lanes.Lane lane;
     private volatile boolean runs;
     private @Nullable Throwable failure;
     private boolean gone;
     private boolean waits;
+    private boolean done;
     private @Nullable Object owner;
 
     /** Changes that it asked a register for, and that were not answered, or not carried out. */
     int failures;
 
+    Fiber(Runnable body) {
+      this.body = body;
+      this.lane = lanes.assign(this);
+    }
+
     /** Waits until somebody resumes it. */
     void await() {
       waits = true;
-      handBack();
+      handOver();
+      while (!runs) {
+        LockSupport.park(this);
+      }
       waits = false;
       if (gone) {
         throw new Gone();
       }
     }
 
-    private void handBack() {
-      runs = false;
-      LockSupport.unpark(world);
-      park();
-    }
-
-    private void park() {
-      while (!runs) {
-        LockSupport.park(this);
-      }
+    @Override
+    public boolean isCurrent() {
+      return runs;
     }
 
     @Override
-    public void run() {
-      while (true) {
-        park();
-        Runnable next = body;
-        try {
-          if (next != null) {
-            next.run();
-          }
-        } catch (Gone e) {
-          // its server has crashed
-        } catch (RuntimeException | Error e) {
-          failure = e;
-        }
-        body = null;
-        free.addFirst(this);
-        handBack();
+    public void runToEnd() {
+      try {
+        body.run();
+      } catch (Gone e) {
+        // its server has crashed
+      } catch (RuntimeException | Error e) {
+        failure = e;
       }
+      done = true;
+    }
+
+    @Override
+    public void handOver() {
+      runs = false;
+      LockSupport.unpark(world);
     }
 
     /** Goes on where it waits. */
@@ -94,7 +94,7 @@ final class Fibers {
 
     /** Whether its body still runs, and for whom. */
     boolean isOf(Object by) {
-      return body != null && owner == by;
+      return !done && owner == by;
     }
 
     /** Ends it, if it runs for that one. */
@@ -104,37 +104,21 @@ final class Fibers {
         resume();
       }
     }
-
-    boolean isDone() {
-      return body == null;
-    }
   }
 
   /** Runs a body until it waits, or ends. */
   Fiber start(Runnable body) {
-    Fiber fiber = free.pollFirst();
-    if (fiber == null) {
-      fiber = new Fiber();
-      fiber.thread.setDaemon(true);
-      fiber.thread.start();
-    }
-    fiber.body = body;
-    fiber.gone = false;
-    fiber.owner = null;
-    fiber.failures = 0;
+    var fiber = new Fiber(body);
     go(fiber);
     return fiber;
   }
 
   private void go(Fiber fiber) {
-    Fiber before = current;
     current = fiber;
     fiber.runs = true;
-    LockSupport.unpark(fiber.thread);
-    while (fiber.runs) {
-      LockSupport.park(this);
-    }
-    current = before;
+    LockSupport.unpark(fiber.lane.thread());
+    lanes.runUntil(() -> !fiber.runs);
+    current = null;
     Throwable why = fiber.failure;
     fiber.failure = null;
     if (why instanceof RuntimeException runtime) {

@@ -10,7 +10,7 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.sim.Broken;
+import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.witness.PublicKey;

@@ -2,7 +2,7 @@ package dev.cinch.lease.register.sim;
 
 import dev.cinch.lease.cell.net.Algorithm;
 import dev.cinch.lease.cell.net.CellSettings;
-import dev.cinch.lease.cell.sim.Rng;
+import dev.cinch.lease.sim.Rng;
 
 /**
  * What a seed draws of a world before it begins: most worlds lack most faults. Times are

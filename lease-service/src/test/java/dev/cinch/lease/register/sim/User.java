@@ -11,7 +11,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.cell.sim.SimClock;
+import dev.cinch.lease.sim.SimClock;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.table.UnansweredException;

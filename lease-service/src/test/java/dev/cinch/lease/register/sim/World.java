@@ -1,9 +1,9 @@
 package dev.cinch.lease.register.sim;
 
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.cell.sim.Broken;
-import dev.cinch.lease.cell.sim.Events;
-import dev.cinch.lease.cell.sim.Rng;
+import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.Events;
+import dev.cinch.lease.sim.Rng;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.PublicKey;

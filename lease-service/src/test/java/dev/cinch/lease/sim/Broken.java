@@ -1,4 +1,4 @@
-package dev.cinch.lease.cell.sim;
+package dev.cinch.lease.sim;
 
 /** What must never happen did. */
 public final class Broken extends RuntimeException {

@@ -1,4 +1,4 @@
-package dev.cinch.lease.cell.sim;
+package dev.cinch.lease.sim;
 
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
@@ -34,7 +34,7 @@ public final class Rng {
 
   /** One of some durations, given in milliseconds, in nanoseconds. */
   public long ms(long... choices) {
-    return choices[random.nextInt(choices.length)] * Plan.MS;
+    return choices[random.nextInt(choices.length)] * 1_000_000;
   }
 
   public double pick(double... choices) {

@@ -1,4 +1,4 @@
-package dev.cinch.sim;
+package dev.cinch.lease.sim;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
@@ -6,18 +6,29 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads for the processes of one simulation after another. One simulation at a time uses an
+ * Threads for the processes, or requests, of one simulation after another. One simulation at a time uses an
  * instance, and in it one thread at a time runs, so that nothing here needs a lock.
  */
-final class Lanes implements AutoCloseable {
+public final class Lanes implements AutoCloseable {
   private final ArrayDeque<Lane> free = new ArrayDeque<>();
   private final @Nullable Carrier carrier = Carrier.orNull();
   private int made;
 
+  /** What a lane runs, in pieces: it parks where others go on. */
+  public interface Task {
+    /** Whether it may run now. */
+    boolean isCurrent();
+
+    void runToEnd();
+
+    /** Gives way for good; its lane is free. */
+    void handOver();
+  }
+
   /** One thread, which runs a process at a time. */
-  final class Lane implements Runnable {
+  public final class Lane implements Runnable {
     private final Thread thread;
-    private volatile @Nullable SimProcess task;
+    private volatile @Nullable Task task;
     private volatile boolean ending;
 
     Lane(String name) {
@@ -29,14 +40,14 @@ final class Lanes implements AutoCloseable {
       }
     }
 
-    Thread thread() {
+    public Thread thread() {
       return thread;
     }
 
     @Override
     public void run() {
       while (!ending) {
-        SimProcess process = task;
+        Task process = task;
         if (process == null || !process.isCurrent()) {
           LockSupport.park(this);
           continue;
@@ -50,7 +61,7 @@ final class Lanes implements AutoCloseable {
   }
 
   /** A thread that will run the process as soon as it becomes the current one. */
-  Lane assign(SimProcess process) {
+  public Lane assign(Task process) {
     Lane lane = free.pollFirst();
     if (lane == null) {
       lane = new Lane("lane-" + made++);
@@ -63,7 +74,7 @@ final class Lanes implements AutoCloseable {
   /**
    * Lets the lanes run; returns when it is over, of which the caller's thread is told by unpark.
    */
-  void runUntil(BooleanSupplier over) {
+  public void runUntil(BooleanSupplier over) {
     if (carrier != null) {
       carrier.runUntil(over);
       return;

@@ -1,4 +1,4 @@
-package dev.cinch.lease.cell.sim;
+package dev.cinch.lease.sim;
 
 import java.util.PriorityQueue;
 
@@ -24,6 +24,20 @@ public class Events {
   /** Has something happen at a time, which is not before now. */
   public final void at(long when, Runnable what) {
     queue.add(new Event(when, scheduled++, what));
+  }
+
+  /** When the next happens; {@link Long#MAX_VALUE} if nothing will. */
+  public final long next() {
+    Event next = queue.peek();
+    return next == null ? Long.MAX_VALUE : next.at();
+  }
+
+  /** What is due by now happens, late if it is. */
+  public final void runDue() {
+    while (next() <= time) {
+      events++;
+      queue.remove().what().run();
+    }
   }
 
   protected final void runUntil(long end) {

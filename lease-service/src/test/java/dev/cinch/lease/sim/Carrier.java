@@ -1,4 +1,4 @@
-package dev.cinch.sim;
+package dev.cinch.lease.sim;
 
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InaccessibleObjectException;

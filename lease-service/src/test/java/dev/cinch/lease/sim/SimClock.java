@@ -1,4 +1,4 @@
-package dev.cinch.lease.cell.sim;
+package dev.cinch.lease.sim;
 
 /** A node's clock, which goes at a rate of its own from a point on. Times are nanoseconds. */
 public final class SimClock {
