@@ -8,12 +8,12 @@ import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * The models in {@code docs/models}, within small bounds: the protocol holds, and each rule left

@@ -1,11 +1,11 @@
 package dev.cinch.sim;
 
+import dev.cinch.lease.sim.Events;
 import dev.cinch.lease.sim.Lanes;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.Op;
 import dev.cinch.sim.fs.Rng;
-import dev.cinch.lease.sim.Events;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.cinch.sim;
 
-import dev.cinch.lease.sim.Lanes;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.sim.Lanes;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Some hundred worlds in a build, 20,000 in {@code .ci/thorough}. {@code -Dcinch.sim.runs=N} makes it more, {@code -Dcinch.sim.from=SEED}
- * others, {@code -Dcinch.sim.runs=1} with it one alone.
+ * Some hundred worlds in a build, 20,000 in {@code .ci/thorough}. {@code -Dcinch.sim.runs=N} makes
+ * it more, {@code -Dcinch.sim.from=SEED} others, {@code -Dcinch.sim.runs=1} with it one alone.
  */
 class SimulationTest {
   private static final long RUNS = Long.getLong("cinch.sim.runs", Share.of(20_000, 250));

@@ -106,7 +106,8 @@ class CheckedUnderwayTest {
             });
     assertTrue(operations > 80, "operations: " + operations);
     // Segments are listed, and then compared with what they were made of, last of all.
-    assertTrue(followed[0] * STEP > operations - 32 - 2 * (STEP - 1), followed[0] + " of " + operations);
+    assertTrue(
+        followed[0] * STEP > operations - 32 - 2 * (STEP - 1), followed[0] + " of " + operations);
   }
 
   /** What its cache lists may be from before, and of one directory older than of another. */

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
-import dev.cinch.lease.Share;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.LeaseAuditor;
@@ -19,6 +18,7 @@ import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MessageSink;
+import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

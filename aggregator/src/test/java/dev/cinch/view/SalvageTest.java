@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
-import dev.cinch.lease.Share;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.format.SegmentHeader;
@@ -21,6 +20,7 @@ import dev.cinch.bag.salvage.Salvaged.State;
 import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

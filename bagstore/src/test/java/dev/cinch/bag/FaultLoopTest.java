@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
-import dev.cinch.lease.Share;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
@@ -16,6 +15,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Share;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.time.ForwardingTime;
-import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.PendingReceipt;
+import dev.cinch.lease.time.ForwardingTime;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

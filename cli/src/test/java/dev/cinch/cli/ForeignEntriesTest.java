@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import dev.cinch.lease.Share;
 import dev.cinch.bag.fs.Planted;
 import dev.cinch.bag.layout.TimeName;
+import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

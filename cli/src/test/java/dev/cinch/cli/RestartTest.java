@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.cinch.lease.Share;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
-import dev.cinch.lease.Share;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
@@ -20,6 +19,7 @@ import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.examples.DocumentEdits.Edit;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.Witness;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Expiry;

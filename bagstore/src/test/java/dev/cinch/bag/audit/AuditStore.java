@@ -1,6 +1,5 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.lease.time.ManualTime;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
@@ -20,8 +19,8 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeBounds;
-import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
-import dev.cinch.lease.Share;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.layout.Bucket;
@@ -22,6 +21,7 @@ import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;

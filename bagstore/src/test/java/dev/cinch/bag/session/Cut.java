@@ -3,16 +3,12 @@ package dev.cinch.bag.session;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.hold.ForwardingLeases;
-import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A lease service behind a network that a test can cut, slow down, or lead to another service. */
@@ -63,15 +59,15 @@ final class Cut extends ForwardingLeases {
     run(before);
     LogSet instead = logs;
     return super.acquire(
-            instead == null
-                ? request
-                : new AcquireRequest(
-                    request.id(),
-                    request.names(),
-                    request.holder(),
-                    request.durationMs(),
-                    instead,
-                    request.tentative()));
+        instead == null
+            ? request
+            : new AcquireRequest(
+                request.id(),
+                request.names(),
+                request.holder(),
+                request.durationMs(),
+                instead,
+                request.tentative()));
   }
 
   @Override

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
@@ -36,6 +35,7 @@ import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;

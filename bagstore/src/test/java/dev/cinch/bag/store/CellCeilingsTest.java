@@ -3,10 +3,10 @@ package dev.cinch.bag.store;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
-import dev.cinch.lease.Share;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -3,18 +3,15 @@ package dev.cinch.bag.threads;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.hold.ForwardingLeases;
 import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.hold.ForwardingLeases;
 import java.io.IOException;
 import java.util.List;
-import java.util.Optional;
 
 /** A lease service as one session reaches it: with trouble, and with notes of what it was told. */
 final class WatchedLeases extends ForwardingLeases {

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.bag.Ledger;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Receipt;
@@ -29,8 +28,8 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.lease.time.TimeBounds;
-import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -511,7 +510,8 @@ class LogWriterTest {
     assertThrows(OutOfMemoryError.class, () -> writer.append(new byte[1]));
     var refused = assertThrows(MessageRefusedException.class, () -> writer.append(new byte[1]));
     assertEquals(
-        "the writer failed before and takes no more messages: java.lang.OutOfMemoryError: made by a test",
+        "the writer failed before and takes no more messages: java.lang.OutOfMemoryError: made by a"
+            + " test",
         refused.getMessage());
   }
 

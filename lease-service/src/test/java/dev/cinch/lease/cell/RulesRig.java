@@ -48,7 +48,9 @@ public abstract class RulesRig {
 
   protected abstract long quarantine();
 
-  /** For how much longer acceptors keep a lease than its owner, whose clock shows what theirs do. */
+  /**
+   * For how much longer acceptors keep a lease than its owner, whose clock shows what theirs do.
+   */
   protected abstract long epsilon();
 
   /** Proposers are nodes 5 and 6. */

@@ -2,7 +2,6 @@ package dev.cinch.lease.history;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.Share;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -13,6 +12,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.history.LeaseModel.Kind;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseServer;

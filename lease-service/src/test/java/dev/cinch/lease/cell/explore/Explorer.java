@@ -1,9 +1,9 @@
 package dev.cinch.lease.cell.explore;
 
-import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.sim.Broken;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;

@@ -1,6 +1,5 @@
 package dev.cinch.lease.cell.explore;
 
-import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Ballots;
 import dev.cinch.lease.cell.Bytes;
@@ -9,6 +8,7 @@ import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Outbox;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.sim.Broken;
 import java.util.ArrayList;
 import java.util.List;
 

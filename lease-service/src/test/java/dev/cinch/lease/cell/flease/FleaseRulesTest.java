@@ -3,7 +3,6 @@ package dev.cinch.lease.cell.flease;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,10 +12,8 @@ import dev.cinch.lease.cell.Ballots;
 import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
-import dev.cinch.lease.cell.Message.Learn;
 import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
-import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Release;
 import dev.cinch.lease.cell.Proposer;

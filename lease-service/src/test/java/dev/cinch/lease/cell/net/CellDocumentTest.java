@@ -4,11 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.time.ManualTime;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.cell.paxos.Durations;
-import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.time.ManualTime;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;

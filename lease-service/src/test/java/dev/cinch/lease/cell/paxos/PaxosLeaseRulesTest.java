@@ -18,7 +18,6 @@ import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
-import dev.cinch.lease.cell.Message.Release;
 import dev.cinch.lease.cell.Message.Told;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.RulesRig;

@@ -1,7 +1,5 @@
 package dev.cinch.lease.cell.sim;
 
-import dev.cinch.lease.sim.Rng;
-import dev.cinch.lease.sim.SimClock;
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballots;
 import dev.cinch.lease.cell.Bytes;
@@ -12,6 +10,8 @@ import dev.cinch.lease.cell.flease.FleaseProposer;
 import dev.cinch.lease.cell.paxos.Durations;
 import dev.cinch.lease.cell.paxos.PaxosLeaseAcceptor;
 import dev.cinch.lease.cell.paxos.PaxosLeaseProposer;
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.SimClock;
 
 /** What is simulated. */
 enum Algorithm {

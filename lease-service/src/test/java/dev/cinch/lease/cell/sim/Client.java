@@ -1,11 +1,11 @@
 package dev.cinch.lease.cell.sim;
 
-import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Outbox;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.sim.Broken;
 import java.util.List;
 
 /** A node's proposer for one name, and what its user wants of it. */

@@ -1,7 +1,5 @@
 package dev.cinch.lease.cell.sim;
 
-import dev.cinch.lease.sim.SimClock;
-import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Ballots;
@@ -9,6 +7,8 @@ import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Proposer;
+import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.SimClock;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,11 +1,11 @@
 package dev.cinch.lease.cell.sim;
 
-import dev.cinch.lease.sim.Rng;
-import dev.cinch.lease.sim.Broken;
-import dev.cinch.lease.sim.Events;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.Events;
+import dev.cinch.lease.sim.Rng;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import dev.cinch.lease.Share;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Share;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.memory.TableLimits;
 import dev.cinch.lease.register.RegisterBackend;
@@ -51,8 +51,7 @@ final class EtcdPartitionTest {
   }
 
   /** All of them with {@code -Dcinch.all=true}. */
-  private static final List<Lost> KINDS =
-      Share.ALL ? List.of(Lost.values()) : List.of(Lost.ALL);
+  private static final List<Lost> KINDS = Share.ALL ? List.of(Lost.values()) : List.of(Lost.ALL);
 
   @TempDir Path dir;
 
