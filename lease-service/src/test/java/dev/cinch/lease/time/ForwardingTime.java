@@ -19,7 +19,7 @@ public class ForwardingTime implements TimeSource {
   }
 
   @Override
-  public void sleepNanos(long nanos) {
+  public void sleepNanos(long nanos) throws InterruptedException {
     time.sleepNanos(nanos);
   }
 }
