@@ -60,7 +60,7 @@ class ModelsTest {
     // -B: leaves no compiled files in the sources
     Process run =
         new ProcessBuilder(
-                "python3", "-B", model, "--bounds", "small", "--every", "" + Share.step(29))
+                "python3", "-B", model, "--bounds", "small", "--every", "" + Share.step(7))
             .directory(MODELS.toFile())
             .redirectErrorStream(true)
             .start();
