@@ -301,7 +301,7 @@ public class DataFileCursor extends Cursor implements Closeable {
       return torn(frame, "a batch that follows digest " + hex(digest), hex(h.digestBefore()));
     }
     if (t == null || t.frameOffset() != frame) {
-      return torn(trailerOffset, "the trailer of the batch", "none");
+      return torn(frame, "the trailer of the batch", "none");
     }
     if (t.digest() != computed) {
       return torn(frame, "digest " + hex(t.digest()), hex(computed));
