@@ -32,31 +32,25 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Appends lines as messages. */
 @Command(
     name = AppendCommand.COMMAND,
-    mixinStandardHelpOptions = true,
     description = {
       "Append each line of the input as one message, without its newline; any bytes will do.",
-      "They are written under the leases named, or under those of the cinch lease run that it runs",
-      "in (CINCH_GRANT). With --wait, leases that are lost are taken anew: it says so, and goes on",
-      "with the lines that were not yet taken.",
-      "Messages keep the input's order. If the bucket of one was closed before it was written, it",
-      "is sent again, and may come after later lines (the receipts of --json tell).",
-      "Ends with 0 when all are committed. Ends with 3 and the numbers of the lines when some are",
-      "not, or 4 if that is because the lease service does not answer. These are not in the log",
-      "and never will be.",
-      "SIGTERM and SIGINT stop the reading. It finishes the lines that it has, however long that",
-      "takes, gives leases back, and ends with 143 or 130. After the end of the input it ends as",
-      "it would anyway. Another signal, half a second later or more, ends it at once."
-    },
-    exitCodeList = {
-      "130:stopped by SIGINT, and what it had taken is finished",
-      "143:the same by SIGTERM"
+      "They are written under the leases named, or under those of the cinch lease run that it runs"
+          + " in (CINCH_GRANT). With --wait, leases that are lost are taken anew: it says so, and"
+          + " goes on with the lines that were not yet taken. Messages keep the input's order. If"
+          + " the bucket of one was closed before it was written, it is sent again, and may come"
+          + " after later lines (the receipts of --json tell). Ends with 0 when all are committed."
+          + " Ends with 3 and the numbers of the lines when some are not, or 4 if that is because"
+          + " the lease service does not answer. These are not in the log and never will be."
+          + " SIGTERM and SIGINT stop the reading. It finishes the lines that it has, however long"
+          + " that takes, gives leases back, and ends with 143 or 130. After the end of the input"
+          + " it ends as it would anyway. Another signal, half a second later or more, ends it at"
+          + " once."
     },
     footer = {
       "",
@@ -86,16 +80,16 @@ final class AppendCommand implements Callable<Integer> {
   @Option(
       names = "--lease",
       paramLabel = "LEASE",
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
       description = "Write under this lease, taken first and released at the end; repeatable.")
   List<LeaseName> leases = new ArrayList<>();
 
   @Option(
       names = "--lease-for",
       paramLabel = "DURATION",
-      description = {
-        "How long leases last unless renewed, which happens by itself; 10s unless set, or as the",
-        "store asks or the service allows."
-      })
+      description =
+          "How long leases last unless renewed, which happens by itself; 10s unless set, or as the"
+              + " store asks or the service allows.")
   @Nullable Duration leaseFor;
 
   @Mixin WaitOption waiting;
@@ -106,7 +100,7 @@ final class AppendCommand implements Callable<Integer> {
   @Option(
       names = "--durability",
       paramLabel = "HOW",
-      defaultValue = "SYNC",
+      defaultValue = "sync",
       description = "sync: survives a power cut. close: forces nothing on a local filesystem.")
   Durability durability;
 
@@ -129,7 +123,7 @@ final class AppendCommand implements Callable<Integer> {
     boolean leased = !leases.isEmpty() || grant != null;
     LeasePlace place = server.place();
     if (!leases.isEmpty() && place == null) {
-      throw misuse(
+      throw new Misuse(
           "--lease needs a lease service: --server URL, or CINCH_SERVER; or --cell FILE", null);
     }
     Duration wait = waiting.checked();
@@ -166,7 +160,7 @@ final class AppendCommand implements Callable<Integer> {
       return null;
     }
     if (!variable.contains("/")) {
-      throw misuse(
+      throw new Misuse(
           "CINCH_GRANT is no directory of cinch lease run or lease acquire --export: unset it, or"
               + " name leases with --lease",
           null);
@@ -177,7 +171,7 @@ final class AppendCommand implements Callable<Integer> {
   /** Who names it believes that the lines are written under a lease. */
   private void refuseWithoutLease(String option) {
     if (isGiven(option)) {
-      throw misuse(option + " is for --lease, and there is none", null);
+      throw new Misuse(option + " is for --lease, and there is none");
     }
   }
 
@@ -186,11 +180,6 @@ final class AppendCommand implements Callable<Integer> {
    */
   private boolean isGiven(String option) {
     return spec != null && spec.commandLine().getParseResult().hasMatchedOption(option);
-  }
-
-  private ParameterException misuse(String message, @Nullable Throwable cause) {
-    CommandLine line = spec == null ? Commands.named(COMMAND, io) : spec.commandLine();
-    return new ParameterException(line, message, cause);
   }
 
   /** What is written there under no lease is committed, and exists for no reader (rule F3). */
@@ -374,7 +363,7 @@ final class AppendCommand implements Callable<Integer> {
       Grant unused = waiting(opened, wait, time).take(attempt);
       return true;
     } catch (IllegalArgumentException e) {
-      throw misuse(String.valueOf(e.getMessage()), e);
+      throw new Misuse(String.valueOf(e.getMessage()), e);
     } catch (InterruptedException e) {
       if (!io.stop().requested()) {
         throw e;

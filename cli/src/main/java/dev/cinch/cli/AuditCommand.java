@@ -18,11 +18,10 @@ import picocli.CommandLine.Mixin;
 /** Checks mutual exclusion from the files (section 8). */
 @Command(
     name = "audit",
-    mixinStandardHelpOptions = true,
     description = {
       "Check from the settled messages and their signed witnesses that leases excluded each other.",
-      "Prints a line a violation with file and offset, then what operators revoked and why, then a",
-      "summary; exit code 1 if there is any violation."
+      "Prints a line a violation with file and offset, then what operators revoked and why, then a"
+          + " summary; exit code 1 if there is any violation."
     },
     footer = {"", "Example:", "  cinch audit --store /mnt/shared/store"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields

@@ -14,20 +14,16 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Prints messages in order. */
 @Command(
     name = "cat",
-    mixinStandardHelpOptions = true,
     description = {
       "Print a log's settled messages in order: the same for everyone, and for ever.",
-      "With --live also those that are not settled yet.",
-      "Exit code 1 if there are messages and all were left out because of their leases. Exit code",
-      "5 if some expired while they were read: the output lacks them."
+      "With --live also those that are not settled yet. Exit code 1 if there are messages and all"
+          + " were left out because of their leases. Exit code 5 if some expired while they were"
+          + " read: the output lacks them."
     },
     footer = {
       "",
@@ -40,7 +36,6 @@ import picocli.CommandLine.Spec;
 final class CatCommand implements Callable<Integer> {
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin StoreOptions store;
 
   @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
@@ -53,11 +48,11 @@ final class CatCommand implements Callable<Integer> {
 
   @Option(
       names = "--follow",
-      description = {
-        "Print what becomes settled from now on, or since --from, until interrupted or --to is",
-        "settled. With --live each message that is written, once, as soon as it is there. The",
-        "order is not the one that it will have, and one that is rejected later may be among them."
-      })
+      description =
+          "Print what becomes settled from now on, or since --from, until interrupted or --to is"
+              + " settled. With --live each message that is written, once, as soon as it is there."
+              + " The order is not the one that it will have, and one that is rejected later may be"
+              + " among them.")
   boolean follow;
 
   @Option(
@@ -79,7 +74,7 @@ final class CatCommand implements Callable<Integer> {
   public Integer call() throws IOException, InterruptedException, LeaseUnavailableException {
     range.check();
     if (tail != null && tail < 0) {
-      throw new ParameterException(spec.commandLine(), "--tail is not negative");
+      throw new Misuse("--tail is not negative");
     }
     lease.check(tail != null);
     Store opened = store.open();

@@ -28,33 +28,32 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Makes a cell: its file, its key, and the number that its nodes have in the store. */
 @Command(
     name = "init",
-    mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Make a cell of lease servers for a store: its file, its key, which lets nodes talk to each",
-      "other, and a signing key for each node. Keys have mode 0600. A majority of the nodes",
-      "signs what the cell grants; the store trusts them together, once its own key has signed.",
-      "All nodes are one instance of the lease service, whose number is taken now. So a server",
-      "that has served the store stops within five seconds, and nothing is granted until a",
-      "majority of the nodes runs and that server's last ceiling has passed.",
-      "Exit code 3 if a server of the store answers, if there is such a file, or if the store has a",
-      "shard map, which cells can't serve."
+      "Make a cell of lease servers for a store.",
+      "That is its file, its key, which lets nodes talk to each other, and a signing key for each"
+          + " node. Keys have mode 0600. A majority of the nodes signs what the cell grants; the"
+          + " store trusts them together, once its own key has signed. All nodes are one instance"
+          + " of the lease service, whose number is taken now. So a server that has served the"
+          + " store stops within five seconds, and nothing is granted until a majority of the nodes"
+          + " runs and that server's last ceiling has passed. Exit code 3 if a server of the store"
+          + " answers, if there is such a file, or if the store has a shard map, which cells can't"
+          + " serve."
     },
     footer = {
       "",
-      "The file and its key are for the machines of all nodes, and for nobody else: whoever has the",
-      "key can take leases. Each signing key is for one node's machine; the store's is for none.",
+      "The file and its key are for the machines of all nodes, and for nobody else: whoever has the"
+          + " key can take leases. Each signing key is for one node's machine; the store's is for"
+          + " none.",
       "",
       "Example:",
       "  cinch cell init cell.json --store /mnt/shared/store --node 10.0.0.1:7420 \\",
@@ -73,7 +72,6 @@ final class CellInitCommand implements Callable<Integer> {
 
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin JsonOption json;
 
@@ -86,56 +84,52 @@ final class CellInitCommand implements Callable<Integer> {
       names = "--node",
       required = true,
       paramLabel = "HOST:PORT[=URL]",
-      description = {
-        "A node: where the others reach it by UDP, and its address for clients,",
-        "http://HOST:8470 unless given. Repeated for each node, 3 to 7 of them: the first has id 1."
-      })
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
+      description =
+          "A node: where the others reach it by UDP, and its address for clients, http://HOST:8470"
+              + " unless given. Repeated for each node, 3 to 7 of them: the first has id 1.")
   List<CellMember> members = new ArrayList<>();
 
   @Option(
       names = "--key",
       paramLabel = "FILE",
       defaultValue = "cinch.key",
-      description = {
-        "The store's signing key, which signs those of the nodes; made if there is none and the",
-        "store has none."
-      })
+      description =
+          "The store's signing key, which signs those of the nodes; made if there is none and the"
+              + " store has none.")
   Path storeKey;
 
   @Option(
       names = "--algorithm",
       paramLabel = "NAME",
       defaultValue = "paxoslease",
-      description = {
-        "paxoslease, which needs clocks that run at the same rate, or flease, which needs clocks",
-        "that show the same time."
-      })
+      description =
+          "paxoslease, which needs clocks that run at the same rate, or flease, which needs clocks"
+              + " that show the same time.")
   String algorithm;
 
   @Option(
       names = "--longest-lease",
       paramLabel = "DURATION",
-      description = {
-        "The longest lease that the cell grants, and how long a node is silent after a start; the",
-        "store's, usually 60s."
-      })
+      description =
+          "The longest lease that the cell grants, and how long a node is silent after a start; the"
+              + " store's, usually 60s.")
   @Nullable Duration longestLease;
 
   @Option(
       names = "--rate-error",
       paramLabel = "PPM",
-      description = {
-        "With paxoslease: by how much a clock's rate may be off, in parts of a million; 500."
-      })
+      description =
+          "With paxoslease: by how much a clock's rate may be off, in parts of a million; 500.")
   @Nullable Integer rateError;
 
   @Option(
       names = "--clock-error",
       paramLabel = "DURATION",
-      description = {
-        "With flease: how far the clocks of two nodes may be apart; what the store allows, usually",
-        "1.2s. Less makes names free sooner after a node died, and needs clocks that are watched."
-      })
+      description =
+          "With flease: how far the clocks of two nodes may be apart; what the store allows,"
+              + " usually 1.2s. Less makes names free sooner after a node died, and needs clocks"
+              + " that are watched.")
   @Nullable Duration clockError;
 
   @Option(
@@ -198,7 +192,7 @@ final class CellInitCommand implements Callable<Integer> {
   private Path keyFile() {
     Path name = file.getFileName();
     if (name == null) {
-      throw new ParameterException(spec.commandLine(), file + " is no file");
+      throw new Misuse(file + " is no file");
     }
     return file.resolveSibling(name.toString().replaceFirst("\\.json$", "") + ".key");
   }
@@ -221,7 +215,7 @@ final class CellInitCommand implements Callable<Integer> {
       cell.check(file);
       return cell;
     } catch (IOException | IllegalArgumentException e) {
-      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      throw new Misuse(String.valueOf(e.getMessage()), e);
     }
   }
 
@@ -269,8 +263,7 @@ final class CellInitCommand implements Callable<Integer> {
     try {
       return new InstanceFile(cell.httpAddresses(), MachineNames.ofHost().value());
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(
-          spec.commandLine(), "the addresses of all nodes are too long for the store", e);
+      throw new Misuse("the addresses of all nodes are too long for the store", e);
     }
   }
 

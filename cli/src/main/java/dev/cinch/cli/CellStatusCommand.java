@@ -10,28 +10,25 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Asks all nodes of a cell how they are. */
 @Command(
     name = "status",
-    mixinStandardHelpOptions = true,
     description = {
       "Ask each node of a cell how it is, at its address for clients, all at the same time.",
-      "A node that started a moment ago is quarantined: it votes for nobody until every lease is",
-      "over that it may have forgotten. One that too few others answer is cut off, and does not count.",
-      "Exit code 0 if a majority votes, and no clock is further ahead of another than the cell",
-      "allows; else 3. With --wait 0 only if all nodes vote, and 3 if they don't in that time."
+      "A node that started a moment ago is quarantined: it votes for nobody until every lease is"
+          + " over that it may have forgotten. One that too few others answer is cut off, and does"
+          + " not count. Exit code 0 if a majority votes, and no clock is further ahead of another"
+          + " than the cell allows; else 3. With --wait 0 only if all nodes vote, and 3 if they"
+          + " don't in that time."
     },
     footer = {
       "",
-      "LEASES are those that the node holds in the cell or tries to get, ROWS the names of which it",
-      "knows something as a voter, BALLOT the last that it gave. SENT, RECEIVED and DROPPED count",
-      "datagrams since it started.",
+      "LEASES are those that the node holds in the cell or tries to get, ROWS the names of which it"
+          + " knows something as a voter, BALLOT the last that it gave. SENT, RECEIVED and DROPPED"
+          + " count datagrams since it started.",
       "",
       "Example:",
       "  cinch cell status cell.json",
@@ -56,7 +53,6 @@ final class CellStatusCommand implements Callable<Integer> {
 
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin JsonOption json;
 
   @Parameters(paramLabel = "CELL-FILE", description = "The cell's file.")
@@ -73,10 +69,9 @@ final class CellStatusCommand implements Callable<Integer> {
       names = "--wait",
       paramLabel = "DURATION",
       defaultValue = "0s",
-      description = {
-        "How long to wait until all nodes vote: between the restarts of two of them. A restart takes",
-        "as long as the longest lease, and a little more."
-      })
+      description =
+          "How long to wait until all nodes vote: between the restarts of two of them. A restart"
+              + " takes as long as the longest lease, and a little more.")
   Duration wait;
 
   CellStatusCommand(Io io) {
@@ -86,10 +81,10 @@ final class CellStatusCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (timeout.isNegative() || timeout.isZero()) {
-      throw new ParameterException(spec.commandLine(), "--timeout is longer than 0s");
+      throw new Misuse("--timeout is longer than 0s");
     }
     if (wait.isNegative()) {
-      throw new ParameterException(spec.commandLine(), "--wait is not negative");
+      throw new Misuse("--wait is not negative");
     }
     CellFile cell = CellFile.read(file);
     List<CellNodeLook> nodes =

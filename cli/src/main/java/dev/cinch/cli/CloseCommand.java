@@ -16,17 +16,15 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Advances horizons (section 4): what cron runs. */
 @Command(
     name = "close",
-    mixinStandardHelpOptions = true,
     description = {
       "Close buckets whose grace period is over, so that what they hold is settled.",
-      "Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps",
-      "no other log from it."
+      "Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps"
+          + " no other log from it."
     },
     footer = {"", "Example:", "  cinch close --store /mnt/shared/store --every 1s"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -50,34 +48,30 @@ final class CloseCommand implements Callable<Integer> {
   @Option(
       names = "--through",
       paramLabel = "TIME",
-      description = {
-        "Settle through this time, like -5m or 14:00, or refuse (exit code 3) if it is too early."
-      })
+      description =
+          "Settle through this time, like -5m or 14:00, or refuse (exit code 3) if it is too"
+              + " early.")
   @Nullable Moment through;
 
   @Option(
       names = "--now",
-      description = {
-        "Settle idle time, too. Otherwise a log to which nobody appends rests for twice as long"
-            + " each",
-        "time, up to half an hour."
-      })
+      description =
+          "Settle idle time, too. Otherwise a log to which nobody appends rests for twice as long"
+              + " each time, up to half an hour.")
   boolean now;
 
   @Option(
       names = "--trust-clock",
-      description = {
-        "You have looked: this machine's clock is right. Needed, unless a lease service",
-        "is named, to settle more than an hour past the newest messages and what is settled."
-      })
+      description =
+          "You have looked: this machine's clock is right. Needed, unless a lease service is named,"
+              + " to settle more than an hour past the newest messages and what is settled.")
   boolean trustClock;
 
   @Option(
       names = "--restored",
-      description = {
-        "The store is a copy, made of the buckets after the horizon: settle once more what their",
-        "locks say. Never for the original, whose records are to be restored instead."
-      })
+      description =
+          "The store is a copy, made of the buckets after the horizon: settle once more what their"
+              + " locks say. Never for the original, whose records are to be restored instead.")
   boolean restored;
 
   CloseCommand(Io io) {
@@ -87,7 +81,7 @@ final class CloseCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (every != null && (every.isNegative() || every.isZero())) {
-      throw new ParameterException(spec.commandLine(), "--every is longer than 0s");
+      throw new Misuse("--every is longer than 0s");
     }
     @Nullable ShardRouter client = server.isGiven() ? server.client() : null;
     Store opened = store.open();

@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.reflect.Constructor;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -9,11 +10,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IFactory;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.MissingParameterException;
 import picocli.CommandLine.Model.ArgSpec;
@@ -22,16 +22,22 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ScopeType;
-import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** {@code cinch} itself: knows the commands by name, and loads the one that is run. */
 @Command(
     name = "cinch",
+    scope = ScopeType.INHERIT,
     mixinStandardHelpOptions = true,
+    usageHelpAutoWidth = true,
+    showDefaultValues = true,
     versionProvider = Commands.Version.class,
     synopsisSubcommandLabel = "COMMAND",
+    descriptionHeading = "%n",
     description = "Messages of many writers in a shared directory, fenced by leases.",
+    parameterListHeading = "%nParameters:%n",
+    optionListHeading = "%nOptions:%n",
+    commandListHeading = "%nCommands:%n",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:good",
@@ -51,37 +57,37 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  printf 'one\\ntwo\\n' | cinch append --log jobs",
       "  cinch cat --log jobs --live",
     })
-final class Commands implements Callable<Integer> {
-  private static final Map<String, Function<Io, Object>> BY_NAME = new LinkedHashMap<>();
+final class Commands {
+  private static final Map<String, Class<?>> BY_NAME = new LinkedHashMap<>();
 
   static {
-    BY_NAME.put("init", InitCommand::new);
-    BY_NAME.put("append", AppendCommand::new);
-    BY_NAME.put("cat", CatCommand::new);
-    BY_NAME.put("close", CloseCommand::new);
-    BY_NAME.put("status", StatusCommand::new);
-    BY_NAME.put("log", LogCommand::new);
-    BY_NAME.put("logs", LogsCommand::new);
-    BY_NAME.put("serve", ServeCommand::new);
-    BY_NAME.put("shards", ShardsCommand::new);
-    BY_NAME.put("cell", CellCommand::new);
-    BY_NAME.put("lease", LeaseCommand::new);
-    BY_NAME.put("verify", VerifyCommand::new);
-    BY_NAME.put("salvage", SalvageCommand::new);
-    BY_NAME.put("audit", AuditCommand::new);
-    BY_NAME.put("view", ViewCommand::new);
-    BY_NAME.put("gc", GcCommand::new);
-    BY_NAME.put("expire", ExpireCommand::new);
-    BY_NAME.put("doctor", DoctorCommand::new);
-    BY_NAME.put("keygen", KeygenCommand::new);
-    BY_NAME.put("completion", CompletionCommand::new);
-    BY_NAME.put("help", HelpCommand::new);
-    BY_NAME.put("version", VersionCommand::new);
-    BY_NAME.put("names", NamesCommand::new);
+    BY_NAME.put("init", InitCommand.class);
+    BY_NAME.put("append", AppendCommand.class);
+    BY_NAME.put("cat", CatCommand.class);
+    BY_NAME.put("close", CloseCommand.class);
+    BY_NAME.put("status", StatusCommand.class);
+    BY_NAME.put("log", LogCommand.class);
+    BY_NAME.put("logs", LogsCommand.class);
+    BY_NAME.put("serve", ServeCommand.class);
+    BY_NAME.put("shards", ShardsCommand.class);
+    BY_NAME.put("cell", CellCommand.class);
+    BY_NAME.put("lease", LeaseCommand.class);
+    BY_NAME.put("verify", VerifyCommand.class);
+    BY_NAME.put("salvage", SalvageCommand.class);
+    BY_NAME.put("audit", AuditCommand.class);
+    BY_NAME.put("view", ViewCommand.class);
+    BY_NAME.put("gc", GcCommand.class);
+    BY_NAME.put("expire", ExpireCommand.class);
+    BY_NAME.put("doctor", DoctorCommand.class);
+    BY_NAME.put("keygen", KeygenCommand.class);
+    BY_NAME.put("completion", CompletionCommand.class);
+    BY_NAME.put("help", Help.class);
+    BY_NAME.put("version", Version.class);
+    BY_NAME.put("names", NamesCommand.class);
   }
 
   /** Variables of the environment that stand for options. */
-  static final Map<String, String> VARIABLES =
+  private static final Map<String, String> VARIABLES =
       Map.of("--store", "CINCH_STORE", "--server", "CINCH_SERVER", "--machine", "CINCH_MACHINE");
 
   /** What people type who know other tools, and what they mean. */
@@ -111,23 +117,39 @@ final class Commands implements Callable<Integer> {
     }
   }
 
-  @Spec @Nullable CommandSpec spec;
-
-  /** Reads the version from the build. */
-  static final class Version implements IVersionProvider {
+  /** The version as a command, and for {@code --version}. */
+  @Command(
+      name = "version",
+      description = "Print the version.",
+      footer = {"", "Example:", "  cinch version"})
+  record Version(Io io) implements Callable<Integer>, IVersionProvider {
     @Override
     public String[] getVersion() {
       return new String[] {Main.versionLine()};
     }
+
+    @Override
+    public Integer call() {
+      return Main.show(Main.versionLine() + "\n", io);
+    }
   }
 
+  /** In the list of commands; {@link #run} does what it is for. */
+  @Command(
+      name = "help",
+      description = "Print the help of a command.",
+      footer = {"", "Examples:", "  cinch help append", "  cinch help lease acquire"})
+  record Help(Io io) {}
+
   static int run(String[] args, Io io) {
-    var root = new Commands();
-    CommandLine line = build(root, args, io);
     List<String> all = List.of(args);
+    if (!all.isEmpty() && all.get(0).equals("help") && all.stream().noneMatch(Commands::isOption)) {
+      return help(all.subList(1, all.size()), io);
+    }
+    CommandLine line = build(new Commands(), all, io);
     int end = LeaseRunCommand.end(all);
     if (end < 0) {
-      return line.execute(args);
+      return line.execute(all.toArray(String[]::new));
     }
     CommandLine lease = line.getSubcommands().get("lease");
     CommandLine run = lease == null ? null : lease.getSubcommands().get("run");
@@ -137,40 +159,31 @@ final class Commands implements Callable<Integer> {
     return line.execute(all.subList(0, end).toArray(String[]::new));
   }
 
-  /** One of the commands, as picocli has it. */
-  static CommandLine named(String name, Io io) {
-    return find(new Commands(), name, io);
-  }
-
-  private static CommandLine find(Commands root, String name, Io io) {
-    return Objects.requireNonNull(
-        build(root, new String[] {name}, io).getSubcommands().get(name), name);
-  }
-
-  /** Tells of the failure of a command whose options picocli did not set; gives its exit code. */
-  static int failed(String name, Io io, Exception e) {
-    var root = new Commands();
-    return fail(root, io, find(root, name, io), e);
+  private static int help(List<String> path, Io io) {
+    CommandLine line = all(io);
+    for (String name : path) {
+      CommandLine sub = line.getSubcommands().get(name);
+      if (sub == null) {
+        return told(io, line.getCommandSpec(), new UnmatchedArgumentException(line, List.of(name)));
+      }
+      line = sub;
+    }
+    return Main.show(line.getUsageMessage(), io);
   }
 
   /** The whole tree of commands. */
   static CommandLine all(Io io) {
-    return build(new Commands(), new String[0], io);
+    return build(new Commands(), List.of(), io);
   }
 
-  private static CommandLine build(Commands root, String[] args, Io io) {
-    var line = new CommandLine(root);
-    String wanted = wanted(args);
+  private static CommandLine build(Commands root, List<String> args, Io io) {
+    IFactory factory = factory(io);
+    var line = new CommandLine(root, factory);
+    String wanted = args.stream().filter(arg -> !isOption(arg)).findFirst().orElse("");
     // Looking at every command's options takes longer than most commands run.
-    boolean one = BY_NAME.containsKey(wanted) && !wanted.equals("help");
-    Set<String> names = one ? Set.of(wanted) : BY_NAME.keySet();
+    Set<String> names = BY_NAME.containsKey(wanted) ? Set.of(wanted) : BY_NAME.keySet();
     for (String name : names) {
-      Function<Io, Object> make = BY_NAME.get(name);
-      if (make != null) {
-        Object command = make.apply(io);
-        line.addSubcommand(
-            name, command instanceof Group group ? group.line() : new CommandLine(command));
-      }
+      line.addSubcommand(name, Objects.requireNonNull(BY_NAME.get(name)));
     }
     var help = new StringWriter(); // written to a full disk it would be cut without a word
     line.setOut(new PrintWriter(help));
@@ -181,13 +194,12 @@ final class Commands implements Callable<Integer> {
                 ? variable(o.longestName(), io)
                 : null);
     Converters.register(line);
-    if (!one || List.of(args).contains("--help") || List.of(args).contains("-h")) {
-      Usage.shape(line, io);
-    }
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setAbbreviatedOptionsAllowed(false);
-    line.setExecutionExceptionHandler((e, command, parsed) -> fail(root, io, command, e));
-    line.setParameterExceptionHandler((e, unused) -> misuse(root, io, e));
+    line.setExecutionExceptionHandler(
+        (e, command, parsed) -> told(io, command.getCommandSpec(), e));
+    line.setParameterExceptionHandler(
+        (e, unused) -> told(io, e.getCommandLine().getCommandSpec(), e));
     line.setExecutionStrategy(
         parsed -> {
           int code = new CommandLine.RunLast().execute(parsed);
@@ -196,49 +208,46 @@ final class Commands implements Callable<Integer> {
     return line;
   }
 
-  /** A command that only groups others. */
-  interface Group {
-    CommandLine line();
-  }
-
-  private static String wanted(String[] args) {
-    for (String arg : args) {
-      if (!arg.startsWith("-")) {
-        return arg;
+  /** Makes commands of the world around them, where they take one. */
+  private static IFactory factory(Io io) {
+    return new IFactory() {
+      @Override
+      public <K> K create(Class<K> type) throws Exception {
+        for (Constructor<?> constructor : type.getDeclaredConstructors()) {
+          if (constructor.getParameterCount() == 1
+              && constructor.getParameterTypes()[0] == Io.class) {
+            constructor.setAccessible(true);
+            return type.cast(constructor.newInstance(io));
+          }
+        }
+        return CommandLine.defaultFactory().create(type);
       }
-    }
-    return "";
+    };
   }
 
-  private static int misuse(Commands root, Io io, ParameterException e) {
-    CommandLine command = e.getCommandLine();
-    String name = command.getCommandSpec().qualifiedName();
-    say(io, name, text(e) + " (see " + name + " --help)");
-    if (root.debug) {
-      e.printStackTrace(io.err());
-    }
-    return ExitCode.USAGE;
+  private static boolean isOption(String arg) {
+    return arg.startsWith("-");
   }
 
   private static String text(ParameterException e) {
-    for (CommandLine l = e.getCommandLine().getParent(); l != null; l = l.getParent()) {
+    CommandLine command = e.getCommandLine();
+    for (CommandLine l = command.getParent(); l != null; l = l.getParent()) {
       List<String> before = options(l.getUnmatchedArguments());
       if (!before.isEmpty()) {
         return unknown(before, l); // what it misses may stand there
       }
     }
-    List<String> unmatched = e.getCommandLine().getUnmatchedArguments();
-    if (e instanceof UnmatchedArgumentException one) {
-      unmatched = one.getUnmatched();
-    }
-    var commands = e.getCommandLine().getSubcommands().keySet();
-    if (!unmatched.isEmpty() && !unmatched.get(0).startsWith("-")) {
+    List<String> unmatched =
+        e instanceof UnmatchedArgumentException one
+            ? one.getUnmatched()
+            : command.getUnmatchedArguments();
+    if (!unmatched.isEmpty() && !isOption(unmatched.get(0))) {
       String name = unmatched.get(0);
-      if (!commands.isEmpty()) {
-        return "there is no command '" + name + "'" + meant(e.getCommandLine(), name);
+      if (!command.getSubcommands().isEmpty()) {
+        return "there is no command '" + name + "'" + meant(command, name);
       }
       // A list ends, for picocli, where something is no element of it.
-      for (var names : e.getCommandLine().getCommandSpec().positionalParameters()) {
+      for (var names : command.getCommandSpec().positionalParameters()) {
         String problem = Converters.problem(names.auxiliaryTypes()[0], name);
         if (problem != null) {
           return problem;
@@ -247,16 +256,19 @@ final class Commands implements Callable<Integer> {
     }
     List<String> options = options(unmatched);
     if (!options.isEmpty()) {
-      return unknown(options, e.getCommandLine()); // what is missing may be what was mistyped
+      return unknown(options, command); // what is missing may be what was mistyped
     }
     String message = String.valueOf(e.getMessage());
-    return e instanceof MissingParameterException missing
-        ? orVariables(message, missing.getMissing())
+    if (e instanceof MissingParameterException missing) {
+      return orVariables(message, missing.getMissing());
+    }
+    return message.equals("Missing required subcommand")
+        ? "name a command: " + String.join(", ", shown(command))
         : message;
   }
 
   private static List<String> options(List<String> arguments) {
-    return arguments.stream().filter(a -> a.startsWith("-")).toList();
+    return arguments.stream().filter(Commands::isOption).toList();
   }
 
   /** Options that are not known. They may have left values behind, which are no options. */
@@ -276,22 +288,24 @@ final class Commands implements Callable<Integer> {
             + command.getCommandSpec().qualifiedName()
             + " COMMAND "
             + option
-        : meant(option, shown(command));
+        : meant(
+            option,
+            command.getCommandSpec().options().stream()
+                .filter(known -> !known.hidden())
+                .map(OptionSpec::longestName)
+                .toList());
   }
 
-  private static List<String> shown(CommandLine command) {
-    return command.getCommandSpec().options().stream()
-        .filter(option -> !option.hidden())
-        .map(OptionSpec::longestName)
+  private static List<String> shown(CommandLine group) {
+    return group.getSubcommands().entrySet().stream()
+        .filter(sub -> !sub.getValue().getCommandSpec().usageMessage().hidden())
+        .map(Map.Entry::getKey)
         .toList();
   }
 
   private static String meant(CommandLine group, String typed) {
-    String full = group.getCommandSpec().qualifiedName() + " " + typed;
-    String known = ELSEWHERE.get(full);
-    return known != null
-        ? "; did you mean " + known + "?"
-        : meant(typed, group.getSubcommands().keySet());
+    String known = ELSEWHERE.get(group.getCommandSpec().qualifiedName() + " " + typed);
+    return known != null ? "; did you mean " + known + "?" : meant(typed, shown(group));
   }
 
   private static String meant(String typed, Collection<String> names) {
@@ -318,25 +332,25 @@ final class Commands implements Callable<Integer> {
     return option.equals("--server") && "".equals(value) ? null : value;
   }
 
-  private static int fail(Commands root, Io io, CommandLine command, Throwable e) {
-    if (e instanceof ParameterException misuse) {
-      return misuse(root, io, misuse);
-    }
-    int code = told(io, command.getCommandSpec(), e);
-    if (e instanceof InterruptedException) {
-      Thread.currentThread().interrupt();
+  /** Tells of a failure in one line, with {@code --debug} also where; gives its exit code. */
+  static int told(Io io, CommandSpec command, Throwable e) {
+    Throwable one = e instanceof ParameterException p ? new Misuse(text(p), p) : e;
+    int code = told(io, command.qualifiedName(), one);
+    if (command.root().userObject() instanceof Commands root && root.debug) {
+      e.printStackTrace(io.err());
     }
     return code;
   }
 
-  /** Tells of a failure in one line, with {@code --debug} also where; gives its exit code. */
-  static int told(Io io, CommandSpec command, Throwable e) {
+  /** Tells of a failure in one line; gives its exit code. */
+  static int told(Io io, String command, Throwable e) {
+    if (e instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+    }
     Failure failure = Failure.of(e);
     if (!failure.line().isEmpty()) {
-      say(io, command.qualifiedName(), failure.line());
-    }
-    if (command.root().userObject() instanceof Commands root && root.debug) {
-      e.printStackTrace(io.err());
+      String help = failure.code() == ExitCode.USAGE ? " (see " + command + " --help)" : "";
+      say(io, command, failure.line() + help);
     }
     return failure.code();
   }
@@ -345,15 +359,5 @@ final class Commands implements Callable<Integer> {
   static void say(Io io, String command, String text) {
     io.err().println(command + ": " + Failure.oneLine(text));
     io.err().flush();
-  }
-
-  @Override
-  public Integer call() {
-    CommandSpec s = Objects.requireNonNull(spec);
-    throw new ParameterException(
-        s.commandLine(),
-        BY_NAME.keySet().stream()
-            .filter(name -> !name.equals("names")) // only shells call it
-            .collect(Collectors.joining(", ", "name a command: ", "")));
   }
 }

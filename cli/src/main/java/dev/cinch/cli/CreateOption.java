@@ -19,10 +19,9 @@ final class CreateOption {
       names = "--create",
       negatable = true,
       fallbackValue = "true",
-      description = {
-        "Make the log if there is none, whatever the others are called; --no-create: refuse.",
-        "Unless set, it is made, which is told, if no other has nearly the same name."
-      })
+      description =
+          "Make the log if there is none, whatever the others are called; --no-create: refuse."
+              + " Unless set, it is made, which is told, if no other has nearly the same name.")
   @Nullable Boolean create;
 
   /**
@@ -40,7 +39,7 @@ final class CreateOption {
     } catch (NotAStoreException e) {
       List<LogName> others = store.permittedLogs();
       List<LogName> near = new ArrayList<>();
-      for (LogName other : NearName.of(name, others)) {
+      for (LogName other : Nearest.logs(name, others)) {
         if (new RemovedLogs(store.context()).find(other).isEmpty()) {
           near.add(other);
         }
@@ -71,7 +70,7 @@ final class CreateOption {
       throw e;
     } catch (NotAStoreException e) {
       List<LogName> others = store.permittedLogs();
-      throw others.contains(name) ? e : orNear(e, NearName.of(name, others));
+      throw others.contains(name) ? e : orNear(e, Nearest.logs(name, others));
     }
   }
 

@@ -17,11 +17,10 @@ import picocli.CommandLine.Mixin;
 /** Finds out whether Cinch can work here. */
 @Command(
     name = "doctor",
-    mixinStandardHelpOptions = true,
     description = {
-      "Try out, as this user, what Cinch asks of the store's filesystem. Leaves nothing behind.",
-      "Prints ok, note, warn or FAIL a line, and what it means; exit code 1 if anything failed.",
-      "Works on a plain directory too, before init."
+      "Try out, as this user, what Cinch asks of the store's filesystem.",
+      "Leaves nothing behind. Prints ok, note, warn or FAIL a line, and what it means; exit code 1"
+          + " if anything failed. Works on a plain directory too, before init."
     },
     footer = {"", "Example:", "  cinch doctor --store /mnt/shared/store"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields

@@ -10,9 +10,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 
 /** Where an etcd is, and how one gets in. */
 final class EtcdOptions {
@@ -20,6 +19,7 @@ final class EtcdOptions {
       names = "--etcd",
       split = ",",
       paramLabel = "URL",
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
       description = "With --backend etcd: the members' client addresses, separated by commas.")
   List<URI> endpoints = List.of();
 
@@ -59,19 +59,17 @@ final class EtcdOptions {
   }
 
   /** Refuses what does not fit together. */
-  void check(CommandSpec spec) {
+  void check() {
     boolean any =
         Stream.of(ca, certificate, key, user, passwordFile).anyMatch(option -> option != null);
     if (any && !isGiven()) {
-      throw new ParameterException(
-          spec.commandLine(), "--etcd-ca, --etcd-cert, --etcd-key and --etcd-user go with --etcd");
+      throw new Misuse("--etcd-ca, --etcd-cert, --etcd-key and --etcd-user go with --etcd");
     }
     if ((certificate == null) != (key == null)) {
-      throw new ParameterException(spec.commandLine(), "--etcd-cert and --etcd-key go together");
+      throw new Misuse("--etcd-cert and --etcd-key go together");
     }
     if ((user == null) != (passwordFile == null)) {
-      throw new ParameterException(
-          spec.commandLine(), "--etcd-user and --etcd-password-file go together");
+      throw new Misuse("--etcd-user and --etcd-password-file go together");
     }
   }
 
@@ -80,7 +78,7 @@ final class EtcdOptions {
    *
    * @throws IOException one line: a file that can't be read, or is none
    */
-  EtcdCluster cluster(CommandSpec spec) throws IOException {
+  EtcdCluster cluster() throws IOException {
     Optional<PemFiles.Own> own =
         certificate == null || key == null
             ? Optional.empty()
@@ -95,7 +93,7 @@ final class EtcdOptions {
               ? Optional.empty()
               : Optional.of(new EtcdCluster.User(user, password(passwordFile))));
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      throw new Misuse(String.valueOf(e.getMessage()), e);
     }
   }
 

@@ -9,27 +9,22 @@ import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** Deletes old messages (rule R4). */
 @Command(
     name = "expire",
-    mixinStandardHelpOptions = true,
     description = {
       "Delete a log's oldest messages for good, whole segments of them.",
-      "Only segments that gc covers go, and the last of these stays: see cinch view build and"
-          + " cinch gc.",
-      "The newest messages of a segment decide when it goes. Reads that begin before what is",
-      "kept say so."
+      "Only segments that gc covers go, and the last of these stays: see cinch view build and cinch"
+          + " gc. The newest messages of a segment decide when it goes. Reads that begin before"
+          + " what is kept say so."
     },
     footer = {"", "Example:", "  cinch expire --log jobs --keep 90d --dry-run"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class ExpireCommand implements Callable<Integer> {
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin StoreOptions store;
 
   @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
@@ -50,7 +45,7 @@ final class ExpireCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    OldMessages.check(keep, spec);
+    OldMessages.check(keep);
     Store opened = store.open();
     long unused = opened.context().checkedNow();
     Log target = CreateOption.existing(opened, log);

@@ -56,6 +56,9 @@ record Failure(int code, String line) {
     if (t instanceof GapException) {
       return ExitCode.GAP;
     }
+    if (t instanceof Misuse) {
+      return ExitCode.USAGE;
+    }
     if (t instanceof StoreExistsException
         || t instanceof TooEarlyException
         || t instanceof OpinionNeededException

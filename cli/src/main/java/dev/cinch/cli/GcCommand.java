@@ -17,20 +17,15 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Retires buckets and records (section 10). */
 @Command(
     name = "gc",
-    mixinStandardHelpOptions = true,
     description = {
       "Delete buckets and records that a segment covers and whose retention time is over.",
       "Messages stay unless --keep is given: cat reads them from the segments (see cinch view"
-          + " build).",
-      "A log that is damaged or can't be read keeps no other log from it."
+          + " build). A log that is damaged or can't be read keeps no other log from it."
     },
     footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 30d --dry-run"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -38,7 +33,6 @@ final class GcCommand implements Callable<Integer> {
   private final Io io;
   private long deleted;
 
-  @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin LogsOption logs;
 
@@ -65,10 +59,10 @@ final class GcCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (retention.isNegative()) {
-      throw new ParameterException(spec.commandLine(), "a retention time is not negative");
+      throw new Misuse("a retention time is not negative");
     }
     if (keep != null) {
-      OldMessages.check(keep, spec);
+      OldMessages.check(keep);
     }
     Store opened = store.open();
     long unused = opened.context().checkedNow();

@@ -12,11 +12,8 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /**
  * Which grant is meant: its id is a secret, whoever knows it may renew and release. Everybody on a
@@ -43,17 +40,13 @@ final class GrantOption {
   @Option(
       names = "--grant-file",
       paramLabel = "FILE",
-      description = {
-        "Where the grant's id stands, or all that acquire printed; - for standard input. The",
-        "variable CINCH_GRANT unless set."
-      })
+      description =
+          "Where the grant's id stands, or all that acquire printed; - for standard input. The"
+              + " variable CINCH_GRANT unless set.")
   @Nullable String file;
 
   @Parameters(hidden = true, arity = "0..*")
   List<String> arguments = List.of();
-
-  @Spec(Spec.Target.MIXEE)
-  CommandSpec command;
 
   /**
    * A grant.
@@ -65,11 +58,11 @@ final class GrantOption {
   /**
    * Finds it.
    *
-   * @throws ParameterException if it is not given, or given so that others see it
+   * @throws Misuse if it is not given, or given so that others see it
    */
   Named named(Io io) throws IOException {
     if (!arguments.isEmpty()) {
-      throw misuse(
+      throw new Misuse(
           "a grant's id is a secret, and everybody on this machine sees arguments: set CINCH_GRANT,"
               + " or name a file with --grant-file (- for standard input)");
     }
@@ -78,7 +71,7 @@ final class GrantOption {
     }
     String variable = io.env().apply(VARIABLE);
     if (variable == null || variable.isEmpty()) {
-      throw misuse(
+      throw new Misuse(
           "which grant? set CINCH_GRANT, or name a file with --grant-file (- for standard input)");
     }
     if (!variable.contains("/")) {
@@ -100,7 +93,7 @@ final class GrantOption {
     Matcher printed = PRINTED.matcher(text);
     String id = printed.find() ? printed.group(1) : text.strip();
     if (!ALONE.matcher(id).matches()) { // it may be a secret of another kind: don't repeat it
-      throw misuse(
+      throw new Misuse(
           from + " has no grant: 32 hexadecimal digits, or what cinch lease acquire printed");
     }
     return new Named(Id.parse(id), names(text));
@@ -119,9 +112,5 @@ final class GrantOption {
 
   private static String text(InputStream in) throws IOException {
     return new String(in.readNBytes(MAX_BYTES), StandardCharsets.UTF_8);
-  }
-
-  private ParameterException misuse(String message) {
-    return new ParameterException(command.commandLine(), message);
   }
 }

@@ -14,23 +14,21 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Makes a store. */
 @Command(
     name = "init",
-    mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Make a store in a new or empty directory. Its settings never change, but for the longest",
-      "lease: see cinch serve --longest-lease."
+      "Make a store in a new or empty directory.",
+      "Its settings never change, but for the longest lease: see cinch serve --longest-lease."
     },
     footer = {
       "",
-      "With --key the store pins the key: no other can ever pass for its first one. Each later key",
-      "needs the signature of an earlier one (cinch keygen --signed-by).",
+      "With --key the store pins the key: no other can ever pass for its first one. Each later key"
+          + " needs the signature of an earlier one (cinch keygen --signed-by).",
       "",
       "Example:",
       "  cinch init --key cinch.key --leases required --bucket-width 5s /mnt/shared/store"
@@ -140,33 +138,30 @@ final class InitCommand implements Callable<Integer> {
       names = "--confirm",
       paramLabel = "WHEN",
       description = "When a writer looks at the prelock: ${COMPLETION-CANDIDATES}.",
-      defaultValue = "ALWAYS")
+      defaultValue = "always")
   StoreSettings.Confirm confirm;
 
   @Option(
       names = "--leases",
       paramLabel = "HOW",
       description = "Whether readers demand a valid lease: ${COMPLETION-CANDIDATES}.",
-      defaultValue = "OPTIONAL")
+      defaultValue = "optional")
   StoreSettings.Leases leases;
 
   @Option(
       names = "--key",
       paramLabel = "FILE",
-      description = {
-        "Signing key of the lease service, made with mode 0600 if there is none. The store pins"
-            + " its",
-        "public part."
-      })
+      description =
+          "Signing key of the lease service, made with mode 0600 if there is none. The store pins"
+              + " its public part.")
   @Nullable Path key;
 
   @Option(
       names = "--owner",
       paramLabel = "USER",
-      description = {
-        "Who runs the lease server: keys, service and the store's own directory are theirs alone",
-        "to write, and the group's to read. Only root gives them to another user."
-      })
+      description =
+          "Who runs the lease server: keys, service and the store's own directory are theirs alone"
+              + " to write, and the group's to read. Only root gives them to another user.")
   @Nullable String owner;
 
   @Mixin JsonOption json;
@@ -179,11 +174,11 @@ final class InitCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     Path root = directory != null ? directory : store;
     if (root == null) {
-      throw misuse("name the directory: cinch init DIR");
+      throw new Misuse("name the directory: cinch init DIR");
     }
     boolean named = spec.commandLine().getParseResult().hasMatchedOption("--store");
     if (named && !root.equals(store)) {
-      throw misuse("two directories: " + root + ", and --store " + store);
+      throw new Misuse("two directories: " + root + ", and --store " + store);
     }
     var settings =
         new StoreSettings(
@@ -202,7 +197,7 @@ final class InitCommand implements Callable<Integer> {
             confirm,
             leases);
     if (!settings.problems().isEmpty()) {
-      throw misuse(String.join("; ", settings.problems()));
+      throw new Misuse(String.join("; ", settings.problems()));
     }
     MachineName name = machine != null ? machine : MachineNames.ofHost();
     ServiceOwner theirs = owner == null ? null : ServiceOwner.of(owner);
@@ -231,19 +226,15 @@ final class InitCommand implements Callable<Integer> {
   /** The store keeps milliseconds; what was asked for is not cut off without a word. */
   private long millis(String option, Duration duration) {
     if (duration.getNano() % 1_000_000 != 0) {
-      throw misuse(option + " is in whole milliseconds");
+      throw new Misuse(option + " is in whole milliseconds");
     }
     return duration.toMillis();
   }
 
   private int octal(String option, String text) {
     if (!text.matches("[0-7]{1,5}")) {
-      throw misuse(option + " wants octal digits, like 0664");
+      throw new Misuse(option + " wants octal digits, like 0664");
     }
     return Integer.parseInt(text, 8);
-  }
-
-  private ParameterException misuse(String message) {
-    return new ParameterException(spec.commandLine(), message);
   }
 }

@@ -10,20 +10,16 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Makes a signing key, and makes stores trust it. */
 @Command(
     name = "keygen",
-    mixinStandardHelpOptions = true,
     description = {
       "Print the public key of a lease service's signing key, making the key if there is none.",
-      "With a store, make the store trust it; trusted keys are never removed.",
-      "A store that trusts a key already wants a later one signed by that, once: --signed-by.",
-      "Exit code 3 if the signature is missing, or by a key that the store does not trust."
+      "With a store, make the store trust it; trusted keys are never removed. A store that trusts a"
+          + " key already wants a later one signed by that, once: --signed-by. Exit code 3 if the"
+          + " signature is missing, or by a key that the store does not trust."
     },
     footer = {
       "",
@@ -54,8 +50,6 @@ final class KeygenCommand implements Callable<Integer> {
       description = "A signing key that the store trusts, to vouch for the new one.")
   @Nullable Path signedBy;
 
-  @Spec CommandSpec spec;
-
   @Mixin JsonOption json;
 
   KeygenCommand(Io io) {
@@ -65,7 +59,7 @@ final class KeygenCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     if (signedBy != null && store == null) {
-      throw new ParameterException(spec.commandLine(), "--signed-by goes with --store");
+      throw new Misuse("--signed-by goes with --store");
     }
     SigningKey by = signedBy == null ? null : SigningKey.load(signedBy);
     Store opened =

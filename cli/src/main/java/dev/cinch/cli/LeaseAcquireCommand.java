@@ -23,22 +23,21 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Takes leases. */
 @Command(
     name = "acquire",
-    mixinStandardHelpOptions = true,
     description = {
       "Take leases, all or none, and print the grant with its secret id and signed witnesses.",
-      "Appends under leases take and renew their own: see cinch append --lease. Commands run",
-      "under leases with cinch lease run."
+      "Appends under leases take and renew their own: see cinch append --lease. Commands run under"
+          + " leases with cinch lease run."
     },
     footer = {
       "",
@@ -72,13 +71,17 @@ final class LeaseAcquireCommand extends LeaseRequest {
 
   @Option(
       names = "--export",
-      description = {
-        "Print what sets CINCH_GRANT and CINCH_SERVER, for eval: append, lease renew and lease",
-        "release in that shell work with the leases. They run out unless they are renewed."
-      })
+      description =
+          "Print what sets CINCH_GRANT and CINCH_SERVER, for eval: append, lease renew and lease"
+              + " release in that shell work with the leases. They run out unless they are"
+              + " renewed.")
   boolean export;
 
-  @Option(names = "--log", paramLabel = "NAME", description = "Only this log; may be repeated.")
+  @Option(
+      names = "--log",
+      paramLabel = "NAME",
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
+      description = "Only this log; may be repeated.")
   List<LogName> logs = new ArrayList<>();
 
   LeaseAcquireCommand(Io io) {
@@ -111,7 +114,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
       try {
         OneLine.check("--holder", holder);
       } catch (IllegalArgumentException e) {
-        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+        throw new Misuse(String.valueOf(e.getMessage()), e);
       }
     }
     Store opened = opened();
@@ -202,7 +205,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
   private LogSet logs(@Nullable Store opened) throws IOException {
     if (opened == null) {
       if (!logs.isEmpty()) {
-        throw new ParameterException(spec.commandLine(), "--log needs --store");
+        throw new Misuse("--log needs --store");
       }
       return LogSet.ALL;
     }

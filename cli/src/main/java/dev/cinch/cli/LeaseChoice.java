@@ -13,16 +13,11 @@ import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Only the messages of one lease name, or of its last lease, and where these can be. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseChoice {
-  @Spec(Spec.Target.MIXEE)
-  CommandSpec command;
 
   @Option(
       names = "--lease",
@@ -32,10 +27,9 @@ final class LeaseChoice {
 
   @Option(
       names = "--last-lease",
-      description = {
-        "Only what was written under the last lease of that name, which may be held: nothing",
-        "earlier is read. Needs the lease service."
-      })
+      description =
+          "Only what was written under the last lease of that name, which may be held: nothing"
+              + " earlier is read. Needs the lease service.")
   boolean last;
 
   @Mixin ServerOptions server;
@@ -64,12 +58,10 @@ final class LeaseChoice {
   /** Refuses what makes no sense together. */
   void check(boolean tail) {
     if (last && (name == null || !server.isGiven())) {
-      throw new ParameterException(
-          command.commandLine(), "--last-lease needs --lease and a lease service: --server URL");
+      throw new Misuse("--last-lease needs --lease and a lease service: --server URL");
     }
     if (name != null && tail) {
-      throw new ParameterException(
-          command.commandLine(), "--tail counts messages of all leases; leave it or --lease out");
+      throw new Misuse("--tail counts messages of all leases; leave it or --lease out");
     }
   }
 

@@ -13,52 +13,27 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Talks to a lease service. */
 @Command(
     name = "lease",
-    mixinStandardHelpOptions = true,
-    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {
+      LeaseAcquireCommand.class,
+      LeaseRunCommand.class,
+      LeaseCommand.Renew.class,
+      LeaseCommand.Release.class,
+      LeaseRevokeCommand.class,
+      LeaseWatchCommand.class,
+      LeaseListing.Show.class,
+      LeaseListing.Listing.class
+    },
     description = "Take, prolong, give back, revoke and look at leases.",
     footer = {"", "Example:", "  cinch lease acquire --server http://127.0.0.1:8470 jobs/42"})
-@SuppressWarnings("NullAway.Init") // picocli sets the fields
-final class LeaseCommand implements Callable<Integer>, Commands.Group {
-  private final Io io;
-
-  @Spec CommandSpec spec;
-
-  LeaseCommand(Io io) {
-    this.io = io;
-  }
-
-  @Override
-  public CommandLine line() {
-    return new CommandLine(this)
-        .addSubcommand("acquire", new LeaseAcquireCommand(io))
-        .addSubcommand("run", new LeaseRunCommand(io))
-        .addSubcommand("renew", new Renew(io))
-        .addSubcommand("release", new Release(io))
-        .addSubcommand("revoke", new LeaseRevokeCommand(io))
-        .addSubcommand("watch", new LeaseWatchCommand(io))
-        .addSubcommand("show", new LeaseListing.Show(io))
-        .addSubcommand("list", new LeaseListing.Listing(io));
-  }
-
-  @Override
-  public Integer call() {
-    throw new ParameterException(
-        spec.commandLine(), "name one of acquire, run, renew, release, revoke, watch, show, list");
-  }
-
+final class LeaseCommand {
   /** A grant, and what is told of it when it is renewed or released. */
   @SuppressWarnings("NullAway.Init")
   static final class Held {
@@ -106,7 +81,6 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
 
   @Command(
       name = "renew",
-      mixinStandardHelpOptions = true,
       description = "Prolong the leases of a grant.",
       footer = {
         "",
@@ -161,7 +135,6 @@ final class LeaseCommand implements Callable<Integer>, Commands.Group {
 
   @Command(
       name = "release",
-      mixinStandardHelpOptions = true,
       description = "Give the leases of a grant back. Repeating it is no error.",
       footer = {
         "",

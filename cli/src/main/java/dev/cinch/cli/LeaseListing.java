@@ -76,11 +76,10 @@ abstract class LeaseListing extends LeaseRequest {
 
   @Command(
       name = "show",
-      mixinStandardHelpOptions = true,
       description = {
-        "Print what is known about a lease: its state, its holder, and when it expires unless it"
-            + " is",
-        "renewed. Exit code 3 if nothing is known."
+        "Print what is known about a lease: its state, its holder, and when it expires unless it is"
+            + " renewed.",
+        "Exit code 3 if nothing is known."
       },
       footer = {
         "",
@@ -109,11 +108,9 @@ abstract class LeaseListing extends LeaseRequest {
 
   @Command(
       name = "list",
-      mixinStandardHelpOptions = true,
-      description = {
-        "Print what is known about leases, one a line: state, holder, and when each expires unless",
-        "it is renewed."
-      },
+      description =
+          "Print what is known about leases, one a line: state, holder, and when each expires"
+              + " unless it is renewed.",
       footer = {
         "",
         "Examples:",

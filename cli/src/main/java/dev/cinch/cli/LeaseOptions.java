@@ -2,11 +2,9 @@ package dev.cinch.cli;
 
 import dev.cinch.lease.http.ServerAddresses;
 import java.nio.file.Path;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Where a command takes its leases. */
@@ -18,10 +16,9 @@ final class LeaseOptions {
   @Option(
       names = "--cell",
       paramLabel = "FILE",
-      description = {
-        "In place of a server: the cell's file, with its key beside it. Leases are taken from the",
-        "nodes themselves. Needs --store."
-      })
+      description =
+          "In place of a server: the cell's file, with its key beside it. Leases are taken from the"
+              + " nodes themselves. Needs --store.")
   @Nullable Path cell;
 
   @Spec(Spec.Target.MIXEE)
@@ -30,7 +27,7 @@ final class LeaseOptions {
   /**
    * What was given; null if nothing was.
    *
-   * @throws ParameterException if both were
+   * @throws Misuse if both were
    */
   @Nullable LeasePlace place() {
     Path file = cell;
@@ -38,7 +35,7 @@ final class LeaseOptions {
       return server == null ? null : LeasePlace.of(server);
     }
     if (command != null && command.commandLine().getParseResult().hasMatchedOption("--server")) {
-      throw new ParameterException(command.commandLine(), "name a --server or a --cell, not both");
+      throw new Misuse("name a --server or a --cell, not both");
     }
     return LeasePlace.of(file);
   }
@@ -46,13 +43,12 @@ final class LeaseOptions {
   /**
    * What was given.
    *
-   * @throws ParameterException if nothing was, or both
+   * @throws Misuse if nothing was, or both
    */
   LeasePlace required() {
     LeasePlace place = place();
     if (place == null) {
-      throw new ParameterException(
-          Objects.requireNonNull(command).commandLine(),
+      throw new Misuse(
           "Missing required option: '--server=URL' (or set CINCH_SERVER), or '--cell=FILE'");
     }
     return place;

@@ -13,10 +13,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Asks a lease service something and prints what it answers. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -108,9 +105,6 @@ abstract class LeaseRequest implements Callable<Integer> {
         description = "How long, from now; 30s unless set, or as long as is allowed.")
     @Nullable Duration duration;
 
-    @Spec(Spec.Target.MIXEE)
-    CommandSpec command;
-
     /** The duration, at least 1 ms; what the service allows at most it says. */
     Duration of(LeaseClient client) throws LeaseUnavailableException {
       Duration given = duration;
@@ -119,7 +113,7 @@ abstract class LeaseRequest implements Callable<Integer> {
         duration = given; // it is asked once
       }
       if (given.toMillis() < 1) {
-        throw new ParameterException(command.commandLine(), "--for is at least 1ms");
+        throw new Misuse("--for is at least 1ms");
       }
       return given;
     }

@@ -12,27 +12,22 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Has a lease prolonged no more (rule L15). */
 @Command(
     name = "revoke",
-    mixinStandardHelpOptions = true,
     description = {
-      "Have a lease prolonged no more. Its holder may write under it until it expires; then the"
-          + " name",
-      "is granted again, to whoever fences what was written until then. The reason is told to the",
-      "holder, and cinch audit prints it. Exit code 3 if no such lease is held."
+      "Have a lease prolonged no more.",
+      "Its holder may write under it until it expires; then the name is granted again, to whoever"
+          + " fences what was written until then. The reason is told to the holder, and cinch audit"
+          + " prints it. Exit code 3 if no such lease is held."
     },
     footer = {"", "Example:", "  cinch lease revoke jobs/42 --reason 'its machine hangs'"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseRevokeCommand extends LeaseRequest {
   @Mixin JsonOption json;
-  @Spec CommandSpec spec;
 
   @Parameters(paramLabel = "LEASE", description = "The lease's name.")
   LeaseName name;
@@ -68,7 +63,7 @@ final class LeaseRevokeCommand extends LeaseRequest {
               reason,
               Optional.of(correlation == null ? held(client.service()) : Id.parse(correlation)));
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()));
+      throw new Misuse(String.valueOf(e.getMessage()));
     }
     Revoked revoked = client.service().revoke(request);
     if (json.json) {

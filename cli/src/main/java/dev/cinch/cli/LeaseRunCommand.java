@@ -27,31 +27,26 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Runs a command while leases are held. */
 @Command(
     name = "run",
-    mixinStandardHelpOptions = true,
     customSynopsis = "cinch lease run [OPTION]... LEASE... -- COMMAND [ARGUMENT]...",
     description = {
       "Take leases, all or none, run a command while they are held, and give them back.",
-      "cinch append within the command writes under them. It finds them by CINCH_GRANT, a",
-      "directory that only this user can open. If the store is named, earlier holders are fenced",
-      "first, so that the command reads all that they wrote and nothing after.",
-      "If the leases can't be renewed, the command and what it started are ended before they can",
-      "be another's. SIGTERM comes when a fifth of the time is left, SIGKILL shortly before the",
-      "end.",
-      "Signals are passed on to the command; Ctrl-C reaches it by itself. It gets arguments,",
-      "environment, limits and descriptors as if it was run without Cinch.",
-      "If an append within the command was killed, or goes on behind it, the leases are not given",
-      "back, and run out. The next holder waits for that, so nothing is lost or out of order."
+      "cinch append within the command writes under them. It finds them by CINCH_GRANT, a directory"
+          + " that only this user can open. If the store is named, earlier holders are fenced"
+          + " first, so that the command reads all that they wrote and nothing after. If the leases"
+          + " can't be renewed, the command and what it started are ended before they can be"
+          + " another's. SIGTERM comes when a fifth of the time is left, SIGKILL shortly before the"
+          + " end. Signals are passed on to the command; Ctrl-C reaches it by itself. It gets"
+          + " arguments, environment, limits and descriptors as if it was run without Cinch. If an"
+          + " append within the command was killed, or goes on behind it, the leases are not given"
+          + " back, and run out. The next holder waits for that, so nothing is lost or out of"
+          + " order."
     },
-    exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "any:the command's own; 128 and the signal's number if one ended it",
       "2:the command line is wrong; nothing was run",
@@ -72,17 +67,16 @@ final class LeaseRunCommand implements Callable<Integer> {
 
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin LeaseOptions server;
   @Mixin WaitOption waiting;
 
   @Option(
       names = "--for",
       paramLabel = "DURATION",
-      description = {
-        "How long leases last unless renewed, which happens by itself; 60s unless set, or as long",
-        "as is allowed. A service that is away for less than half of that ends no command."
-      })
+      description =
+          "How long leases last unless renewed, which happens by itself; 60s unless set, or as long"
+              + " as is allowed. A service that is away for less than half of that ends no"
+              + " command.")
   @Nullable Duration length;
 
   @Option(names = "--holder", paramLabel = "TEXT", description = "Who; machine and process.")
@@ -131,11 +125,10 @@ final class LeaseRunCommand implements Callable<Integer> {
     Duration wait = waiting.checked();
     RunningCommand running = RunningCommand.ofLauncher(io);
     if (running == null && !hasCommand) {
-      throw new ParameterException(
-          spec.commandLine(), "name a command to run: cinch lease run LEASE... -- COMMAND");
+      throw new Misuse("name a command to run: cinch lease run LEASE... -- COMMAND");
     }
     if (length != null && length.toMillis() < 1) {
-      throw new ParameterException(spec.commandLine(), "--for is at least 1ms");
+      throw new Misuse("--for is at least 1ms");
     }
     if (running == null) {
       throw new IOException(
@@ -160,7 +153,7 @@ final class LeaseRunCommand implements Callable<Integer> {
                 ? bare(client, keeper, taking)
                 : fenced(opened, client, taking).leases().get(0);
       } catch (IllegalArgumentException e) {
-        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+        throw new Misuse(String.valueOf(e.getMessage()), e);
       } catch (InterruptedException e) {
         if (!io.stop().requested()) {
           throw e;

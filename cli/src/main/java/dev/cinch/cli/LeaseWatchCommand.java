@@ -15,22 +15,20 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Prints what becomes of leases, as it happens. */
 @Command(
     name = "watch",
-    mixinStandardHelpOptions = true,
     description = {
-      "Print the leases that are held, and then each that is granted, released, revoked or expires,",
-      "until interrupted. Renewals are not told. Where a connection or a server ends, the same one or",
-      "the next goes on: it tells what was missed, or what is held then if nobody knows that. Exit",
-      "code 4 if none does."
+      "Print the leases that are held, and then each that is granted, released, revoked or expires,"
+          + " until interrupted.",
+      "Renewals are not told. Where a connection or a server ends, the same one or the next goes"
+          + " on: it tells what was missed, or what is held then if nobody knows that. Exit code 4"
+          + " if none does."
     },
     footer = {
       "",
@@ -46,13 +44,13 @@ final class LeaseWatchCommand implements Callable<Integer> {
 
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin RequiredServer server;
   @Mixin JsonOption json;
 
   @Parameters(
       arity = "0..*",
       paramLabel = "LEASE",
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
       description = "Names, and beginnings of names that end in a slash; all leases unless set.")
   List<String> wanted = new ArrayList<>();
 
@@ -72,7 +70,7 @@ final class LeaseWatchCommand implements Callable<Integer> {
       try {
         names.add(new LeaseName(text));
       } catch (IllegalArgumentException e) {
-        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+        throw new Misuse(String.valueOf(e.getMessage()), e);
       }
     }
     ShardRouter client = server.client();

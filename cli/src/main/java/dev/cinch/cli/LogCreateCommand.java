@@ -17,11 +17,10 @@ import picocli.CommandLine.Parameters;
 /** Makes logs that are named on purpose. */
 @Command(
     name = "create",
-    mixinStandardHelpOptions = true,
     description = {
-      "Make logs for messages to come. One that is there stays as it is, which is no error: a"
-          + " script may run it each",
-      "time. So appends may say --no-create, and a name that is mistyped makes no log."
+      "Make logs for messages to come.",
+      "One that is there stays as it is, which is no error: a script may run it each time. So"
+          + " appends may say --no-create, and a name that is mistyped makes no log."
     },
     footer = {"", "Example:", "  cinch log create --store /mnt/shared/store jobs results"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields

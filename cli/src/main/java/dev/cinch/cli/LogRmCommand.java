@@ -24,21 +24,17 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Removes a log (rule H8). */
 @Command(
     name = "rm",
-    mixinStandardHelpOptions = true,
     description = {
-      "Remove a log with all its messages, for good. Its name is not used again.",
-      "It asks for the name twice; a script gives it with --yes. Appends that are under way are",
-      "rejected. It refuses (exit code 3) while a lease may name the log. Its files go with the",
-      "first cinch gc a day later."
+      "Remove a log with all its messages, for good.",
+      "Its name is not used again. It asks for the name twice; a script gives it with --yes."
+          + " Appends that are under way are rejected. It refuses (exit code 3) while a lease may"
+          + " name the log. Its files go with the first cinch gc a day later."
     },
     footer = {"", "Example:", "  cinch log rm --server http://127.0.0.1:8470 jobs"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -49,7 +45,6 @@ final class LogRmCommand implements Callable<Integer> {
 
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin ServerOptions server;
   @Mixin JsonOption json;
@@ -137,14 +132,12 @@ final class LogRmCommand implements Callable<Integer> {
   private void confirm() throws IOException {
     if (yes != null) {
       if (!yes.equals(name)) {
-        throw new ParameterException(
-            spec.commandLine(), "--yes names another log: " + yes + ", not " + name);
+        throw new Misuse("--yes names another log: " + yes + ", not " + name);
       }
       return;
     }
     if (!io.terminal()) {
-      throw new ParameterException(
-          spec.commandLine(), "without a terminal to ask on, name the log twice: --yes " + name);
+      throw new Misuse("without a terminal to ask on, name the log twice: --yes " + name);
     }
     ask("This deletes all messages of the log for good. Its name: ");
     ask("Its name once more: ");

@@ -12,7 +12,6 @@ import picocli.CommandLine.Mixin;
 /** Prints the names of logs. */
 @Command(
     name = "logs",
-    mixinStandardHelpOptions = true,
     description =
         "Print the names of the store's logs, one a line. How they are doing: cinch status.",
     footer = {"", "Example:", "  cinch logs --store /mnt/shared/store"})

@@ -69,7 +69,7 @@ public final class Main {
     try {
       return append.call();
     } catch (Exception e) {
-      return Commands.failed(AppendCommand.COMMAND, io, e);
+      return Commands.told(io, "cinch append", e);
     }
   }
 

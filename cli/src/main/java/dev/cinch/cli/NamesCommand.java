@@ -25,7 +25,6 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "names",
     hidden = true,
-    mixinStandardHelpOptions = true,
     description = "For shells that complete: print names, and nothing at all if there are none.",
     footer = {"", "Example:", "  cinch names logs jo"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields

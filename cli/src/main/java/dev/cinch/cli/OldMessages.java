@@ -10,17 +10,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 
 /** Messages that expire (rule R4): deletes them, and tells readers of it. */
 final class OldMessages {
   private OldMessages() {}
 
   /** Refuses what is no time to keep messages. */
-  static void check(Duration keep, CommandSpec command) {
+  static void check(Duration keep) {
     if (keep.isNegative()) {
-      throw new ParameterException(command.commandLine(), "a time to keep is not negative");
+      throw new Misuse("a time to keep is not negative");
     }
   }
 

@@ -14,7 +14,7 @@ final class PrintOptions {
   @Option(
       names = "--format",
       paramLabel = "HOW",
-      defaultValue = "RAW",
+      defaultValue = "raw",
       hidden = true, // what scripts had before --json
       description = "json: as --json.")
   Format format;

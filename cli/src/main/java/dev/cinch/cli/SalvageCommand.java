@@ -18,14 +18,13 @@ import picocli.CommandLine.Option;
 /** Gets what is whole out of a damaged store. */
 @Command(
     name = "salvage",
-    mixinStandardHelpOptions = true,
     description = {
-      "Print every undamaged message of a log of a damaged store, in order, and say on",
-      "standard error what was left. Writes nothing to the store, and needs neither its",
-      "store.json nor whole locks and records. Where these are lost, nobody can tell whether",
-      "a message was committed: such messages are marked UNPROVEN in JSON, and --proven",
-      "leaves them out. Exit code 1 if anything was damaged. Whether leases permitted a message",
-      "is not judged."
+      "Print every undamaged message of a log of a damaged store, in order, and say on standard"
+          + " error what was left.",
+      "Writes nothing to the store, and needs neither its store.json nor whole locks and records."
+          + " Where these are lost, nobody can tell whether a message was committed: such messages"
+          + " are marked UNPROVEN in JSON, and --proven leaves them out. Exit code 1 if anything"
+          + " was damaged. Whether leases permitted a message is not judged."
     },
     footer = {"", "Example:", "  cinch salvage --store /mnt/shared/store --log jobs > jobs.txt"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields

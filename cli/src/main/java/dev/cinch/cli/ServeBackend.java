@@ -34,9 +34,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 
 /** Where {@code cinch serve} keeps who has which lease: in memory, at a cell of nodes, in etcd. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -51,11 +49,10 @@ final class ServeBackend {
       names = "--backend",
       paramLabel = "NAME",
       defaultValue = MEMORY,
-      description = {
-        "Where leases are kept: memory, this process's alone; paxoslease or flease, the nodes of a",
-        "cell, which goes on while a majority of them does; or etcd. Servers of the same cell or",
-        "etcd serve the same leases."
-      })
+      description =
+          "Where leases are kept: memory, this process's alone; paxoslease or flease, the nodes of"
+              + " a cell, which goes on while a majority of them does; or etcd. Servers of the same"
+              + " cell or etcd serve the same leases.")
   String backend;
 
   @Option(
@@ -67,19 +64,17 @@ final class ServeBackend {
   @Option(
       names = "--node",
       paramLabel = "ID",
-      description = {
-        "Which node of the cell this is; --host, --port and --advertise are those of its address",
-        "for clients there, unless given."
-      })
+      description =
+          "Which node of the cell this is; --host, --port and --advertise are those of its address"
+              + " for clients there, unless given.")
   @Nullable Integer node;
 
   @Option(
       names = "--node-dir",
       paramLabel = "DIR",
-      description = {
-        "Keeps how often this node has started, and is no other node's; cinch-node-ID here.",
-        "A node that has lost it must not come back to the cell."
-      })
+      description =
+          "Keeps how often this node has started, and is no other node's; cinch-node-ID here. A"
+              + " node that has lost it must not come back to the cell.")
   @Nullable Path directory;
 
   @Mixin EtcdOptions etcd;
@@ -98,28 +93,27 @@ final class ServeBackend {
   private @Nullable String told;
 
   /** Refuses what does not fit together, and reads the cell's file. */
-  void check(CommandSpec spec, boolean hasStore) throws IOException {
+  void check(boolean hasStore) throws IOException {
     boolean known = backend.equals("paxoslease") || backend.equals("flease");
     if (!known && !backend.equals(MEMORY) && !isEtcd()) {
-      throw wrong(spec, "--backend is memory, paxoslease, flease or etcd, not " + backend);
+      throw new Misuse("--backend is memory, paxoslease, flease or etcd, not " + backend);
     }
-    etcd.check(spec);
+    etcd.check();
     if (isEtcd() != etcd.isGiven()) {
-      throw wrong(spec, "--backend etcd and --etcd URL go together");
+      throw new Misuse("--backend etcd and --etcd URL go together");
     }
     if (isEtcd() && !hasStore) {
-      throw wrong(spec, "--backend etcd needs --store DIR");
+      throw new Misuse("--backend etcd needs --store DIR");
     }
-    cluster = isEtcd() ? etcd.cluster(spec) : null;
+    cluster = isEtcd() ? etcd.cluster() : null;
     if (!known) {
       if (cell != null || node != null || directory != null) {
-        throw wrong(spec, "--cell, --node and --node-dir go with --backend paxoslease or flease");
+        throw new Misuse("--cell, --node and --node-dir go with --backend paxoslease or flease");
       }
       return;
     }
     if (cell == null || node == null || !hasStore) {
-      throw wrong(
-          spec,
+      throw new Misuse(
           "--backend "
               + backend
               + " needs --cell FILE, --node ID and --store DIR; cinch cell init makes the file");
@@ -130,16 +124,11 @@ final class ServeBackend {
           cell + ": a cell of " + read.algorithm().name() + ", not of " + backend);
     }
     if (read.nodes().stream().noneMatch(n -> n.id() == node)) {
-      throw wrong(
-          spec,
+      throw new Misuse(
           "%s has no node %d; it has %s"
               .formatted(cell, node, read.nodes().stream().map(n -> n.id()).toList()));
     }
     file = read;
-  }
-
-  private static ParameterException wrong(CommandSpec spec, String what) {
-    return new ParameterException(spec.commandLine(), what);
   }
 
   /** Whether a cell has the leases. */

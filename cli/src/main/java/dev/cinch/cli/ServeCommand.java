@@ -33,24 +33,22 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Runs a lease service in memory. */
 @Command(
     name = "serve",
-    mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
       "Run a lease service that keeps everything in memory, until it is told to stop (SIGTERM).",
-      "It then answers what is under way, for 5 seconds at most; a second signal ends it at once.",
-      "Prints a line with its address once it listens."
+      "It then answers what is under way, for 5 seconds at most; a second signal ends it at once."
+          + " Prints a line with its address once it listens."
     },
     footer = {
       "",
-      "With --store it leaves its number, its address and its ceilings there. So a restart needs",
-      "to trust no clock. A second server finds the first, and refuses to start (exit code 3).",
-      "Without --store a restart relies on waiting out the longest lease.",
+      "With --store it leaves its number, its address and its ceilings there. So a restart needs to"
+          + " trust no clock. A second server finds the first, and refuses to start (exit code 3)."
+          + " Without --store a restart relies on waiting out the longest lease.",
       "",
       "Example:",
       "  cinch serve --store /mnt/shared/store --key cinch.key --port 8470"
@@ -75,10 +73,9 @@ final class ServeCommand implements Callable<Integer> {
       names = "--key",
       paramLabel = "FILE",
       defaultValue = "cinch.key",
-      description = {
-        "The signing key, made with mode 0600 if there is none and the store has none. With a cell",
-        "the node's own, beside the cell's file unless it is said."
-      })
+      description =
+          "The signing key, made with mode 0600 if there is none and the store has none. With a"
+              + " cell the node's own, beside the cell's file unless it is said.")
   Path key;
 
   @Option(
@@ -90,21 +87,18 @@ final class ServeCommand implements Callable<Integer> {
 
   @Option(
       names = "--insecure",
-      description = {
-        "Listen also where other machines reach it, though there is no authentication: whoever",
-        "reaches it may take leases."
-      })
+      description =
+          "Listen also where other machines reach it, though there is no authentication: whoever"
+              + " reaches it may take leases.")
   boolean insecure;
 
   @Option(
       names = "--advertise",
       paramLabel = "URL",
-      description = {
-        "Where others find it, left in the store for the next server; the address that it listens",
-        "at, or http://HOSTNAME:PORT if that is every one. Names in it are answered to. Of a"
-            + " server",
-        "with several names all, with commas between them."
-      })
+      description =
+          "Where others find it, left in the store for the next server; the address that it listens"
+              + " at, or http://HOSTNAME:PORT if that is every one. Names in it are answered to. Of"
+              + " a server with several names all, with commas between them.")
   @Nullable String advertise;
 
   @Option(
@@ -122,10 +116,9 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--connections",
       paramLabel = "N",
-      description = {
-        "How many connections may be open; 4096, or fewer if memory or descriptors are short.",
-        "Above that newcomers take the places of those that never renewed a lease."
-      })
+      description =
+          "How many connections may be open; 4096, or fewer if memory or descriptors are short."
+              + " Above that newcomers take the places of those that never renewed a lease.")
   @Nullable Integer connections;
 
   @Option(
@@ -137,19 +130,16 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--longest-lease",
       paramLabel = "DURATION",
-      description = {
-        "The longest lease that it grants; that of cinch init, or 60s. With --store it may be",
-        "another one at each start."
-      })
+      description =
+          "The longest lease that it grants; that of cinch init, or 60s. With --store it may be"
+              + " another one at each start.")
   @Nullable Duration longestLease;
 
   @Option(
       names = "--first",
-      description = {
-        "You vouch that no lease of an earlier service is valid: grant at once. Without --store;"
-            + " or",
-        "with a new cell, at the first start of each node."
-      })
+      description =
+          "You vouch that no lease of an earlier service is valid: grant at once. Without --store;"
+              + " or with a new cell, at the first start of each node.")
   boolean first;
 
   @Mixin ServeBackend backend;
@@ -179,28 +169,27 @@ final class ServeCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (port < 0 || port > 65_535) {
-      throw new ParameterException(spec.commandLine(), "a port is 0 to 65535, not " + port);
+      throw new Misuse("a port is 0 to 65535, not " + port);
     }
-    backend.check(spec, store != null);
+    backend.check(store != null);
     backend.http().ifPresent(this::listenAt);
     backend.signingKey().ifPresent(this::signWith);
     if (first && store != null && !backend.isCell()) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw new Misuse(
           "--first does not go with a store (" + store + "), whose ceilings tell what is valid");
     }
     if (shards.wanted != null && backend.isShared()) {
-      throw new ParameterException(spec.commandLine(), "--shard goes with --backend memory alone");
+      throw new Misuse("--shard goes with --backend memory alone");
     }
     if (shards.wanted != null && store == null) {
-      throw new ParameterException(spec.commandLine(), "--shard needs --store, which has the map");
+      throw new Misuse("--shard needs --store, which has the map");
     }
     atLeastOne("--connections", connections);
     if (advertise != null) {
       try {
         var unused = ServerAddresses.parse(new InstanceFile(advertise, "any").address());
       } catch (IllegalArgumentException e) {
-        throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+        throw new Misuse(String.valueOf(e.getMessage()), e);
       }
     }
     atLeastOne("--connections-per-address", connectionsPerAddress);
@@ -208,7 +197,7 @@ final class ServeCommand implements Callable<Integer> {
     requireTrustedNetwork();
     requireName();
     if (!(clockRate >= 0.5 && clockRate <= 2)) {
-      throw new ParameterException(spec.commandLine(), "--clock-rate is 0.5 to 2");
+      throw new Misuse("--clock-rate is 0.5 to 2");
     }
     TimeSource time = new SystemTime(clockOffset.toNanos());
     if (clockRate != 1) {
@@ -421,8 +410,7 @@ final class ServeCommand implements Callable<Integer> {
         && isEveryAddress()
         && backend.http().isEmpty()
         && HostPort.parse(name + ":1").isEmpty()) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw new Misuse(
           "this machine's name is none of a host: \"%s\"; say where others find the server: --advertise http://NAME:%d"
               .formatted(name, port));
     }
@@ -481,15 +469,14 @@ final class ServeCommand implements Callable<Integer> {
     String open =
         "there is no authentication: whoever reaches " + host + ":" + port + " may take leases";
     if (!insecure) {
-      throw new ParameterException(
-          spec.commandLine(), open + "; if that network is trusted, say --insecure");
+      throw new Misuse(open + "; if that network is trusted, say --insecure");
     }
     Commands.say(io, "cinch serve", open);
   }
 
   private void atLeastOne(String option, @Nullable Integer value) {
     if (value != null && value < 1) {
-      throw new ParameterException(spec.commandLine(), option + " is at least 1, not " + value);
+      throw new Misuse(option + " is at least 1, not " + value);
     }
   }
 
@@ -511,12 +498,10 @@ final class ServeCommand implements Callable<Integer> {
     long wanted = longestLease == null ? longest : longestLease.toMillis();
     long most = backend.longestMs(wanted);
     if (longestLease != null && most < wanted) {
-      throw new ParameterException(
-          spec.commandLine(), "the longest lease of the cell is " + most + " ms, not " + wanted);
+      throw new Misuse("the longest lease of the cell is " + most + " ms, not " + wanted);
     }
     if (longestLease != null && opened != null && wanted <= opened.settings().leaseAboveMs()) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw new Misuse(
           "the longest lease is %d ms; it must be above bucket width + grace + margins, %d ms, or no fence ends in time"
               .formatted(wanted, opened.settings().leaseAboveMs()));
     }
@@ -529,7 +514,7 @@ final class ServeCommand implements Callable<Integer> {
     try {
       return builder.longestLeaseMs(longestMs(opened));
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()), e);
+      throw new Misuse(String.valueOf(e.getMessage()), e);
     }
   }
 }

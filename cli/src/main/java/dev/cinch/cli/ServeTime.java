@@ -15,10 +15,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Where {@code cinch serve} has the time from. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -34,17 +32,14 @@ final class ServeTime {
 
   private List<RoughtimeSource.Server> servers = List.of();
 
-  @Spec(Spec.Target.MIXEE)
-  CommandSpec command;
-
   @Option(
       names = "--time-source",
       paramLabel = "SOURCE",
-      description = {
-        "Whom to ask for the time and how far off it may be: chrony (this machine's NTP daemon),",
-        "store (the clock of its filesystem), or roughtime:HOST:PORT=KEY. May be repeated.",
-        "Without any, this machine's clock is assumed to be right within a second."
-      })
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
+      description =
+          "Whom to ask for the time and how far off it may be: chrony (this machine's NTP daemon),"
+              + " store (the clock of its filesystem), or roughtime:HOST:PORT=KEY. May be repeated."
+              + " Without any, this machine's clock is assumed to be right within a second.")
   List<String> named = List.of();
 
   void check(boolean hasStore) {
@@ -55,18 +50,17 @@ final class ServeTime {
               .map(name -> RoughtimeSource.Server.parse(name.substring(ROUGHTIME.length())))
               .toList();
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(command.commandLine(), String.valueOf(e.getMessage()), e);
+      throw new Misuse(String.valueOf(e.getMessage()), e);
     }
     for (String name : named) {
       if (!name.equals(CHRONY) && !name.equals(STORE) && !name.startsWith(ROUGHTIME)) {
-        throw new ParameterException(
-            command.commandLine(),
+        throw new Misuse(
             "--time-source is chrony, store, or roughtime:HOST:PORT=KEY, not "
                 + OneLine.of(name, 80));
       }
     }
     if (named.contains(STORE) && !hasStore) {
-      throw new ParameterException(command.commandLine(), "--time-source store goes with --store");
+      throw new Misuse("--time-source store goes with --store");
     }
   }
 

@@ -14,10 +14,9 @@ final class ShardChoice {
   @Option(
       names = "--shard",
       paramLabel = "K/N",
-      description = {
-        "Share the store with N-1 other servers, and have the names of shard K, from 1. It starts",
-        "once the store's shard map has N shards: see cinch shards set."
-      })
+      description =
+          "Share the store with N-1 other servers, and have the names of shard K, from 1. It starts"
+              + " once the store's shard map has N shards: see cinch shards set.")
   @Nullable Wanted wanted;
 
   /**

@@ -12,23 +12,21 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** Prints and changes how the names of leases are spread over lease servers (rule L16). */
 @Command(
     name = "shards",
-    mixinStandardHelpOptions = true,
     customSynopsis = "cinch shards [OPTION]... [set N]",
     description = {
       "Print the store's shard map and the lease server of each shard, without asking them.",
-      "With set N, publish the next map first, signed with the store's key. The servers of the one before stop granting leases",
-      "when they see it; those of this one are started with cinch serve --shard. Holders go on."
+      "With set N, publish the next map first, signed with the store's key. The servers of the one"
+          + " before stop granting leases when they see it; those of this one are started with"
+          + " cinch serve --shard. Holders go on."
     },
     footer = {
       "",
@@ -45,7 +43,6 @@ final class ShardsCommand implements Callable<Integer> {
 
   @Mixin StoreOptions store;
   @Mixin JsonOption json;
-  @Spec CommandSpec spec;
 
   @Option(
       names = "--key",
@@ -57,6 +54,7 @@ final class ShardsCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..2",
       paramLabel = "set N",
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
       description = "Publish a map of N shards, 1 to 1000.")
   List<String> words = new ArrayList<>();
 
@@ -67,8 +65,7 @@ final class ShardsCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     if (!words.isEmpty() && !(words.size() == 2 && words.get(0).equals("set"))) {
-      throw new ParameterException(
-          spec.commandLine(), "nothing, or set and a number: cinch shards set 4");
+      throw new Misuse("nothing, or set and a number: cinch shards set 4");
     }
     Store opened = store.open();
     if (!words.isEmpty()) {
@@ -123,9 +120,7 @@ final class ShardsCommand implements Callable<Integer> {
   private void set(Store opened, String number) throws IOException {
     int count = number.matches("\\d{1,9}") ? Integer.parseInt(number) : 0;
     if (count < 1 || count > ShardMap.MAX_SHARDS) {
-      throw new ParameterException(
-          spec.commandLine(),
-          "a shard map has 1 to " + ShardMap.MAX_SHARDS + " shards, not " + number);
+      throw new Misuse("a shard map has 1 to " + ShardMap.MAX_SHARDS + " shards, not " + number);
     }
     ShardMap before = StoreShards.look(opened.context()).map();
     if (before.count() == count) {

@@ -8,17 +8,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Prints how a store is doing. */
 @Command(
     name = "status",
-    mixinStandardHelpOptions = true,
     description = {
       "Print how a store is doing: first what needs attention, then the lease server and each log.",
       "Reads no messages. Exit code 1 if it came across damage, 3 if something else needs"
@@ -38,12 +35,15 @@ final class StatusCommand implements Callable<Integer> {
 
   private final Io io;
 
-  @Spec CommandSpec spec;
   @Mixin StoreOptions store;
   @Mixin ServerOptions server;
   @Mixin JsonOption json;
 
-  @Option(names = "--log", paramLabel = "NAME", description = "This log; may be repeated.")
+  @Option(
+      names = "--log",
+      paramLabel = "NAME",
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
+      description = "This log; may be repeated.")
   List<LogName> logs = new ArrayList<>();
 
   @Option(
@@ -71,10 +71,10 @@ final class StatusCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (watch != null && (watch.isNegative() || watch.isZero())) {
-      throw new ParameterException(spec.commandLine(), "--watch is longer than 0s");
+      throw new Misuse("--watch is longer than 0s");
     }
     if (late.isNegative()) {
-      throw new ParameterException(spec.commandLine(), "--late is not negative");
+      throw new Misuse("--late is not negative");
     }
     Store opened = store.open();
     var progress = new Progress(io);

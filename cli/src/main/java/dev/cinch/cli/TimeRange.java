@@ -2,25 +2,19 @@ package dev.cinch.cli;
 
 import dev.cinch.cli.Converters.Moment;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The messages of some time: from one on, before another. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class TimeRange {
-  @Spec(Spec.Target.MIXEE)
-  CommandSpec command;
 
   @Option(
       names = "--from",
       paramLabel = "TIME",
-      description = {
-        "From this time on: now, -1h, 14:00, yesterday, 2026-11-23, 2026-11-23T14:00,",
-        "2026-11-23T14:00:05.5Z, or seconds to nanoseconds since 1970. Without Z or an offset",
-        "like +01:00 it is in this machine's zone, or that of the variable TZ."
-      })
+      description =
+          "From this time on: now, -1h, 14:00, yesterday, 2026-11-23, 2026-11-23T14:00,"
+              + " 2026-11-23T14:00:05.5Z, or seconds to nanoseconds since 1970. Without Z or an"
+              + " offset like +01:00 it is in this machine's zone, or that of the variable TZ.")
   @Nullable Moment from;
 
   @Option(names = "--to", paramLabel = "TIME", description = "Before this time.")
@@ -39,8 +33,7 @@ final class TimeRange {
   /** Refuses a range in which nothing can be: most likely the two were mixed up. */
   void check() {
     if (from != null && to != null && from.nanos() >= to.nanos()) {
-      throw new ParameterException(
-          command.commandLine(),
+      throw new Misuse(
           "the range is empty: --from "
               + Moment.text(from.nanos())
               + " is not before --to "

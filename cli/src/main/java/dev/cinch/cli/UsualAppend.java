@@ -9,55 +9,50 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the command line of an append as it usually is. Picocli takes a third of a short command to
+ * Reads the command line of an append as it usually is. Picocli takes a fifth of a short command to
  * learn of the options by reflection; it reads whatever else there is, and tells what is wrong.
  */
 final class UsualAppend {
-  private final Io io;
-  private final AppendCommand command;
-  private final Map<String, String> given = new HashMap<>();
+  private static final Set<String> VALUED =
+      Set.of("--store", "--log", "--lease", "--server", "--machine");
+  private static final Map<String, String> VARIABLES =
+      Map.of("--store", "CINCH_STORE", "--server", "CINCH_SERVER", "--machine", "CINCH_MACHINE");
 
-  private UsualAppend(Io io) {
-    this.io = io;
-    command = new AppendCommand(io);
-  }
+  private UsualAppend() {}
 
   /** The command with its options set; null if picocli is to read it. */
   static @Nullable AppendCommand read(String[] args, Io io) {
     if (args.length == 0 || !args[0].equals("append")) {
       return null;
     }
-    var usual = new UsualAppend(io);
+    var command = new AppendCommand(io);
     try {
-      return usual.take(args) && usual.apply() ? usual.command : null;
+      return set(command, args, io) ? command : null;
     } catch (IllegalArgumentException e) {
       return null;
     }
   }
 
-  /** Whether all of them are known, and none is given in a way that needs a second look. */
-  private boolean take(String[] args) {
+  /** Whether all is known, given once, and needs no second look. */
+  private static boolean set(AppendCommand command, String[] args, Io io) {
+    var given = new HashMap<String, String>();
     for (int i = 1; i < args.length; i++) {
-      String arg = args[i];
-      int equals = arg.startsWith("--") ? arg.indexOf('=') : -1;
-      String name = equals < 0 ? arg : arg.substring(0, equals);
-      String value;
-      switch (name) {
-        case "--json", "--create", "--no-create" -> value = equals < 0 ? "true" : "";
-        case "--store", "--log", "--lease", "--server", "--machine" -> {
-          if (equals >= 0) {
-            value = arg.substring(equals + 1);
-          } else {
-            value = ++i < args.length ? args[i] : "";
-          }
-        }
-        default -> {
-          value = arg;
-          name = "FILE";
-        }
+      String name = args[i];
+      String value = name;
+      int equals = name.indexOf('=');
+      if (VALUED.contains(name)) {
+        value = ++i < args.length ? args[i] : "";
+      } else if (equals > 0 && VALUED.contains(name.substring(0, equals))) {
+        value = name.substring(equals + 1);
+        name = name.substring(0, equals);
+      } else if (name.equals("--json")) {
+        value = "yes";
+      } else {
+        name = "FILE";
       }
       boolean plain = !value.isEmpty() && "-@".indexOf(value.charAt(0)) < 0;
       if (!plain || (given.put(name, value) != null && !name.equals("--lease"))) {
@@ -71,23 +66,21 @@ final class UsualAppend {
         command.leases.add(lease);
       }
     }
-    return !(given.containsKey("--create") && given.containsKey("--no-create"));
-  }
-
-  /** Whether what has to be there is. */
-  private boolean apply() {
-    String store = orVariable("--store", "CINCH_STORE");
+    for (Map.Entry<String, String> variable : VARIABLES.entrySet()) {
+      given.computeIfAbsent(variable.getKey(), name -> io.env().apply(variable.getValue()));
+    }
+    String store = given.get("--store");
     String log = given.get("--log");
-    String server = orVariable("--server", "CINCH_SERVER");
-    String machine = orVariable("--machine", "CINCH_MACHINE");
-    if (store == null || log == null || (server == null && !command.leases.isEmpty())) {
-      return false;
-    }
+    String server = given.get("--server");
+    String machine = given.get("--machine");
     String grant = io.env().apply(GrantOption.VARIABLE);
-    if (!plain(store) || !plain(server) || !plain(machine) || (grant != null && !plain(grant))) {
+    boolean leased = !command.leases.isEmpty();
+    // Picocli would put other values in place of some, and an empty one is refused.
+    boolean odd = given.values().stream().anyMatch(v -> v.isEmpty() || v.indexOf('$') >= 0);
+    if (odd || store == null || log == null || (server == null && leased)) {
       return false;
     }
-    if (grant != null && command.leases.isEmpty() && !grant.contains("/")) {
+    if (grant != null && (grant.isEmpty() || (!leased && !grant.contains("/")))) {
       return false;
     }
     command.log = new LogName(log);
@@ -96,28 +89,13 @@ final class UsualAppend {
     command.store.machine = machine == null ? null : new MachineName(machine);
     command.store.clockOffset = Duration.ZERO;
     command.server = new LeaseOptions();
-    if (server != null) {
-      command.server.server = ServerAddresses.parse(server);
-    }
+    command.server.server = server == null ? null : ServerAddresses.parse(server);
     command.waiting = new WaitOption();
     command.waiting.wait = Duration.ZERO;
     command.json = given.containsKey("--json");
     command.durability = Durability.SYNC;
     command.create = new CreateOption();
-    if (given.containsKey("--create") || given.containsKey("--no-create")) {
-      command.create.create = given.containsKey("--create");
-    }
     command.file = given.getOrDefault("FILE", "-");
     return true;
-  }
-
-  private @Nullable String orVariable(String option, String variable) {
-    String value = given.get(option);
-    return value != null ? value : io.env().apply(variable);
-  }
-
-  /** Picocli would put other values in place of some, and some are refused. */
-  private static boolean plain(@Nullable String value) {
-    return value == null || (!value.isEmpty() && value.indexOf('$') < 0);
   }
 }

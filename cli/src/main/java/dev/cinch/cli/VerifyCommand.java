@@ -15,10 +15,10 @@ import picocli.CommandLine.Option;
 /** Reads and checks every byte of a store. */
 @Command(
     name = "verify",
-    mixinStandardHelpOptions = true,
     description = {
-      "Read every byte of a store and check it. Goes on after damage, and changes nothing.",
-      "Prints a line a finding, then a summary; exit code 1 if an answer would be wrong."
+      "Read every byte of a store and check it.",
+      "Goes on after damage, and changes nothing. Prints a line a finding, then a summary; exit"
+          + " code 1 if an answer would be wrong."
     },
     footer = {"", "Example:", "  cinch verify --store /mnt/shared/store"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields

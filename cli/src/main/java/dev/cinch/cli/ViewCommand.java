@@ -10,59 +10,31 @@ import dev.cinch.view.ViewReader;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Merged, immutable views of logs (section 10). */
 @Command(
     name = "view",
-    mixinStandardHelpOptions = true,
-    synopsisSubcommandLabel = "COMMAND",
+    subcommands = {ViewCommand.Build.class, ViewCommand.Cat.class},
     description = "Build and read segments: what is settled, merged into few files.",
     footer = {"", "Example:", "  cinch view build --store /mnt/shared/store"})
-@SuppressWarnings("NullAway.Init") // picocli sets the fields
-final class ViewCommand implements Callable<Integer>, Commands.Group {
-  private final Io io;
-
-  @Spec CommandSpec spec;
-
-  ViewCommand(Io io) {
-    this.io = io;
-  }
-
-  @Override
-  public CommandLine line() {
-    return new CommandLine(this)
-        .addSubcommand("build", new Build(io))
-        .addSubcommand("cat", new Cat(io));
-  }
-
-  @Override
-  public Integer call() {
-    throw new ParameterException(spec.commandLine(), "name one of build, cat");
-  }
-
+final class ViewCommand {
   @Command(
       name = "build",
-      mixinStandardHelpOptions = true,
       description = {
-        "Build segments of what is settled. Any number may run at once. A segment is built once"
-            + " the",
-        "oldest that it will hold is --wait old, so that often runs do not make many small ones.",
-        "Exit code 1 if a published segment differs from what its records give. A log that is",
-        "damaged or can't be read keeps no other log from it."
+        "Build segments of what is settled.",
+        "Any number may run at once. A segment is built once the oldest that it will hold is --wait"
+            + " old, so that often runs do not make many small ones. Exit code 1 if a published"
+            + " segment differs from what its records give. A log that is damaged or can't be read"
+            + " keeps no other log from it."
       },
       footer = {"", "Example:", "  cinch view build --log jobs"})
   @SuppressWarnings("NullAway.Init")
   static final class Build implements Callable<Integer> {
     private final Io io;
 
-    @Spec CommandSpec spec;
     @Mixin StoreOptions store;
     @Mixin LogsOption logs;
     @Mixin JsonOption json;
@@ -81,7 +53,7 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
     @Override
     public Integer call() throws IOException, InterruptedException {
       if (wait.isNegative()) {
-        throw new ParameterException(spec.commandLine(), "a time to wait is not negative");
+        throw new Misuse("a time to wait is not negative");
       }
       Store opened = store.open();
       try (Output out = io.output()) {
@@ -136,12 +108,9 @@ final class ViewCommand implements Callable<Integer>, Commands.Group {
 
   @Command(
       name = "cat",
-      mixinStandardHelpOptions = true,
-      description = {
-        "Print a log's settled messages in order, from segments as far as these go and from"
-            + " buckets",
-        "after that: the same bytes as cinch cat, and the same exit code."
-      },
+      description =
+          "Print a log's settled messages in order, from segments as far as these go and from"
+              + " buckets after that: the same bytes as cinch cat, and the same exit code.",
       footer = {"", "Example:", "  cinch view cat --log jobs --json"})
   @SuppressWarnings("NullAway.Init")
   static final class Cat implements Callable<Integer> {

@@ -1,32 +1,26 @@
 package dev.cinch.cli;
 
 import java.time.Duration;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** How long to wait for leases that others hold, or for a service that is away. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class WaitOption {
-  @Spec(Spec.Target.MIXEE)
-  CommandSpec command;
 
   @Option(
       names = "--wait",
       paramLabel = "DURATION",
       defaultValue = "0s",
-      description = {
-        "How long to wait in the service's queue while a lease is held, and to try again while the",
-        "service does not grant yet or does not answer. After that the exit code is 3, or 4 if it",
-        "did not answer."
-      })
+      description =
+          "How long to wait in the service's queue while a lease is held, and to try again while"
+              + " the service does not grant yet or does not answer. After that the exit code is 3,"
+              + " or 4 if it did not answer.")
   Duration wait;
 
   /** The duration, which is not negative. */
   Duration checked() {
     if (wait.isNegative()) {
-      throw new ParameterException(command.commandLine(), "--wait is not negative");
+      throw new Misuse("--wait is not negative");
     }
     return wait;
   }

@@ -30,20 +30,18 @@ public final class Warmup {
     int worst = 0;
     try {
       String store = directory.resolve("store").toString();
-      String key = directory.resolve("key").toString();
-      for (List<String> command :
+      for (String command :
           List.of(
-              List.of("--version"),
-              List.of("--help"),
-              List.of("init", store),
-              List.of("append", "--store", store, "--log", "log", "--json"),
-              List.of("close", "--store", store),
-              List.of("cat", "--store", store, "--log", "log", "--live", "--format", "json"),
-              List.of("cat", "--store", store, "--log", "log"),
-              List.of("keygen", "--store", store, "--key", key))) {
-        worst = Math.max(worst, Main.run(command.toArray(String[]::new), quiet()));
+              "--help",
+              "init " + store,
+              "append --log log --json --store " + store,
+              "close --store " + store,
+              "cat --log log --live --format json --store " + store,
+              "cat --log log --store " + store,
+              "keygen --key " + directory.resolve("key"))) {
+        worst = Math.max(worst, run(command, OutputStream.nullOutputStream()));
       }
-      worst = Math.max(worst, underLease(store, key));
+      worst = Math.max(worst, underLease(store, directory.resolve("key")));
     } finally {
       remove(directory);
     }
@@ -51,49 +49,38 @@ public final class Warmup {
   }
 
   /** An append under a lease of a service that goes on until this process ends. */
-  private static int underLease(String store, String key) throws InterruptedException {
+  private static int underLease(String store, Path key) throws InterruptedException {
     var said = new ByteArrayOutputStream();
-    String[] serve = {"serve", "--store", store, "--key", key, "--port", "0"};
-    var service = new Thread(() -> Main.run(serve, io(said)), "cinch-serve");
+    String serve = "serve --port 0 --store " + store + " --key " + key;
+    var service = new Thread(() -> run(serve, said), "cinch-serve");
     service.setDaemon(true);
     service.start();
     while (said.size() == 0 && service.isAlive()) {
       service.join(10);
     }
     Matcher server = ADDRESS.matcher(said.toString(StandardCharsets.UTF_8));
-    if (!server.find()) {
-      return ExitCode.UNAVAILABLE;
-    }
-    String[] append = {
-      "append",
-      "--store",
-      store,
-      "--log",
-      "log",
-      "--json",
-      "--lease",
-      "lease",
-      "--server",
-      server.group()
-    };
-    return Main.run(append, quiet());
+    return server.find()
+        ? run(
+            "append --log log --json --lease lease --store "
+                + store
+                + " --server "
+                + server.group(),
+            OutputStream.nullOutputStream())
+        : ExitCode.UNAVAILABLE;
   }
 
-  private static Io quiet() {
-    return io(OutputStream.nullOutputStream());
-  }
-
-  private static Io io(OutputStream out) {
-    OutputStream nowhere = OutputStream.nullOutputStream();
+  private static int run(String command, OutputStream out) {
     Io process = Io.ofProcess(); // what it is made of is archived, too
-    return new Io(
-        new ByteArrayInputStream("one\ntwo\n".getBytes(StandardCharsets.UTF_8)),
-        out,
-        new PrintStream(nowhere, true, StandardCharsets.UTF_8),
-        name -> name.startsWith("CINCH_") ? null : process.env().apply(name),
-        false,
-        false,
-        process.stop());
+    var io =
+        new Io(
+            new ByteArrayInputStream("one\ntwo\n".getBytes(StandardCharsets.UTF_8)),
+            out,
+            new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8),
+            name -> name.startsWith("CINCH_") ? null : process.env().apply(name),
+            false,
+            false,
+            process.stop());
+    return Main.run(command.split(" "), io);
   }
 
   private static void remove(Path directory) throws IOException {

@@ -40,7 +40,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine.Model.CommandSpec;
 
 /** Instances of the lease service follow each other: a cell, another cell, a server alone. */
 @Timeout(240)
@@ -101,7 +100,7 @@ class CellReplaceTest {
         backend.cell = cell;
         backend.node = node.id();
         backend.directory = temp.resolve(cell.getFileName() + "-" + node.id());
-        backend.check(CommandSpec.create(), true);
+        backend.check(true);
         Path own = backend.signingKey().orElseThrow();
         MemoryLeaseService.Builder builder =
             MemoryLeaseService.builder(backend.signer(opened, SigningKey.load(own)), time);

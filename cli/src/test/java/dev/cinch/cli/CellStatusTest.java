@@ -282,6 +282,6 @@ class CellStatusTest {
     cell.status("--timeout=0s").failed(2, "--timeout is longer than 0s");
     Files.writeString(cell.file, "{}");
     cell.status().failed(4, cell.file + ": \"format\" is a number from 1 to 1");
-    new Cinch().run("cell").failed(2, "name one of init, status");
+    new Cinch().run("cell").failed(2, "name a command: init, status");
   }
 }

@@ -15,7 +15,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import picocli.CommandLine;
 
 /** Every command, doing what it is for. */
 class CommandsTest {
@@ -28,34 +27,6 @@ class CommandsTest {
     Cinch.Ran ran = new Cinch().run("--version").ended(0);
     assertTrue(ran.out().matches("cinch \\d+\\.\\d+\\.\\d+\\S*\n"), ran.out());
     assertEquals(ran.out(), new Cinch().run("-V").ended(0).out());
-  }
-
-  @Test
-  void everyCommandHasHelpWithAnExample() {
-    helped(Commands.all(Io.ofProcess()), List.of());
-  }
-
-  private static void helped(CommandLine line, List<String> path) {
-    var args = new java.util.ArrayList<>(path);
-    args.add("--help");
-    Cinch.Ran ran = new Cinch().run(args.toArray(String[]::new)).ended(0);
-    assertTrue(ran.out().contains("Example"), () -> args + ": " + ran.out());
-    assertTrue(ran.out().startsWith("Usage: cinch"), ran.out());
-    line.getSubcommands()
-        .forEach(
-            (name, sub) -> {
-              var deeper = new java.util.ArrayList<>(path);
-              deeper.add(name);
-              helped(sub, deeper);
-            });
-  }
-
-  @Test
-  void helpListsTheExitCodes() {
-    String help = new Cinch().run("--help").ended(0).out();
-    for (int code : new int[] {0, 1, 2, 3, 4, 130, 143}) {
-      assertTrue(help.matches("(?s).*\n +" + code + " +\\S.*"), help);
-    }
   }
 
   @Test

@@ -65,7 +65,7 @@ class MistypedLogTest {
     assertEquals("jobs: made\n", Cinch.on(store).run("log", "create", "jobs").ended(0).out());
     String again = Cinch.on(store).run("log", "create", "jobs", "jbos").ended(0).out();
     assertEquals("jobs: is there\njbos: made\n", again);
-    Cinch.on(store).run("log").failed(2, "name what to do");
+    Cinch.on(store).run("log").failed(2, "name a command: create, rm");
     Cinch.on(store).run("log", "create").failed(2, "NAME");
     Cinch.on(store).run("log", "create", "more", "a/b").failed(2, "not a log name: \"a/b\"");
     Cinch.on(store).run("log", "create", "a/b", "more").failed(2, "not a log name: \"a/b\"");
@@ -101,8 +101,8 @@ class MistypedLogTest {
     "ajobs,jobs"
   })
   void slips(String typed, String meant) {
-    assertTrue(NearName.isNear(typed, meant), typed);
-    assertTrue(NearName.isNear(meant, typed), meant);
+    assertTrue(Nearest.isNear(typed, meant), typed);
+    assertTrue(Nearest.isNear(meant, typed), meant);
   }
 
   @ParameterizedTest
@@ -126,7 +126,7 @@ class MistypedLogTest {
     "job-1-1,job-11"
   })
   void namesThatAreMeant(String one, String other) {
-    assertFalse(NearName.isNear(one, other), one);
-    assertFalse(NearName.isNear(other, one), other);
+    assertFalse(Nearest.isNear(one, other), one);
+    assertFalse(Nearest.isNear(other, one), other);
   }
 }

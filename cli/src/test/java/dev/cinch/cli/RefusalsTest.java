@@ -364,7 +364,7 @@ class RefusalsTest {
     cinch.run("init", "--store=a", "b").failed(2, "two directories: b, and --store a");
     cinch.run("append", "--log=jobs", "--clock-offset=1y").failed(2, "not a duration");
     cinch.run("close", "--every=9999999999d").failed(2, "too long: ");
-    cinch.run("lease").failed(2, "name one of");
+    cinch.run("lease").failed(2, "name a command");
     cinch.run("lease", "list").failed(2, "--server");
     cinch.run("lease", "list", "--server=ftp://x").failed(2, "not the address");
     cinch.run("lease", "release", "xyz", "--server=http://x").failed(2, "CINCH_GRANT");

@@ -62,17 +62,16 @@ final class UsualAppendTest {
         "CINCH_STORE=s append --log a --lease l --server http://h:1",
         "CINCH_STORE=s append --lease=l --log a --lease m/n --server=http://h:1",
         "CINCH_STORE=s CINCH_GRANT=/tmp/g append --log a",
-        "CINCH_STORE=s append lines.txt --log a --json --create",
-        "CINCH_STORE=s append --log a --no-create"
+        "CINCH_STORE=s append lines.txt --log a --json"
       })
   void theOptionsAreThoseThatPicocliSets(String text) throws Exception {
     Line line = Line.of(text);
     Io io = io(line.env);
     AppendCommand read = UsualAppend.read(line.args.toArray(String[]::new), io);
     assertNotNull(read);
-    CommandLine picocli = Commands.named("append", io);
-    var unused = picocli.getParent().parseArgs(line.args.toArray(String[]::new));
-    Map<String, String> options = options(picocli.getCommand());
+    CommandLine cinch = Commands.all(io);
+    var unused = cinch.parseArgs(line.args.toArray(String[]::new));
+    Map<String, String> options = options(cinch.getSubcommands().get("append").getCommand());
     assertTrue(options.size() >= 13, options.toString());
     assertEquals(options, options(read));
   }
@@ -95,7 +94,7 @@ final class UsualAppendTest {
         "append --store s --log a --lag b",
         "append --store s --log a --json=false",
         "append --store s --log a --json --json",
-        "append --store s --log a --create --no-create",
+        "append --store s --log a --create",
         "append --store s --log a --log b",
         "append --store s --log a one two",
         "append --store s --log a @file",

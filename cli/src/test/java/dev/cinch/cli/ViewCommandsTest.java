@@ -105,7 +105,7 @@ class ViewCommandsTest {
 
   @Test
   void misuse() {
-    cinch.run("view").failed(2, "name one of");
+    cinch.run("view").failed(2, "name a command");
     cinch.run("gc").failed(2, "--retention");
     cinch.run("gc", "--retention=-1s").failed(2, "not negative");
     cinch.run("view", "cat", "--log=none").failed(4, "there is no log");
