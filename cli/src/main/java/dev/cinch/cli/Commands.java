@@ -111,11 +111,7 @@ final class Commands {
       names = {"-v", "--verbose"},
       scope = ScopeType.INHERIT,
       description = "Log what the libraries do, on standard error.")
-  void verbose(boolean on) {
-    if (on) {
-      System.setProperty(QuietLogging.LEVEL, "DEBUG");
-    }
-  }
+  boolean verbose; // Logging looks for it before anything logs
 
   /** The version as a command, and for {@code --version}. */
   @Command(

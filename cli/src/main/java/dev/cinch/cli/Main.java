@@ -28,7 +28,7 @@ public final class Main {
     boolean debug = List.of(args).contains("--debug");
     Thread.setDefaultUncaughtExceptionHandler((t, e) -> uncaught(e, e instanceof Error, debug));
     try {
-      QuietLogging.install();
+      Logging.install(args);
       Io io = Io.ofProcess();
       for (String arg : args) {
         if (arg.indexOf(NO_TEXT) >= 0) { // two such names would be taken for one

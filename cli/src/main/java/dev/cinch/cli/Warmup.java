@@ -25,7 +25,7 @@ public final class Warmup {
   private Warmup() {}
 
   public static void main(String[] args) throws IOException, InterruptedException {
-    QuietLogging.install();
+    Logging.install();
     Path directory = Files.createTempDirectory("cinch-warmup-");
     int worst = 0;
     try {
