@@ -15,6 +15,7 @@ import dev.cinch.lease.http.CellLook;
 import dev.cinch.lease.time.Waits;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -210,7 +211,7 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
       line.text("why", why);
     }
     if (!document.isEmpty()) {
-      line.written("cell", JSON.write(document));
+      line.written("cell", new String(JSON.write(document), StandardCharsets.UTF_8));
     }
     line.end();
   }

@@ -1,9 +1,21 @@
 package dev.cinch.cli;
 
+import com.fasterxml.jackson.core.JsonEncoding;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.SerializableString;
+import com.fasterxml.jackson.core.StreamWriteFeature;
+import com.fasterxml.jackson.core.io.CharacterEscapes;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import dev.cinch.lease.IsoTime;
+import dev.cinch.lease.JsonEscapes;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Collection;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes what {@code --json} prints: one object a line, straight into an {@link Output}. Names,
@@ -12,65 +24,95 @@ import java.util.Collection;
  */
 final class JsonLines {
   private static final long NANOS = 1_000_000_000L;
-  private static final int MAX_DEPTH = 8;
-  private static final int MOST_DIGITS = 20;
 
-  private final Output out;
-  private final byte[] ends = new byte[MAX_DEPTH];
-  private final byte[] digits = new byte[MOST_DIGITS];
-  private int depth;
-  private boolean more;
+  private static final JsonFactory FACTORY =
+      new JsonFactoryBuilder()
+          .characterEscapes(new Escapes())
+          .rootValueSeparator((String) null)
+          .disable(StreamWriteFeature.FLUSH_PASSED_TO_STREAM)
+          .enable(JsonWriteFeature.COMBINE_UNICODE_SURROGATES_IN_UTF8)
+          .build();
+
+  private final JsonGenerator json;
   private long second = Long.MIN_VALUE;
-  private byte[] secondText = new byte[0];
+  private String secondText = "";
 
   JsonLines(Output out) {
-    this.out = out;
+    try {
+      json = FACTORY.createGenerator(out, JsonEncoding.UTF8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** All that hides in text, and all control characters, most of them by their numbers. */
+  private static final class Escapes extends CharacterEscapes {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public int[] getEscapeCodesForAscii() {
+      int[] codes = JsonEscapes.INSTANCE.getEscapeCodesForAscii();
+      codes['\b'] = ESCAPE_CUSTOM;
+      codes['\f'] = ESCAPE_CUSTOM;
+      return codes;
+    }
+
+    @Override
+    public @Nullable SerializableString getEscapeSequence(int c) {
+      return JsonEscapes.INSTANCE.getEscapeSequence(c);
+    }
   }
 
   /** Begins a line's object, or one in a list. */
   JsonLines object() throws IOException {
-    comma();
-    return open('{', '}');
+    json.writeStartObject();
+    return this;
   }
 
   /** Begins a field's object. */
   JsonLines object(String name) throws IOException {
-    name(name);
-    return open('{', '}');
+    json.writeObjectFieldStart(name);
+    return this;
+  }
+
+  /** Begins a line that is a list. */
+  JsonLines list() throws IOException {
+    json.writeStartArray();
+    return this;
   }
 
   /** Begins a field's list. */
   JsonLines list(String name) throws IOException {
-    name(name);
-    return open('[', ']');
+    json.writeArrayFieldStart(name);
+    return this;
   }
 
   /** Ends the object or list that was begun last; with the line's object, the line. */
   JsonLines end() throws IOException {
-    out.write(ends[--depth]);
-    more = true;
-    if (depth == 0) {
-      out.write('\n');
-      more = false;
+    if (json.getOutputContext().inArray()) {
+      json.writeEndArray();
+    } else {
+      json.writeEndObject();
+    }
+    if (json.getOutputContext().inRoot()) {
+      json.writeRaw('\n');
+      json.flush();
     }
     return this;
   }
 
   JsonLines text(String name, String value) throws IOException {
-    name(name);
-    JsonText.string(out, value);
+    json.writeStringField(name, value);
     return this;
   }
 
   JsonLines number(String name, long value) throws IOException {
-    name(name);
-    digits(value);
+    json.writeNumberField(name, value);
     return this;
   }
 
   JsonLines flag(String name, boolean value) throws IOException {
-    name(name);
-    out.text(value ? "true" : "false");
+    json.writeBooleanField(name, value);
     return this;
   }
 
@@ -78,33 +120,20 @@ final class JsonLines {
   JsonLines texts(String name, Collection<?> values) throws IOException {
     list(name);
     for (Object value : values) {
-      comma();
-      JsonText.string(out, value.toString());
+      json.writeString(value.toString());
     }
     return end();
   }
 
   /** A time in its two forms: text, and a string of nanoseconds since the Unix epoch. */
   JsonLines time(String name, long nanos) throws IOException {
-    name(name);
-    out.write('"');
     long now = Math.floorDiv(nanos, NANOS);
     if (now != second) {
       second = now;
-      secondText = IsoTime.second(now).getBytes(StandardCharsets.US_ASCII);
+      secondText = IsoTime.second(now) + ".";
     }
-    out.write(secondText, 0, secondText.length);
-    out.write('.');
-    long rest = Math.floorMod(nanos, NANOS);
-    for (long unit = NANOS / 10; unit > 0; unit /= 10) {
-      out.write((int) ('0' + rest / unit % 10));
-    }
-    out.text("Z\",\"");
-    out.text(name);
-    out.text("Nanos\":\"");
-    digits(nanos);
-    out.write('"');
-    return this;
+    String digits = Long.toString(NANOS + Math.floorMod(nanos, NANOS)).substring(1);
+    return text(name, secondText + digits + "Z").text(name + "Nanos", Long.toString(nanos));
   }
 
   /** As {@link #time}, unless the time is {@link Long#MIN_VALUE}, which stands for none. */
@@ -114,50 +143,18 @@ final class JsonLines {
 
   /** A payload: text if it is UTF-8, else base64 under another name. */
   JsonLines payload(byte[] bytes) throws IOException {
-    comma();
-    JsonText.payload(out, bytes);
+    String text = new String(bytes, StandardCharsets.UTF_8);
+    if (text.indexOf('\uFFFD') < 0 || Arrays.equals(text.getBytes(StandardCharsets.UTF_8), bytes)) {
+      return text("payload", text);
+    }
+    json.writeBinaryField("payloadBase64", bytes);
     return this;
   }
 
   /** A field whose value was written before. */
-  JsonLines written(String name, byte[] json) throws IOException {
-    name(name);
-    out.write(json, 0, json.length);
+  JsonLines written(String name, String value) throws IOException {
+    json.writeFieldName(name);
+    json.writeRawValue(value);
     return this;
-  }
-
-  private JsonLines open(char begin, char end) throws IOException {
-    out.write(begin);
-    ends[depth++] = (byte) end;
-    more = false;
-    return this;
-  }
-
-  private void name(String name) throws IOException {
-    comma();
-    out.write('"');
-    out.text(name);
-    out.text("\":");
-  }
-
-  private void comma() throws IOException {
-    if (more) {
-      out.write(',');
-    }
-    more = true;
-  }
-
-  private void digits(long value) throws IOException {
-    if (value < 0) { // rare, and the lowest has no positive
-      out.text(Long.toString(value));
-      return;
-    }
-    int at = MOST_DIGITS;
-    long left = value;
-    do {
-      digits[--at] = (byte) ('0' + left % 10);
-      left /= 10;
-    } while (left > 0);
-    out.write(digits, at, MOST_DIGITS - at);
   }
 }

@@ -7,6 +7,7 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +17,7 @@ final class MessageJson implements MessageSink {
   private @Nullable DataFileName file;
   private String fileText = "";
   private @Nullable List<SignedWitness> leases;
-  private byte[] leasesText = new byte[0];
+  private String leasesText = "";
 
   MessageJson(Output out) {
     this.out = new JsonLines(out);
@@ -50,23 +51,22 @@ final class MessageJson implements MessageSink {
         .number("position", position);
   }
 
-  private static byte[] text(List<SignedWitness> leases) throws IOException {
+  private static String text(List<SignedWitness> leases) throws IOException {
     var bytes = new ByteArrayOutputStream();
     try (var output = new Output(bytes)) {
-      output.write('[');
-      boolean first = true;
+      JsonLines list = new JsonLines(output).list();
       for (SignedWitness s : leases) {
         Witness w = s.witness();
-        output.text(first ? "{\"name\":" : ",{\"name\":");
-        JsonText.string(output, w.name().value());
-        output.text(",\"instance\":" + w.instance() + ",\"generation\":" + w.generation());
-        output.text(",\"holder\":");
-        JsonText.string(output, w.holder());
-        output.text(",\"correlation\":\"" + w.correlation() + "\"}");
-        first = false;
+        list.object()
+            .text("name", w.name().value())
+            .number("instance", w.instance())
+            .number("generation", w.generation())
+            .text("holder", w.holder())
+            .text("correlation", w.correlation().toString())
+            .end();
       }
-      output.write(']');
+      list.end();
     }
-    return bytes.toByteArray();
+    return bytes.toString(StandardCharsets.UTF_8).strip();
   }
 }

@@ -108,9 +108,11 @@ final class ViewCommand {
 
   @Command(
       name = "cat",
-      description =
-          "Print a log's settled messages in order, from segments as far as these go and from"
-              + " buckets after that: the same bytes as cinch cat, and the same exit code.",
+      description = {
+        "Print a log's settled messages in order: the same bytes as cinch cat.",
+        "They are read from segments as far as these go, and from buckets after that. The exit code"
+            + " is that of cinch cat, too."
+      },
       footer = {"", "Example:", "  cinch view cat --log jobs --json"})
   @SuppressWarnings("NullAway.Init")
   static final class Cat implements Callable<Integer> {

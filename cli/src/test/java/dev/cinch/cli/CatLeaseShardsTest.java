@@ -50,8 +50,8 @@ class CatLeaseShardsTest {
   @Test
   void l7_theLatestInstanceOfTheNamesShardSaysWhichIsTheLast() throws Exception {
     Path store = Cinch.quickStore(temp);
-    try (Forked one = Forked.serve(temp, store, "--shard=1/2");
-        Forked two = Forked.serve(temp, store, "--shard=2/2")) {
+    try (Forked one = Forked.serveHere(temp, store, "--shard=1/2");
+        Forked two = Forked.serveHere(temp, store, "--shard=2/2")) {
       String first = one.listening();
       String unused = two.listening();
       Cinch.on(store).run("shards", "set", "2", "--key=" + temp.resolve("served.key")).ended(0);

@@ -98,7 +98,33 @@ class CellServeTest {
     return temp.resolve("cell-node-" + id + ".key");
   }
 
-  private Forked serve(int id, String... more) throws IOException {
+  /** A process of its own can be killed. */
+  private Forked serve(int id) throws IOException {
+    var started = new Forked(words(id));
+    nodes.add(started);
+    return started;
+  }
+
+  private Forked serveHere(int id) throws IOException {
+    var started = Forked.here(words(id));
+    nodes.add(started);
+    return started;
+  }
+
+  /** The last one can be killed. */
+  private void serveTheLastApart() throws IOException {
+    String unused = serveHere(1).listening();
+    unused = serveHere(2).listening();
+    unused = serve(3).listening();
+  }
+
+  private void serveAllHere() throws IOException {
+    for (int id = 1; id <= 3; id++) {
+      String unused = serveHere(id).listening();
+    }
+  }
+
+  private String[] words(int id, String... more) {
     var words =
         new ArrayList<>(
             List.of(
@@ -110,16 +136,11 @@ class CellServeTest {
                 "--node-dir=" + temp.resolve(file.getFileName() + "-" + id),
                 "--store=" + store));
     words.addAll(List.of(more));
-    var started = new Forked(words.toArray(String[]::new));
-    nodes.add(started);
-    return started;
+    return words.toArray(String[]::new);
   }
 
-  private void refused(String why, int id, String... more) throws Exception {
-    Forked started = serve(id, more);
-    assertEquals(3, started.await());
-    String line = started.errLine();
-    assertTrue(line.contains(why), line);
+  private void refused(String why, int id, String... more) {
+    new Cinch().run(words(id, more)).failed(3, why);
   }
 
   private Cinch clients() throws IOException {
@@ -128,9 +149,7 @@ class CellServeTest {
 
   @Test
   void f3_whatTheCellGrantedAMajoritySignedAndOneNodeLessIsNoTrouble() throws Exception {
-    for (int id = 1; id <= 3; id++) {
-      String unused = serve(id).listening();
-    }
+    serveTheLastApart();
     Cinch cinch = clients();
     cinch.run("log", "create", "jobs").ended(0);
     cinch.feed("a\n", "append", "--log=jobs", "--lease=one").ended(0);
@@ -145,9 +164,7 @@ class CellServeTest {
   /** No server is asked: its ports are not even told. */
   @Test
   void l17_clientsTakeLeasesFromTheNodesThemselves() throws Exception {
-    for (int id = 1; id <= 3; id++) {
-      String unused = serve(id).listening();
-    }
+    serveTheLastApart();
     Cinch cinch = Cinch.on(store);
     String cell = "--cell=" + file;
     cinch.run("log", "create", "jobs").ended(0);
@@ -195,7 +212,7 @@ class CellServeTest {
     SigningKey.generate().write(key(1));
     refused("is not that of node 1 of instance 1", 1);
     Files.move(kept, key(1), StandardCopyOption.REPLACE_EXISTING);
-    assertTrue(serve(1).listening().startsWith("http://127.0.0.1:"));
+    assertTrue(serveHere(1).listening().startsWith("http://127.0.0.1:"));
   }
 
   @Test
@@ -209,10 +226,7 @@ class CellServeTest {
     String id = CellFile.read(file).store().orElseThrow().toString();
     Files.writeString(file, Files.readString(file).replace(id, "0".repeat(id.length())));
     Files.delete(store.resolve("keys/0000000002")); // as the other store has none
-    Forked started = serve(1);
-    assertEquals(4, started.await());
-    String line = started.errLine();
-    assertTrue(line.contains(file + ": this cell serves the store 0"), line);
+    new Cinch().run(words(1)).failed(4, file + ": this cell serves the store 0");
   }
 
   /** Holds a lease until its input ends. */
@@ -240,14 +254,12 @@ class CellServeTest {
 
   @Test
   void l13_whoHeldALeaseOfACellGivesItBackAtTheServerThatReplacedIt() throws Exception {
-    for (int id = 1; id <= 3; id++) {
-      String unused = serve(id).listening();
-    }
+    serveAllHere();
     int port = RestartTest.freePort();
     String alone = "http://127.0.0.1:" + port;
     try (Forked holder = holder(CellFile.read(file).httpAddresses() + "," + alone);
         Forked server =
-            new Forked(
+            Forked.here(
                 "serve",
                 "--replace",
                 "--port=" + port,
@@ -266,16 +278,12 @@ class CellServeTest {
   /** A cell resumes no lease of an earlier instance: it runs out, and is waited for. */
   @Test
   void l17_whoHeldALeaseOfACellThatAnotherCellReplacedIsToldSo() throws Exception {
-    for (int id = 1; id <= 3; id++) {
-      String unused = serve(id).listening();
-    }
+    serveAllHere();
     try (Forked holder = holder(CellFile.read(file).httpAddresses())) {
       cell("cell-2", "--replace");
       endsAllNodes();
       nodes.clear();
-      for (int id = 1; id <= 3; id++) {
-        String unused = serve(id).listening();
-      }
+      serveAllHere();
       holder.endInput();
       String said = holder.err();
       assertTrue(
@@ -288,9 +296,7 @@ class CellServeTest {
 
   @Test
   void aNodeThatIsToldToEndHandsOver() throws Exception {
-    for (int id = 1; id <= 3; id++) {
-      String unused = serve(id).listening();
-    }
+    serveAllHere();
     Cinch cinch = clients();
     try (Forked holder = holder(CellFile.read(file).httpAddresses());
         Forked watch =

@@ -1,23 +1,37 @@
 package dev.cinch.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
+import java.io.PrintStream;
+import java.nio.channels.Channels;
+import java.nio.channels.Pipe;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** The command line in a process of its own, with the signals that it would have on a terminal. */
+/**
+ * The command line at work beside the test: in a process of its own, with the signals that it would
+ * have on a terminal, or within this process, which starts at once and can't be killed.
+ */
 final class Forked implements AutoCloseable {
-  private final Process process;
+  private final @Nullable Process forked;
+  private final OutputStream in;
   private final BufferedReader out;
   private final BufferedReader err;
+
+  // Within this process.
+  private final Stop stop = Stop.byHand(System::nanoTime, code -> {});
+  private final CompletableFuture<Integer> code = new CompletableFuture<>();
 
   Forked(String... args) throws IOException {
     this(List.of(), args);
@@ -39,17 +53,64 @@ final class Forked implements AutoCloseable {
       command.add(Main.class.getName());
     }
     command.addAll(List.of(args));
-    process = new ProcessBuilder(command).start();
-    out = process.inputReader(StandardCharsets.UTF_8);
-    err = process.errorReader(StandardCharsets.UTF_8);
+    Process process = new ProcessBuilder(command).start();
+    forked = process;
+    in = process.getOutputStream();
+    out = process.inputReader(UTF_8);
+    err = process.errorReader(UTF_8);
+  }
+
+  private Forked(Pipe input, Pipe output, Pipe errors, String... args) {
+    forked = null;
+    in = Channels.newOutputStream(input.sink());
+    out = new BufferedReader(Channels.newReader(output.source(), UTF_8));
+    err = new BufferedReader(Channels.newReader(errors.source(), UTF_8));
+    var io =
+        new Io(
+            Channels.newInputStream(input.source()),
+            Channels.newOutputStream(output.sink()),
+            new PrintStream(Channels.newOutputStream(errors.sink()), true, UTF_8),
+            name -> null,
+            false,
+            false,
+            stop);
+    new Thread(
+            () -> {
+              try (var unused = output.sink();
+                  var both = errors.sink()) {
+                code.complete(Main.run(args, io));
+              } catch (IOException | RuntimeException | Error e) {
+                code.completeExceptionally(e);
+              }
+            },
+            "cinch " + args[0])
+        .start();
+  }
+
+  /** Within this process: for commands that {@code SIGTERM} ends. */
+  static Forked here(String... args) throws IOException {
+    return new Forked(Pipe.open(), Pipe.open(), Pipe.open(), args);
   }
 
   /** Starts a lease service on the store, and says where. */
   static Forked serve(Path temp, Path store, String... options) throws IOException {
+    return new Forked(serving(temp, store, options));
+  }
+
+  /** The same within this process. */
+  static Forked serveHere(Path temp, Path store, String... options) throws IOException {
+    return here(serving(temp, store, options));
+  }
+
+  private static String[] serving(Path temp, Path store, String... options) {
     var args = new ArrayList<>(List.of("serve", "--port=0", "--store=" + store));
     args.add("--key=" + temp.resolve("served.key"));
     args.addAll(List.of(options));
-    return new Forked(args.toArray(String[]::new));
+    return args.toArray(String[]::new);
+  }
+
+  private Process process() {
+    return Objects.requireNonNull(forked, "no process of its own");
   }
 
   /** The address in the first line of a {@code serve}. */
@@ -64,14 +125,13 @@ final class Forked implements AutoCloseable {
 
   /** Writes to its standard input. */
   void type(String text) throws IOException {
-    OutputStream in = process.getOutputStream();
-    in.write(text.getBytes(StandardCharsets.UTF_8));
+    in.write(text.getBytes(UTF_8));
     in.flush();
   }
 
   /** Ends its input. */
   void endInput() throws IOException {
-    process.getOutputStream().close();
+    in.close();
   }
 
   /** Waits for a line of its output. */
@@ -93,32 +153,37 @@ final class Forked implements AutoCloseable {
     String jstack = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
     String stacks = "";
     while (!stacks.contains(method)) {
-      if (!process.isAlive()) {
+      if (!process().isAlive()) {
         throw new IOException("it ended; " + err());
       }
       Process asked =
-          new ProcessBuilder(jstack, "" + process.pid()).redirectErrorStream(true).start();
-      stacks = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+          new ProcessBuilder(jstack, "" + process().pid()).redirectErrorStream(true).start();
+      stacks = new String(asked.getInputStream().readAllBytes(), UTF_8);
     }
   }
 
   /** Sends a signal by name. */
   void signal(String name) throws IOException, InterruptedException {
+    if (forked == null) {
+      assertEquals("TERM", name);
+      stop.arrived(Stop.SIGTERM);
+      return;
+    }
     assertEquals(
-        0, new ProcessBuilder("kill", "-" + name, "" + process.pid()).start().waitFor(), "kill");
+        0, new ProcessBuilder("kill", "-" + name, "" + process().pid()).start().waitFor(), "kill");
   }
 
   /** Sends a signal again and again. */
   void signalUntilItEnds(String name) throws IOException, InterruptedException {
-    while (!process.waitFor(10, TimeUnit.MILLISECONDS)) {
+    while (!process().waitFor(10, TimeUnit.MILLISECONDS)) {
       // It may end in between: then nobody hears it.
-      int unused = new ProcessBuilder("kill", "-" + name, "" + process.pid()).start().waitFor();
+      int unused = new ProcessBuilder("kill", "-" + name, "" + process().pid()).start().waitFor();
     }
   }
 
   /** What Java it started, as the launcher does for a command under leases. */
   ProcessHandle java() {
-    return process
+    return process()
         .children()
         .filter(child -> child.info().command().orElse("").endsWith("java"))
         .findAny()
@@ -135,12 +200,12 @@ final class Forked implements AutoCloseable {
   }
 
   long pid() {
-    return process.pid();
+    return process().pid();
   }
 
   /** Waits for its end; its exit code, 128 and the signal's number if one ended it. */
   int await() throws InterruptedException {
-    return process.waitFor();
+    return forked == null ? code.join() : forked.waitFor();
   }
 
   /** Waits for its end, and asserts how it ended. */
@@ -158,10 +223,14 @@ final class Forked implements AutoCloseable {
     return err.lines().map(line -> line + "\n").collect(Collectors.joining());
   }
 
-  /** Kills it if it has not ended. */
+  /** Kills it, or tells it to end, if it has not ended. */
   @Override
   public void close() throws InterruptedException {
-    process.destroyForcibly();
-    int unused = process.waitFor();
+    if (forked == null) {
+      stop.arrived(Stop.SIGTERM);
+    } else {
+      forked.destroyForcibly();
+    }
+    int unused = await();
   }
 }

@@ -196,9 +196,8 @@ class LeaseRunTest {
     String text =
         "cd "
             + temp
-            + "; mkfifo in; cinch append --log jobs --create --json < in > receipts &"
-            + " exec 3> in; echo a >&3; until grep -q COMMITTED receipts; do :; done; kill -9 $!;"
-            + " wait $!; exit 0";
+            + "; mkfifo in receipts; cinch append --log jobs --create --json < in > receipts &"
+            + " exec 3> in 4< receipts; echo a >&3; read receipt <&4; kill -9 $!; wait $!; exit 0";
     try (Forked running = run(text, "--for=5s", "--store=" + served.store)) {
       String err = running.err();
       assertTrue(

@@ -14,6 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 final class LoggingTest {
+  /** There is another one for tests. */
+  private static final List<String> OURS = List.of("-Dlogback.configurationFile=logback.xml");
+
   @TempDir private Path temp;
 
   /** Logs something of each kind; run in a process of its own. */
@@ -45,17 +48,17 @@ final class LoggingTest {
   @Test
   void whatGoesOnLogsWarningsALineEach() throws Exception {
     List<String> lines = List.of("cinch: WARN: Some: 2 lines; of text", "cinch: ERROR: Some: last");
-    assertEquals(lines, logged(List.of(), "serve", "--port=0"));
-    assertEquals(lines, logged(List.of(), "close", "--every=1s"));
-    assertEquals(lines, logged(List.of(), "--debug", "cat", "--log=a", "--follow"));
-    assertEquals("cinch: DEBUG: Some: not seen", logged(List.of(), "serve", "--verbose").get(0));
+    assertEquals(lines, logged(OURS, "serve", "--port=0"));
+    assertEquals(lines, logged(OURS, "close", "--every=1s"));
+    assertEquals(lines, logged(OURS, "--debug", "cat", "--log=a", "--follow"));
+    assertEquals("cinch: DEBUG: Some: not seen", logged(OURS, "serve", "--verbose").get(0));
   }
 
   @Test
   void shortCommandsLogWarnings() throws Exception {
-    List<String> lines = logged(List.of(), "cat", "--log=a");
+    List<String> lines = logged(OURS, "cat", "--log=a");
     assertEquals(List.of("WARN 2 lines", "of text", "ERROR last"), lines.subList(0, 3));
-    assertTrue(logged(List.of(), "close", "-v").contains("DEBUG not seen"));
+    assertTrue(logged(OURS, "close", "-v").contains("DEBUG not seen"));
   }
 
   @Test

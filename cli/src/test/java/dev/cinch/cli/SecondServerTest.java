@@ -56,7 +56,7 @@ class SecondServerTest {
   @Test
   void isRefusedWhileTheFirstAnswersAndTheFirstGoesOn() throws Exception {
     Path store = Cinch.store(temp);
-    try (Forked first = Forked.serve(temp, store)) {
+    try (Forked first = Forked.serveHere(temp, store)) {
       String uri = first.listening();
       second(store)
           .failed(
@@ -75,9 +75,9 @@ class SecondServerTest {
   @Test
   void replacesTheFirstIfItIsToldTo() throws Exception {
     Path store = Cinch.store(temp);
-    try (Forked first = Forked.serve(temp, store)) {
+    try (Forked first = Forked.serveHere(temp, store)) {
       String earlier = first.listening();
-      try (Forked second = Forked.serve(temp, store, "--replace")) {
+      try (Forked second = Forked.serveHere(temp, store, "--replace")) {
         String uri = second.listening();
         // It finds out by itself seconds later, unless it has by now; this makes it look at once.
         Cinch.Ran asked =
@@ -100,11 +100,11 @@ class SecondServerTest {
   @Test
   void theFirstAnswersWhatIsUnderWayBeforeItEnds() throws Exception {
     Path store = Cinch.store(temp);
-    try (Forked first = Forked.serve(temp, store)) {
+    try (Forked first = Forked.serveHere(temp, store)) {
       URI earlier = URI.create(first.listening());
       try (Socket busy = SignalsTest.begun(earlier);
           Socket quiet = new Socket(earlier.getHost(), earlier.getPort());
-          Forked second = Forked.serve(temp, store, "--replace")) {
+          Forked second = Forked.serveHere(temp, store, "--replace")) {
         assertTrue(second.listening().startsWith("http://"));
         SignalsTest.awaitEnd(quiet); // it has found out
         busy.getOutputStream()
@@ -132,7 +132,7 @@ class SecondServerTest {
     String key = "--key=" + temp.resolve("served.key");
     String of = "--store=" + store;
     String advertise = "--advertise=" + address;
-    try (Forked first = new Forked("serve", of, key, "--port=" + port, advertise)) {
+    try (Forked first = Forked.here("serve", of, key, "--port=" + port, advertise)) {
       String unused = first.listening();
       try (Forked second = new Forked(jvm, "serve", of, key, "--port=0")) {
         second.ended(3);
@@ -181,7 +181,7 @@ class SecondServerTest {
   void startsAndSaysSoWhereTheFirstCanNotBeAsked() throws Exception {
     Path store = Cinch.store(temp);
     first(store, "http://127.0.0.1:8470", "elsewhere");
-    try (Forked second = Forked.serve(temp, store)) {
+    try (Forked second = Forked.serveHere(temp, store)) {
       assertEquals(
           "cinch serve: instance 1 at http://127.0.0.1:8470 on elsewhere can be asked only there:"
               + " starting in its place",
@@ -196,7 +196,7 @@ class SecondServerTest {
     try (var silent = new ServerSocket(0, 5, InetAddress.getByName("127.0.0.1"))) {
       String uri = "http://127.0.0.1:" + silent.getLocalPort();
       first(store, uri, MachineNames.ofHost().value());
-      try (Forked second = Forked.serve(temp, store)) {
+      try (Forked second = Forked.serveHere(temp, store)) {
         assertTrue(second.errLine().contains(uri), "it says which");
         assertTrue(second.listening().startsWith("http://"));
       }
@@ -210,13 +210,13 @@ class SecondServerTest {
     try (var served = new Served(other)) {
       Path store = Cinch.store(temp);
       first(store, served.uri(), MachineNames.ofHost().value());
-      try (Forked second = Forked.serve(temp, store)) {
+      try (Forked second = Forked.serveHere(temp, store)) {
         assertTrue(second.listening().startsWith("http://"));
       }
       Path left = store.resolve("service/instances/0000000002"); // the second's own line
       for (String content : List.of("", "http://", "a b c\n")) {
         Files.writeString(left, content);
-        try (Forked third = Forked.serve(temp, store)) {
+        try (Forked third = Forked.serveHere(temp, store)) {
           assertTrue(third.listening().startsWith("http://"));
         }
         left = store.resolve("service/instances/" + numbers(store).get(numbers(store).size() - 1));
@@ -233,7 +233,7 @@ class SecondServerTest {
           .failed(2, "not an address for others: " + wrong);
     }
     assertEquals(List.of(), numbers(store));
-    try (Forked server = Forked.serve(temp, store, "--advertise=http://leases.example:80")) {
+    try (Forked server = Forked.serveHere(temp, store, "--advertise=http://leases.example:80")) {
       assertTrue(server.listening().startsWith("http://127.0.0.1:"));
       String line = Files.readString(store.resolve("service/instances/0000000001"));
       assertTrue(line.startsWith("http://leases.example:80 " + MachineNames.ofHost() + " "), line);

@@ -75,7 +75,8 @@ class ServeBackendTest {
   private Forked start(String algorithm, int id, String... options) throws IOException {
     var args = new ArrayList<>(node(algorithm, id));
     args.addAll(List.of(options));
-    var node = new Forked(args.toArray(String[]::new));
+    String[] words = args.toArray(String[]::new);
+    var node = id == 1 ? new Forked(words) : Forked.here(words); // the first one may be killed
     nodes.add(node);
     assertEquals(addresses.get(id - 1), node.listening());
     return node;
@@ -120,7 +121,7 @@ class ServeBackendTest {
     cell();
     var args = new ArrayList<>(node("paxoslease", 1));
     args.addAll(List.of("--first", "--host=0.0.0.0", "--insecure"));
-    var node = new Forked(args.toArray(String[]::new));
+    var node = Forked.here(args.toArray(String[]::new));
     nodes.add(node);
     assertTrue(node.listening().startsWith("http://0.0.0.0:"));
     try (Stream<Path> files = Files.list(store.resolve("service/instances"))) {

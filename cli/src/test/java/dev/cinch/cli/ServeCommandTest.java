@@ -53,14 +53,14 @@ class ServeCommandTest {
     for (String open : List.of("0.0.0.0", "::")) {
       changesNothing(2, "there is no authentication: whoever", "--host=" + open, "--port=0");
     }
-    try (Forked server = Forked.serve(temp, store, "--host=0.0.0.0", "--insecure")) {
+    try (Forked server = Forked.serveHere(temp, store, "--host=0.0.0.0", "--insecure")) {
       assertEquals(
           "cinch serve: there is no authentication: whoever reaches 0.0.0.0:0 may take leases",
           server.errLine());
       assertEquals("http://0.0.0.0:", server.listening().replaceFirst("\\d+$", ""));
     }
     for (String own : List.of("localhost", "127.0.0.2")) {
-      try (Forked server = Forked.serve(temp, store, "--host=" + own)) {
+      try (Forked server = Forked.serveHere(temp, store, "--host=" + own)) {
         assertTrue(server.listening().startsWith("http://" + own + ":"));
       }
     }
@@ -70,7 +70,7 @@ class ServeCommandTest {
   @Test
   void l3_aRestartWaitsForWhatWasGrantedAndSaysUntilWhen() throws Exception {
     Path store = Cinch.store(temp, "--longest-lease=8h");
-    try (Forked idle = Forked.serve(temp, store)) {
+    try (Forked idle = Forked.serveHere(temp, store)) {
       assertTrue(idle.listening().startsWith("http://"));
     }
     try (Forked second = Forked.serve(temp, store)) {
@@ -86,7 +86,7 @@ class ServeCommandTest {
       lasting.with("CINCH_SERVER", fourth.listening());
       lasting.run("lease", "acquire", "--for=2h", "--wait=60s", "a").ended(0);
     }
-    try (Forked fifth = Forked.serve(temp, store)) {
+    try (Forked fifth = Forked.serveHere(temp, store)) {
       lasting.with("CINCH_SERVER", fifth.listening());
       String said = fifth.line();
       assertTrue(

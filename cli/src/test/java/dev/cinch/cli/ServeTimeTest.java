@@ -23,7 +23,7 @@ class ServeTimeTest {
     try (RoughtimeServer right = RoughtimeServer.off(0);
         RoughtimeServer wrong = RoughtimeServer.off(3_600);
         Forked serving =
-            Forked.serve(
+            Forked.serveHere(
                 temp,
                 store,
                 "--time-source=store",
@@ -43,7 +43,7 @@ class ServeTimeTest {
   @Test
   void withoutSourcesTheBoundIsAssumed() throws Exception {
     Path store = Cinch.store(temp);
-    try (Forked serving = Forked.serve(temp, store)) {
+    try (Forked serving = Forked.serveHere(temp, store)) {
       String uri = serving.listening();
       Cinch.Ran ran = Cinch.on(store).run("status", "--server=" + uri).ended(0);
       assertTrue(ran.out().contains("\ntime    known to the lease server: ±1000 ms, assumed\n"));

@@ -56,7 +56,7 @@ class ServiceFilesTest {
     }
     Cinch.Ran status = Cinch.on(store).run("status").ended(3);
     assertTrue(status.out().contains("the lease server at http"), status.out());
-    try (Forked second = Forked.serve(temp, store)) {
+    try (Forked second = Forked.serveHere(temp, store)) {
       assertTrue(second.listening().startsWith("http://"));
       String wait = second.line();
       assertTrue(wait.matches(".* grants again in \\d+ s, at .*"), wait);

@@ -11,14 +11,15 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-/** JSON that is written by hand, and JSON that is written by Jackson. */
-final class JsonTextTest {
+/** JSON of the command line, and of the API. */
+final class JsonLinesTest {
   private static String json(String text) throws IOException {
     var bytes = new ByteArrayOutputStream();
     try (var out = new Output(bytes)) {
-      JsonText.string(out, text);
+      var unused = new JsonLines(out).object().text("t", text).end();
     }
-    return bytes.toString(StandardCharsets.UTF_8);
+    String line = bytes.toString(StandardCharsets.UTF_8);
+    return line.substring("{\"t\":".length(), line.length() - 2);
   }
 
   @Test
