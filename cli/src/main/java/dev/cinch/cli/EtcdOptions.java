@@ -1,7 +1,6 @@
 package dev.cinch.cli;
 
-import dev.cinch.lease.register.etcd.EtcdCluster;
-import dev.cinch.lease.register.etcd.PemFiles;
+import dev.cinch.lease.etcd.EtcdCluster;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -79,16 +78,15 @@ final class EtcdOptions {
    * @throws IOException one line: a file that can't be read, or is none
    */
   EtcdCluster cluster() throws IOException {
-    Optional<PemFiles.Own> own =
+    Optional<EtcdCluster.Own> own =
         certificate == null || key == null
             ? Optional.empty()
-            : Optional.of(new PemFiles.Own(certificate, key));
+            : Optional.of(new EtcdCluster.Own(certificate, key));
     try {
-      return new EtcdCluster(
+      return EtcdCluster.of(
           endpoints,
-          ca == null && own.isEmpty()
-              ? Optional.empty()
-              : Optional.of(PemFiles.client(Optional.ofNullable(ca), own)),
+          Optional.ofNullable(ca),
+          own,
           user == null || passwordFile == null
               ? Optional.empty()
               : Optional.of(new EtcdCluster.User(user, password(passwordFile))));

@@ -12,13 +12,13 @@ import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.CellStatus;
 import dev.cinch.lease.direct.NodeCeilings;
+import dev.cinch.lease.etcd.EtcdCluster;
+import dev.cinch.lease.etcd.EtcdInstance;
+import dev.cinch.lease.etcd.EtcdRegister;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.RegisterBackend;
-import dev.cinch.lease.register.etcd.EtcdCluster;
-import dev.cinch.lease.register.etcd.EtcdInstance;
-import dev.cinch.lease.register.etcd.EtcdRegister;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.SigningKey;
@@ -88,6 +88,9 @@ final class ServeBackend {
   private @Nullable CellNode running;
   private @Nullable NodeSigning signing;
   private @Nullable NodeCeilings ceilings;
+
+  /** Of gRPC, whose failures are told; Java's own logging would print them as well. */
+  private java.util.logging.@Nullable Logger quiet;
 
   /** What is to be said of etcd, once it is known. */
   private @Nullable String told;
@@ -279,6 +282,9 @@ final class ServeBackend {
       SigningKey key,
       Gone gone)
       throws IOException {
+    java.util.logging.Logger grpc = java.util.logging.Logger.getLogger("io.grpc");
+    grpc.setLevel(java.util.logging.Level.OFF);
+    quiet = grpc; // or Java forgets what it is set to
     StoreContext context = store.context();
     long unused = TrustedKeyFiles.add(context, key); // also of a number that is there already
     RandomGenerator random = RandomGenerator.getDefault();

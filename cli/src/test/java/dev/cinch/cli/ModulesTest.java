@@ -142,13 +142,39 @@ class ModulesTest {
   }
 
   @Test
+  void onlyItsModuleCallsEtcd() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("dev.cinch..")
+            .and()
+            .resideOutsideOfPackage("dev.cinch.lease.etcd")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("io.etcd..", "io.grpc..", "com.google.protobuf.."));
+  }
+
+  @Test
+  void onlyTheCommandLineKnowsOfEtcd() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("dev.cinch..")
+            .and()
+            .resideOutsideOfPackages("dev.cinch.lease.etcd", "dev.cinch.cli")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("dev.cinch.lease.etcd"));
+  }
+
+  @Test
   void onlyTheServerUsesVertx() {
     holds(
         noClasses()
             .that()
             .resideInAPackage("dev.cinch..")
             .and()
-            .resideOutsideOfPackage("dev.cinch.lease.http")
+            .resideOutsideOfPackages("dev.cinch.lease.http", "dev.cinch.lease.etcd")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("io.vertx..", "io.netty.."));
@@ -187,7 +213,11 @@ class ModulesTest {
                 "com.fasterxml.jackson..",
                 "org.bouncycastle..",
                 "io.netty..",
-                "io.vertx.."));
+                "io.vertx..",
+                "io.prometheus..",
+                "io.etcd..", // and what follows: of lease-service/etcd alone
+                "io.grpc..",
+                "com.google.protobuf.."));
     holds(
         noClasses()
             .that()

@@ -25,11 +25,11 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Rule L1, all or nothing, retries, tentative leases. */
 @ParameterizedClass
-@EnumSource
+@MethodSource("dev.cinch.lease.register.Backends#here")
 final class ExclusionRulesTest {
   private final Backends backend;
   private final Rig rig;

@@ -20,11 +20,11 @@ import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Rule L8. */
 @ParameterizedClass
-@EnumSource
+@MethodSource("dev.cinch.lease.register.Backends#here")
 final class FenceRulesTest {
   private final Rig rig;
 

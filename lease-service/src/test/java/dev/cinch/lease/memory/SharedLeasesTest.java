@@ -42,11 +42,11 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Servers that keep the same leases, and are one instance. */
 @ParameterizedClass
-@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "MEMORY")
+@MethodSource("dev.cinch.lease.register.Backends#sharing")
 final class SharedLeasesTest {
   private static final LeaseName A = new LeaseName("a");
   private static final long INSTANCE = Backends.TOGETHER;

@@ -27,11 +27,11 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Rule L2. */
 @ParameterizedClass
-@EnumSource
+@MethodSource("dev.cinch.lease.register.Backends#here")
 final class WatermarkRulesTest {
   private final Rig rig;
 

@@ -3,6 +3,8 @@ package dev.cinch.lease.register;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.table.LeaseBackend;
 import java.util.List;
+import java.util.ServiceLoader;
+import java.util.stream.Stream;
 
 /** What can keep leases: the tests of their rules run with each. */
 public enum Backends {
@@ -90,18 +92,40 @@ public enum Backends {
       return false;
     }
   },
-  /** Skipped where there is none. */
-  ETCD {
+  /** Registers of another module, whose tests these are too. */
+  OTHERS {
     @Override
     public Rig rig() {
-      return RunningEtcd.shared().rig();
+      return Others.CELL.rig();
     }
 
     @Override
     public List<LeaseBackend.Factory> together() {
-      return RunningEtcd.shared().backends();
+      return Others.CELL.backends();
     }
   };
+
+  /** Finds the registers that another module has. */
+  public interface Provider {
+    /** Several of the same values; once. */
+    List<? extends StateRegister> registers();
+  }
+
+  private static final class Others {
+    static final RunningCell CELL =
+        new RunningCell(ServiceLoader.load(Provider.class).findFirst().orElseThrow().registers());
+  }
+
+  /** Those that are tested here. */
+  public static Stream<Backends> here() {
+    boolean others = ServiceLoader.load(Provider.class).findFirst().isPresent();
+    return Stream.of(values()).filter(backend -> (backend == OTHERS) == others);
+  }
+
+  /** Those of them that keep leases together. */
+  public static Stream<Backends> sharing() {
+    return here().filter(backend -> backend != MEMORY);
+  }
 
   /** The instance of those that keep leases together. */
   public static final long TOGETHER = 7;
