@@ -1,5 +1,5 @@
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.lease.bench.CinchPeer;
 import dev.cinch.lease.bench.LeasePeer;

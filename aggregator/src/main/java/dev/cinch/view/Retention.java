@@ -10,8 +10,8 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
@@ -274,7 +274,7 @@ public final class Retention {
         OptionalLong number = Numbered.parse(name);
         if (number.isPresent() && directory.equals(log.layout().checkpoints())) {
           checkpoints.put(number.getAsLong(), file);
-        } else if (LogLayout.isTemporary(name) && changedBefore(file, cutoff)) {
+        } else if (Names.isTemporary(name) && changedBefore(file, cutoff)) {
           stale.add(file);
         }
       }

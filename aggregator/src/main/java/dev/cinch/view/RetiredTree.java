@@ -8,11 +8,12 @@ import dev.cinch.bag.close.BucketTree;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Names;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -131,7 +132,7 @@ final class RetiredTree {
         boolean retired =
             parsed.isPresent()
                 ? parsed.getAsLong() < number
-                : group < stays && (LogLayout.isTemporary(name) || LogLayout.isHeldOpen(name));
+                : group < stays && (Names.isTemporary(name) || LogLayout.isHeldOpen(name));
         if (retired && removeRecord(directory.resolve(name))) {
           records++;
           each.accept(directory.resolve(name));
@@ -257,7 +258,7 @@ final class RetiredTree {
   private static boolean isOurs(String name) {
     return DataFileName.parse(name).isPresent()
         || LogLayout.isLockPart(name)
-        || LogLayout.isTemporary(name)
+        || Names.isTemporary(name)
         || LogLayout.isHeldOpen(name);
   }
 

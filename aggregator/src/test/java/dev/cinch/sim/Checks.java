@@ -1,7 +1,6 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.Finding.Severity;
@@ -9,7 +8,8 @@ import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.sim.History.Attempt;
 import dev.cinch.sim.History.Held;

@@ -6,7 +6,7 @@ import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 import java.util.HashMap;

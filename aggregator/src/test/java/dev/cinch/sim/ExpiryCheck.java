@@ -1,7 +1,7 @@
 package dev.cinch.sim;
 
-import dev.cinch.bag.Receipt;
-import dev.cinch.bag.store.StoreSettings.Leases;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.sim.Scan.Found;
 import java.util.Arrays;
 import java.util.Collection;

@@ -1,6 +1,6 @@
 package dev.cinch.sim;
 
-import dev.cinch.bag.Receipt;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;

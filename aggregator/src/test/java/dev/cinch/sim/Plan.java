@@ -1,9 +1,9 @@
 package dev.cinch.sim;
 
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.store.StoreSettings.Confirm;
-import dev.cinch.bag.store.StoreSettings.Leases;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.model.StoreSettings.Confirm;
+import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.Ambush.Theme;
 import dev.cinch.sim.fs.FaultKind;

@@ -1,11 +1,11 @@
 package dev.cinch.sim;
 
-import dev.cinch.bag.Receipt;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
-import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.sim.History.Attempt;
 import java.nio.file.Path;
 import java.util.ArrayList;

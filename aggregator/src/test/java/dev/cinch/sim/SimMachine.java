@@ -1,6 +1,6 @@
 package dev.cinch.sim;
 
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.sim.fs.ClientCache;
 
 /** A machine: a name, a user, a kernel's caches and two clocks of its own. */

@@ -1,6 +1,6 @@
 package dev.cinch.sim;
 
-import dev.cinch.bag.Receipt;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.sim.Outcome.Statistics;
 import java.io.PrintWriter;
 import java.io.StringWriter;

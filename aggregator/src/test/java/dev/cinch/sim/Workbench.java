@@ -1,9 +1,9 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.sim.Lanes;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;

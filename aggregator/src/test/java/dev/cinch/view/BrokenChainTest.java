@@ -23,7 +23,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;

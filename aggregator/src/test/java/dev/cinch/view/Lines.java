@@ -1,11 +1,11 @@
 package dev.cinch.view;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.Message;
-import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

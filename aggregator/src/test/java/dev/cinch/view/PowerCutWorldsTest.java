@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import java.io.IOException;

@@ -24,8 +24,9 @@ import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentReader;
-import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import java.io.ByteArrayOutputStream;
@@ -190,7 +191,7 @@ class RetentionTest {
           boolean removes = op.kind() == Kind.UNLINK || op.kind() == Kind.RMDIR;
           boolean matters =
               op.path().startsWith(layout.buckets())
-                  || op.path().startsWith(layout.records()) && !LogLayout.isTemporary(name(op));
+                  || op.path().startsWith(layout.records()) && !Names.isTemporary(name(op));
           if (removes && matters) {
             assertTrue(published[0], "" + op);
           }

@@ -15,7 +15,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.lease.Share;

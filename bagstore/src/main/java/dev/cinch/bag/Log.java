@@ -2,10 +2,10 @@ package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonAdvance;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;

@@ -1,6 +1,7 @@
 package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.StoredMessage;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.read.LogReader;

@@ -4,11 +4,11 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.FirstKey;
 import dev.cinch.bag.store.StoreIdentity;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -102,7 +102,7 @@ final class NewStore {
   /** A new identity would make everything in them another store's. */
   static boolean holdsLogs(StoreFs fs, StoreLayout layout) throws IOException {
     try {
-      return !fs.list(layout.logs()).stream().allMatch(LogLayout::isTemporary);
+      return !fs.list(layout.logs()).stream().allMatch(Names::isTemporary);
     } catch (NoSuchFileException | NotDirectoryException e) {
       return false;
     }
@@ -111,6 +111,6 @@ final class NewStore {
   private static boolean ours(List<String> names, StoreLayout layout) {
     List<String> expected =
         layout.directories().stream().map(d -> layout.root().relativize(d).toString()).toList();
-    return names.stream().allMatch(n -> expected.contains(n) || LogLayout.isTemporary(n));
+    return names.stream().allMatch(n -> expected.contains(n) || Names.isTemporary(n));
   }
 }

@@ -13,15 +13,16 @@ import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
@@ -196,7 +197,7 @@ public final class Store {
 
   private static List<LogName> names(List<String> entries) {
     return entries.stream()
-        .filter(name -> !LogLayout.isTemporary(name))
+        .filter(name -> !Names.isTemporary(name))
         .flatMap(name -> logName(name).stream())
         .sorted()
         .toList();
@@ -299,7 +300,7 @@ public final class Store {
         // Buckets are made after the identity: it was lost, which must be told.
         || (entries.contains(String.valueOf(layout.buckets().getFileName()))
             && !context.fresh().listAsPermitted(layout.buckets()).stream()
-                .allMatch(LogLayout::isTemporary));
+                .allMatch(Names::isTemporary));
   }
 
   /**
@@ -362,7 +363,7 @@ public final class Store {
   private boolean holdsRecords(LogLayout layout) throws IOException {
     try {
       return !context.fresh().listAsPermitted(layout.records()).stream()
-          .allMatch(LogLayout::isTemporary);
+          .allMatch(Names::isTemporary);
     } catch (NoSuchFileException e) {
       return false;
     }

@@ -10,10 +10,10 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import java.nio.file.Path;
@@ -106,7 +106,7 @@ class FaultLoopTest {
     StoreFs fs = site.view(Rig.BOB);
     List<String> intents =
         fs.list(other.context().layout().intents()).stream()
-            .filter(name -> !LogLayout.isTemporary(name))
+            .filter(name -> !Names.isTemporary(name))
             .toList();
     assertEquals(List.of(), intents, "intents left");
   }

@@ -25,12 +25,13 @@ import dev.cinch.bag.fs.RepeatingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.CountingKeys;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
@@ -183,7 +184,7 @@ class FsRulesTest {
     negative.forget(layout.record(1));
     long width = log.context().bucketWidth();
     for (var b : log.horizon().chain().read(1).record().buckets()) {
-      Path bucket = layout.bucket(new dev.cinch.bag.layout.Bucket(b.start(), width));
+      Path bucket = layout.bucket(new dev.cinch.bag.model.Bucket(b.start(), width));
       negative.forget(LogLayout.lock(bucket));
       rig.disk.view(0).list(bucket).forEach(name -> negative.forget(bucket.resolve(name)));
     }

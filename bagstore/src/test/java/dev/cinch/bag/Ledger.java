@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;

@@ -2,10 +2,10 @@ package dev.cinch.bag;
 
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;

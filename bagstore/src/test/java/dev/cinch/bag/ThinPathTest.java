@@ -5,8 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.PendingReceipt;

@@ -2,11 +2,11 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.store.RemovedLogs;
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Grant;

@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
-import dev.cinch.bag.Receipt;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.MessageRefusedException;
 import java.io.IOException;
 import java.io.InputStream;

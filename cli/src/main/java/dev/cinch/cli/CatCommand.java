@@ -2,8 +2,8 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;

@@ -2,8 +2,8 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Shard;

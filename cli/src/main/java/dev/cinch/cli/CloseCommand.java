@@ -1,9 +1,9 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreReplacedException;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.ShardRouter;

@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;

@@ -4,7 +4,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.cinch.cli;
 
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.fs.InWords;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Names;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -25,7 +25,7 @@ final class Denied {
     Path directory = file.getParent();
     if (name == null
         || directory == null
-        || !LogLayout.isTemporary(name.toString()) && !isToBeMade(file, directory)) {
+        || !Names.isTemporary(name.toString()) && !isToBeMade(file, directory)) {
       return InWords.line(e);
     }
     return directory

@@ -4,7 +4,7 @@ import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.StoreSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NotDirectoryException;

@@ -4,8 +4,8 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -74,7 +74,7 @@ final class FilesystemProbes {
   }
 
   private Path file(String name) {
-    return place.resolve(LogLayout.TEMPORARY_PREFIX + name);
+    return place.resolve(Names.TEMPORARY_PREFIX + name);
   }
 
   private void modes() throws IOException {

@@ -2,7 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.store.StoreEnds;
 import dev.cinch.view.RemovedLogFiles;
 import dev.cinch.view.Retention;

@@ -1,8 +1,8 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;

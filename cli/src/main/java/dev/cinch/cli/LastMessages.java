@@ -1,6 +1,6 @@
 package dev.cinch.cli;
 
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;

@@ -2,7 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.session.Session;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;

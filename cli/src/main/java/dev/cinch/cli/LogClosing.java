@@ -6,7 +6,7 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.fs.ForeignEntryException;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.Converters.Moment;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -6,6 +6,7 @@ import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.model.Names;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -122,7 +123,7 @@ final class LogProbes {
 
   private List<Path> entries(Path directory) throws IOException {
     return list(directory).stream()
-        .filter(name -> !LogLayout.isTemporary(name))
+        .filter(name -> !Names.isTemporary(name))
         .map(directory::resolve)
         .toList();
   }

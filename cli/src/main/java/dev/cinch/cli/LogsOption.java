@@ -3,7 +3,7 @@ package dev.cinch.cli;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import java.io.IOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

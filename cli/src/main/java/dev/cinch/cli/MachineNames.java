@@ -2,7 +2,7 @@ package dev.cinch.cli;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;

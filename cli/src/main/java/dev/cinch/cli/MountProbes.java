@@ -1,8 +1,8 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.store.StoreSettings.Confirm;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.model.StoreSettings.Confirm;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

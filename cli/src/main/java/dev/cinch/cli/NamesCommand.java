@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;

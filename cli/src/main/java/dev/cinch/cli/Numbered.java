@@ -1,8 +1,8 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;

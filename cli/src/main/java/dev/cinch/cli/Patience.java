@@ -1,6 +1,6 @@
 package dev.cinch.cli;
 
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;

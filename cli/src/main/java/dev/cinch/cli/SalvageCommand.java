@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;

@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.close.OpinionNeededException;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;

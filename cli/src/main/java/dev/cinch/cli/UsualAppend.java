@@ -1,8 +1,8 @@
 package dev.cinch.cli;
 
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.ServerAddresses;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.Converters.Moment;
 import dev.cinch.view.Aggregator;

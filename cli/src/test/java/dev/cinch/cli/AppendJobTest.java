@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.Receipt;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Id;
 import java.io.ByteArrayInputStream;

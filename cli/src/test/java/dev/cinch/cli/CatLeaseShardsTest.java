@@ -3,7 +3,7 @@ package dev.cinch.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.LeaseName;

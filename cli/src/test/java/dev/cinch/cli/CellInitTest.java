@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.KeyFile;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.cell.flease.Durations;
 import dev.cinch.lease.cell.net.Algorithm;

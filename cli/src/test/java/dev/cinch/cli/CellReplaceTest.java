@@ -8,7 +8,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;

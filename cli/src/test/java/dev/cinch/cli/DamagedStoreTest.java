@@ -8,7 +8,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
-import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Files;

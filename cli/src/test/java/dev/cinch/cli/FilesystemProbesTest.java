@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.TimeSource;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,7 +3,7 @@ package dev.cinch.cli;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.lease.time.SystemTime;
 import java.nio.file.Files;
 import java.nio.file.Path;

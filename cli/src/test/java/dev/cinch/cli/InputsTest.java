@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.store.StoreSettings.Confirm;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.model.StoreSettings.Confirm;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;

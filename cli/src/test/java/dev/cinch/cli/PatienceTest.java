@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.lease.time.SystemTime;
 import java.io.InputStream;
 import java.io.OutputStream;

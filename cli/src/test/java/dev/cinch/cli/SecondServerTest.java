@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;

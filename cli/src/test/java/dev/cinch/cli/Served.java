@@ -1,7 +1,7 @@
 package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.LeaseRefusedException;

@@ -3,7 +3,7 @@ package dev.cinch.cli;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;

@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -71,7 +72,8 @@ final class UsualAppendTest {
     assertNotNull(read);
     CommandLine cinch = Commands.all(io);
     var unused = cinch.parseArgs(line.args.toArray(String[]::new));
-    Map<String, String> options = options(cinch.getSubcommands().get("append").getCommand());
+    CommandLine append = requireNonNull(cinch.getSubcommands().get("append"));
+    Map<String, String> options = options(append.getCommand());
     assertTrue(options.size() >= 13, options.toString());
     assertEquals(options, options(read));
   }

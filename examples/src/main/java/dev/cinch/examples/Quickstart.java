@@ -2,10 +2,10 @@ package dev.cinch.examples;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.Logging;
 import dev.cinch.examples.Share.Line;

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -17,6 +17,7 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -27,6 +28,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -64,14 +66,34 @@ class LibraryPageTest {
         .collect(Collectors.joining(File.pathSeparator));
   }
 
+  private static final String PACKAGE = "dev.cinch.examples.library.";
+
+  /** The programs as a module that asks for Cinch's two and nothing else. */
+  private Path module() throws Exception {
+    Path sources = Files.createDirectory(temp.resolve("program"));
+    Path info = sources.resolve("module-info.java");
+    Files.writeString(info, "module program { requires dev.cinch.bag; requires dev.cinch.lease; }");
+    var arguments = new ArrayList<>(List.of("-p", classPath(), "-d", sources.resolve("out") + ""));
+    arguments.add(info.toString());
+    for (String name : List.of("AppendUnderLease", "ReadLog", "FollowLog")) {
+      arguments.add(SOURCES.resolve(name + ".java").toString());
+    }
+    var said = new ByteArrayOutputStream();
+    int code =
+        ToolProvider.getSystemJavaCompiler()
+            .run(null, said, said, arguments.toArray(String[]::new));
+    assertEquals(0, code, () -> said.toString(StandardCharsets.UTF_8));
+    return sources.resolve("out");
+  }
+
   private static Process start(String program, Object... args) throws Exception {
+    return start(List.of("-cp", classPath(), PACKAGE + program), args);
+  }
+
+  private static Process start(List<String> path, Object... args) throws Exception {
     var command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin/java").toString(),
-                "-cp",
-                classPath(),
-                "dev.cinch.examples.library." + program));
+        new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin/java").toString()));
+    command.addAll(path);
     for (Object arg : args) {
       command.add(arg.toString());
     }
@@ -79,9 +101,12 @@ class LibraryPageTest {
   }
 
   private static String run(String program, Object... args) throws Exception {
-    Process process = start(program, args);
+    return end(start(program, args));
+  }
+
+  private static String end(Process process) throws Exception {
     String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertEquals(0, process.waitFor(), program + ": " + out);
+    assertEquals(0, process.waitFor(), process.info() + ": " + out);
     return out;
   }
 
@@ -113,6 +138,9 @@ class LibraryPageTest {
       settle(log);
       String read = run("ReadLog", place);
       assertTrue(read.matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z \\[jobs/42] hello\n"), read);
+      String modules = module() + File.pathSeparator + classPath();
+      assertEquals(
+          read, end(start(List.of("-p", modules, "-m", "program/" + PACKAGE + "ReadLog"), place)));
       Process follower = start("FollowLog", place);
       try (BufferedReader out = follower.inputReader(StandardCharsets.UTF_8)) {
         assertTrue(String.valueOf(out.readLine()).endsWith(" hello"));

@@ -3,6 +3,7 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Names;
 import java.io.IOException;
 import java.nio.file.Path;
 
@@ -44,7 +45,7 @@ public record Finding(Severity severity, Path path, long offset, String expected
         path,
         0,
         "nothing else",
-        LogLayout.isTemporary(name)
+        Names.isTemporary(name)
             ? "a temporary entry that a crash left"
             : LogLayout.isHeldOpen(name)
                 ? "a removed file that a process had open"

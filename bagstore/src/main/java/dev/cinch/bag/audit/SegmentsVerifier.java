@@ -8,9 +8,9 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
+import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
@@ -107,7 +107,7 @@ final class SegmentsVerifier {
       for (String name : names) {
         if (Numbered.parse(name).isEmpty()
             && SegmentSeal.parse(name).isEmpty()
-            && !LogLayout.isTemporary(name)) {
+            && !Names.isTemporary(name)) {
           tally.found(Finding.foreign(log.layout().segments().resolve(name)));
         } else if (SegmentSeal.parse(name).isPresent()) {
           tally.file(log.store(), log.layout().segments().resolve(name));

@@ -11,9 +11,11 @@ import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.LogName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
@@ -21,7 +23,6 @@ import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreRevocations;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.Revocation;
@@ -188,7 +189,7 @@ public final class StoreVerifier {
     Path directory = context.layout().revocations();
     if (list(context.layout().service()).contains(directory.getFileName().toString())) {
       list(directory).stream()
-          .filter(name -> !StoreLayout.isRevocation(name) && !LogLayout.isTemporary(name))
+          .filter(name -> !StoreLayout.isRevocation(name) && !Names.isTemporary(name))
           .forEach(name -> tally.foreign(directory.resolve(name)));
       List<Revocation> unused = StoreRevocations.all(context, e -> tally.found(Finding.of(e)));
     }
@@ -223,10 +224,7 @@ public final class StoreVerifier {
       if (unsigned.contains(path)) {
         tally.found(
             Finding.note(path, 0, "what a key of the store signed", "what counts for nothing"));
-      }
-      // A number is taken by its file alone, whoever signed it.
-      boolean ours = !unsigned.contains(path) || Numbered.parse(name).isPresent();
-      if (ours && !LogLayout.isTemporary(name)) {
+      } else if (!Names.isTemporary(name)) {
         tally.file(context, path);
       }
     }

@@ -11,11 +11,12 @@ import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.StoreSettings;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -219,7 +220,7 @@ public final class BucketCloser {
     fs.forceDirectory(directory);
     Closed truth = readLinked(bucket, LogLayout.lock(directory), mine, encoded);
     for (String name : names) { // step 5
-      if (LogLayout.isTemporary(name)) {
+      if (Names.isTemporary(name)) {
         log.store().fresh().removeQuietly(directory.resolve(name));
       }
     }

@@ -2,9 +2,9 @@ package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.fs.Fresh;
-import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

@@ -1,8 +1,8 @@
 package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.Bucket;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;

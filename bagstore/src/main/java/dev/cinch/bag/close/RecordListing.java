@@ -1,5 +1,6 @@
 package dev.cinch.bag.close;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
@@ -18,6 +19,7 @@ import java.util.TreeSet;
  * What listings show at the end of a log's chain: the last record, and the seals beside it and
  * above. Not thread-safe.
  */
+@CheckReturnValue
 public final class RecordListing {
   private final SortedMap<Long, SortedSet<String>> seals = new TreeMap<>();
   private long last;

@@ -2,8 +2,8 @@ package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,8 +1,8 @@
 package dev.cinch.bag.format;
 
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

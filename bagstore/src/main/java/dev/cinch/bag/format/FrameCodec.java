@@ -1,6 +1,6 @@
 package dev.cinch.bag.format;
 
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

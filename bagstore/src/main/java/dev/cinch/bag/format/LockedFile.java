@@ -1,6 +1,6 @@
 package dev.cinch.bag.format;
 
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 
 /**
  * What a lock says of one data file (section 3, step 4).

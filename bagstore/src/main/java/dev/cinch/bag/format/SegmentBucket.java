@@ -1,6 +1,6 @@
 package dev.cinch.bag.format;
 
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

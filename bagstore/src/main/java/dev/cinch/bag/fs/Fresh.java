@@ -1,7 +1,7 @@
 package dev.cinch.bag.fs;
 
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -56,7 +56,7 @@ public final class Fresh {
 
   /** A name that nobody else uses, for a temporary file or directory. */
   public Path temporary(Path directory) {
-    return directory.resolve(LogLayout.TEMPORARY_PREFIX + Id.random(random));
+    return directory.resolve(Names.TEMPORARY_PREFIX + Id.random(random));
   }
 
   /**

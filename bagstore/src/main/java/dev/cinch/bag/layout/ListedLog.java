@@ -1,5 +1,6 @@
 package dev.cinch.bag.layout;
 
+import dev.cinch.bag.model.LogName;
 import dev.cinch.lease.Id;
 import java.util.Optional;
 

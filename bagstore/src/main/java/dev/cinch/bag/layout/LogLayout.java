@@ -1,5 +1,9 @@
 package dev.cinch.bag.layout;
 
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
 import java.nio.file.Path;
 import java.util.Collection;
@@ -46,12 +50,6 @@ public record LogLayout(Path root, LogName name) {
   private static final String FLOOR_PREFIX = "floor-";
   private static final String END_PREFIX = "end-";
   private static final String DATA_SUFFIX = ".log";
-
-  /**
-   * Names that begin so are nobody's data: entries made to freshen a listing, files that wait to be
-   * linked.
-   */
-  public static final String TEMPORARY_PREFIX = "tmp-";
 
   /** Id and date of birth; published last when a log is made. */
   public Path identity() {
@@ -168,11 +166,7 @@ public record LogLayout(Path root, LogName name) {
   }
 
   public static boolean isDataFile(String name) {
-    return name.endsWith(DATA_SUFFIX) && !isTemporary(name);
-  }
-
-  public static boolean isTemporary(String name) {
-    return name.startsWith(TEMPORARY_PREFIX);
+    return name.endsWith(DATA_SUFFIX) && !Names.isTemporary(name);
   }
 
   /**

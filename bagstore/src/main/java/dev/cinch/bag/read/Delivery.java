@@ -1,10 +1,10 @@
 package dev.cinch.bag.read;
 
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.LogReader.Objection;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.StoreSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.OptionalLong;

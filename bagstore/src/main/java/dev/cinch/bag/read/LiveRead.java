@@ -6,7 +6,7 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.ForeignEntryException;
-import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.read.BucketCursors.Found;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;

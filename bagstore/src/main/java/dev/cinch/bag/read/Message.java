@@ -1,6 +1,6 @@
 package dev.cinch.bag.read;
 
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.io.OutputStream;

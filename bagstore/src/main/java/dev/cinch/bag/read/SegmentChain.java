@@ -9,7 +9,7 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.ArrayDeque;

@@ -6,7 +6,7 @@ import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentIndex;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;

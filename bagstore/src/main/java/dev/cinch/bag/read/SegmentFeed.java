@@ -13,7 +13,7 @@ import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -5,7 +5,7 @@ import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.OpenFiles;
 import dev.cinch.bag.read.Window;
 import java.io.IOException;

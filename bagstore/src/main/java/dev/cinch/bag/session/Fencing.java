@@ -5,7 +5,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;

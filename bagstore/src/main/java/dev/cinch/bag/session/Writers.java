@@ -3,7 +3,7 @@ package dev.cinch.bag.session;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Id;
 import java.util.concurrent.ConcurrentHashMap;

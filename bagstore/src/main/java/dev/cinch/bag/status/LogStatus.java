@@ -1,6 +1,6 @@
 package dev.cinch.bag.status;
 
-import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.model.Bucket;
 import java.util.List;
 import java.util.Optional;
 

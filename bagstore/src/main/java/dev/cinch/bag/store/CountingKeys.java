@@ -5,6 +5,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;

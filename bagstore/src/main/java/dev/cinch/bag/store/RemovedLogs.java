@@ -5,7 +5,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.lease.IsoTime;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

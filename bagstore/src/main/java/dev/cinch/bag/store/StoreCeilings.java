@@ -2,8 +2,8 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.CeilingName;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.model.Names;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -77,7 +77,7 @@ public final class StoreCeilings {
           signed != null
               && ceiling != null
               && statements.counts(directory, ceiling.instance(), signed);
-      if (!counts && !LogLayout.isTemporary(name)) {
+      if (!counts && !Names.isTemporary(name)) {
         strays.add(directory.resolve(name));
       }
     }

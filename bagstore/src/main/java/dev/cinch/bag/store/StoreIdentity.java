@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.JsonTree;
 import java.io.IOException;

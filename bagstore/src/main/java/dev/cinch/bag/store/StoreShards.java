@@ -2,12 +2,12 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.ServerEntry;
 import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.bag.layout.SignedName;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Names;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.witness.SigningKey;
@@ -211,7 +211,7 @@ public final class StoreShards {
     Path directory = store.layout().instances();
     var strays = new ArrayList<Path>();
     for (String name : names) {
-      if (!LogLayout.isTemporary(name) && !counts(directory, name)) {
+      if (!Names.isTemporary(name) && !counts(directory, name)) {
         strays.add(directory.resolve(name));
       }
     }

@@ -3,9 +3,10 @@ package dev.cinch.bag.write;
 import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.close.HorizonAdvance;
-import dev.cinch.bag.layout.Bucket;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.bag.write.BucketAppender.Attempt;

@@ -1,9 +1,9 @@
 package dev.cinch.bag.write;
 
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.format.Frame;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Receipt;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package dev.cinch.bag.write;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.Receipt;
+import dev.cinch.bag.model.Receipt;
 
 /** A message on its way. Its receipt is definite once it is there. Thread-safe. */
 @CheckReturnValue

@@ -1,14 +1,14 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Ending;

@@ -16,10 +16,10 @@ import dev.cinch.bag.audit.KeyForgeries.Forgery;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
-import dev.cinch.bag.layout.LogName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.store.NewerFormatException;
-import dev.cinch.bag.store.StoreSettings.Leases;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -152,7 +152,7 @@ class KeyForgeriesTest {
         forgery.run();
         Path second = root.resolve("keys/0000000002");
         assertEquals(second, findings().get(0).path(), name);
-        try (LogWriter writer = reopened().writer(dev.cinch.bag.write.Durability.CLOSE)) {
+        try (LogWriter writer = reopened().writer(dev.cinch.bag.model.Durability.CLOSE)) {
           append(writer, lease(KeyForgeries.FORGER), "forged");
           assertEquals(List.of("one", "two", "open"), live(), name);
           s.settle(reopened(), append(writer, lease(KeyForgeries.FORGER), "forged too"));

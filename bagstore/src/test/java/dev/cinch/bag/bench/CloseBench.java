@@ -1,17 +1,17 @@
 package dev.cinch.bag.bench;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;

@@ -4,6 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Names;
 import dev.cinch.fuzz.Hostile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -28,7 +32,7 @@ final class FileNamesFuzzTest {
         .ifPresent(
             name -> {
               assertEquals(text, name.toString());
-              assertTrue(LogLayout.isDataFile(text) || LogLayout.isTemporary(text), text);
+              assertTrue(LogLayout.isDataFile(text) || Names.isTemporary(text), text);
             });
     Hostile.parse(n, () -> LogLayout.intentReach(text))
         .orElseThrow()

@@ -3,6 +3,9 @@ package dev.cinch.bag.layout;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

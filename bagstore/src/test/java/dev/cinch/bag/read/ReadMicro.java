@@ -2,9 +2,9 @@ package dev.cinch.bag.read;
 
 import dev.cinch.bag.bench.DataFileBytes;
 import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.bag.write.Durability;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;

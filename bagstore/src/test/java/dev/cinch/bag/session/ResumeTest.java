@@ -9,7 +9,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.LeaseAuditor;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;

@@ -3,11 +3,11 @@ package dev.cinch.bag.session;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.AcquireRequest;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;

@@ -11,7 +11,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.write.LogWriter;
 import java.util.List;
 import org.junit.jupiter.api.Test;

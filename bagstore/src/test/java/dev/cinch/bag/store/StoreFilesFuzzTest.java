@@ -10,7 +10,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Names;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -82,7 +82,7 @@ final class StoreFilesFuzzTest {
       if (name.isEmpty() || name.contains("/") || name.contains("\0") || name.startsWith(".")) {
         continue;
       }
-      if (LogLayout.isTemporary(name)) {
+      if (Names.isTemporary(name)) {
         continue; // a fuzzer learns the one that this store's seeded generator draws next
       }
       byte[] content = line.substring(blank + 1).getBytes(StandardCharsets.ISO_8859_1);

@@ -13,6 +13,7 @@ import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances.Instance;
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;

@@ -12,6 +12,7 @@ import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;

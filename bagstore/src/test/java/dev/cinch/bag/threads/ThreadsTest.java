@@ -2,7 +2,7 @@ package dev.cinch.bag.threads;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.Receipt;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.lease.Share;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;

@@ -4,13 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;

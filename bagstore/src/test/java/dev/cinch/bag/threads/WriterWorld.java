@@ -2,8 +2,8 @@ package dev.cinch.bag.threads;
 
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.cinch.bag.store.StoreSettings;
-import dev.cinch.bag.write.Durability;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;

@@ -1,11 +1,12 @@
 package dev.cinch.bag.write;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.Receipt;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
-import dev.cinch.bag.store.StoreSettings;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.Signatures;

@@ -2,9 +2,9 @@ package dev.cinch.examples.library;
 
 import dev.cinch.bag.Messages;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.StoredMessage;
-import dev.cinch.bag.layout.LogName;
-import dev.cinch.bag.layout.MachineName;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.StoredMessage;
 import dev.cinch.lease.time.SystemTime;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -32,7 +32,6 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
-import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,8 +41,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -228,34 +225,6 @@ final class HttpLeaseClientTest {
       unavailable(endless.client(Duration.ofDays(1)), said);
     }
     assertTrue(HttpLeaseClient.MAX_ANSWER_BYTES <= 16 << 20);
-  }
-
-  @Test
-  void aBodyTakesSoMuchMemoryAndNoMore() throws Exception {
-    var subscription = new AtomicInteger();
-    var body = new BoundedBody(1_000);
-    body.onSubscribe(
-        new Flow.Subscription() {
-          @Override
-          public void request(long n) {}
-
-          @Override
-          public void cancel() {
-            subscription.incrementAndGet();
-          }
-        });
-    for (int i = 0; i < 100; i++) {
-      body.onNext(List.of(ByteBuffer.wrap(new byte[5]), ByteBuffer.wrap(new byte[5])));
-    }
-    assertEquals(0, subscription.get());
-    body.onNext(List.of(ByteBuffer.wrap(new byte[1])));
-    body.onNext(List.of(ByteBuffer.wrap(new byte[1])));
-    body.onComplete();
-    assertEquals(1, subscription.get());
-    ExecutionException e =
-        assertThrows(ExecutionException.class, () -> body.getBody().toCompletableFuture().get());
-    String message = String.valueOf(e.getMessage());
-    assertTrue(message.endsWith("the answer has more than 1000 bytes"), message);
   }
 
   @Test

@@ -6,8 +6,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads for the processes, or requests, of one simulation after another. One simulation at a time uses an
- * instance, and in it one thread at a time runs, so that nothing here needs a lock.
+ * Threads for the processes, or requests, of one simulation after another. One simulation at a time
+ * uses an instance, and in it one thread at a time runs, so that nothing here needs a lock.
  */
 public final class Lanes implements AutoCloseable {
   private final ArrayDeque<Lane> free = new ArrayDeque<>();

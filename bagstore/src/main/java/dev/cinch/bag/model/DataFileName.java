@@ -1,4 +1,4 @@
-package dev.cinch.bag.layout;
+package dev.cinch.bag.model;
 
 import dev.cinch.lease.Id;
 import java.util.Optional;
@@ -18,7 +18,7 @@ public record DataFileName(MachineName machine, Id incarnation) {
   /** The parts of a name; empty for a name of another kind. */
   public static Optional<DataFileName> parse(String name) {
     Matcher m = SHAPE.matcher(name);
-    if (!m.matches() || LogLayout.isTemporary(name)) {
+    if (!m.matches() || Names.isTemporary(name)) {
       return Optional.empty();
     }
     return Optional.of(new DataFileName(new MachineName(m.group(1)), Id.parse(m.group(2))));

@@ -1,8 +1,6 @@
-package dev.cinch.bag;
+package dev.cinch.bag.model;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.Bucket;
-import dev.cinch.bag.layout.DataFileName;
 
 /** The definite fate of one message (rule A1). There is no third. */
 @CheckReturnValue

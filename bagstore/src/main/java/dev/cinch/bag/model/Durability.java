@@ -1,4 +1,4 @@
-package dev.cinch.bag.write;
+package dev.cinch.bag.model;
 
 /** How much a COMMITTED message has survived when the writer is told. */
 public enum Durability {

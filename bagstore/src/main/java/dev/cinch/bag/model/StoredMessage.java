@@ -1,6 +1,5 @@
-package dev.cinch.bag;
+package dev.cinch.bag.model;
 
-import dev.cinch.bag.layout.DataFileName;
 import dev.cinch.lease.LeaseName;
 import java.time.Instant;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.model;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -45,7 +45,7 @@ public record StoreSettings(
   private static final long WATERMARK_SLACK_MS = 1_000;
 
   /** How far off a clock may be unseen, since the filesystem took so long to tell its own. */
-  static final long CLOCK_COMPARED_MS = 50;
+  public static final long CLOCK_COMPARED_MS = 50;
 
   /**
    * How far a clock may be off beyond its bound within a minute after it was compared,

@@ -1,4 +1,4 @@
-package dev.cinch.bag.layout;
+package dev.cinch.bag.model;
 
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;

@@ -1,4 +1,4 @@
-package dev.cinch.bag.layout;
+package dev.cinch.bag.model;
 
 /**
  * The aligned interval of time {@code [start, start + width)} of one log: one closable bag.

@@ -1,0 +1,26 @@
+/** A bag of messages on a shared filesystem: open a store, append, read, close. */
+module dev.cinch.bag {
+  requires static com.google.errorprone.annotations;
+  requires static transitive org.jspecify;
+  requires com.fasterxml.jackson.databind;
+  requires transitive dev.cinch.lease;
+  requires jdk.unsupported;
+  requires org.slf4j;
+
+  exports dev.cinch.bag;
+  exports dev.cinch.bag.close to
+      dev.cinch.view;
+  exports dev.cinch.bag.format to
+      dev.cinch.view;
+  exports dev.cinch.bag.fs to
+      dev.cinch.view;
+  exports dev.cinch.bag.layout to
+      dev.cinch.view;
+  exports dev.cinch.bag.model;
+  exports dev.cinch.bag.read to
+      dev.cinch.view;
+  exports dev.cinch.bag.session;
+  exports dev.cinch.bag.store to
+      dev.cinch.view;
+  exports dev.cinch.bag.write;
+}

@@ -1,0 +1,37 @@
+/** Leases with signed witnesses: the service, its backends, and the clients. */
+module dev.cinch.lease {
+  requires static com.google.errorprone.annotations;
+  requires static transitive org.jspecify;
+  requires static io.vertx.core;
+  requires static io.netty.buffer;
+  requires static io.netty.codec;
+  requires static io.netty.codec.http;
+  requires static io.netty.common;
+  requires static io.netty.transport;
+  requires static io.prometheus.metrics.config;
+  requires static io.prometheus.metrics.core;
+  requires static io.prometheus.metrics.model;
+  requires static io.prometheus.writer.text;
+  requires com.fasterxml.jackson.core;
+  requires com.fasterxml.jackson.databind;
+  requires com.fasterxml.jackson.dataformat.cbor;
+  requires java.management;
+  requires jdk.management;
+  requires jdk.unsupported;
+  requires org.bouncycastle.provider;
+  requires org.slf4j;
+
+  exports dev.cinch.lease;
+  exports dev.cinch.lease.hold to
+      dev.cinch.bag;
+  exports dev.cinch.lease.http;
+  exports dev.cinch.lease.register to
+      dev.cinch.lease.etcd;
+  exports dev.cinch.lease.service to
+      dev.cinch.bag;
+  exports dev.cinch.lease.table to
+      dev.cinch.lease.etcd;
+  exports dev.cinch.lease.time;
+  exports dev.cinch.lease.witness to
+      dev.cinch.bag;
+}
