@@ -76,7 +76,7 @@ final class Mutant extends ClassLoader {
     for (String module : List.of("bagstore", "aggregator")) {
       Path sources = root.resolve(module).resolve("src/main/java");
       try (Stream<Path> files = Files.walk(sources)) {
-        for (Path file : files.filter(f -> f.toString().endsWith(".java")).sorted().toList()) {
+        for (Path file : files.filter(Mutant::isSource).sorted().toList()) {
           var whole = new Mutation.Edit(root.relativize(file).toString(), "", "");
           String text = Files.readString(file);
           for (Mutation.Edit edit : mutation.edits()) {
@@ -87,6 +87,10 @@ final class Mutant extends ClassLoader {
       }
     }
     return new Mutant(compile(mutation, units));
+  }
+
+  private static boolean isSource(Path file) {
+    return file.toString().endsWith(".java") && !file.endsWith("module-info.java");
   }
 
   private static Map<String, byte[]> compile(Mutation mutation, List<Source> units)

@@ -35,7 +35,10 @@ class FileNamesTest {
   void namesAreSpelledInThisPackageOnly() throws IOException {
     Path layout = BAGSTORE.resolve("dev/cinch/bag/layout");
     Set<String> names = new HashSet<>();
-    for (Path source : sources(layout)) {
+    List<Path> here = new ArrayList<>(sources(layout));
+    here.add(BAGSTORE.resolve("dev/cinch/bag/model/Names.java")); // what no name may begin with
+    here.add(BAGSTORE.resolve("dev/cinch/bag/model/DataFileName.java"));
+    for (Path source : here) {
       NAME.matcher(Files.readString(source)).results().forEach(m -> names.add(m.group(1)));
     }
     assertTrue(names.containsAll(List.of("store.json", "prelock", "lock", ".log", "tmp-")));
@@ -43,7 +46,7 @@ class FileNamesTest {
     List<Path> others = new ArrayList<>(sources(BAGSTORE));
     others.addAll(sources(AGGREGATOR));
     for (Path source : others) {
-      if (source.startsWith(layout)) {
+      if (here.contains(source)) {
         continue;
       }
       String text = Files.readString(source);

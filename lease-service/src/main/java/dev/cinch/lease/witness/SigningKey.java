@@ -2,10 +2,14 @@ package dev.cinch.lease.witness;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.cinch.lease.Id;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
@@ -84,7 +88,7 @@ public final class SigningKey {
 
   /**
    * Writes a new file, with mode 0600 from the start where the filesystem knows modes, and forces
-   * it.
+   * it. Nobody ever sees a part of it.
    *
    * @throws FileAlreadyExistsException if there is one; it is left alone
    */
@@ -97,13 +101,31 @@ public final class SigningKey {
             }
             : new FileAttribute<?>[0];
     var options = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
-    try (var channel = java.nio.channels.FileChannel.open(file, options, owner)) {
-      byte[] text = (PREFIX + HexFormat.of().formatHex(seed) + "\n").getBytes(US_ASCII);
-      var buffer = java.nio.ByteBuffer.wrap(text);
-      while (buffer.hasRemaining()) {
-        channel.write(buffer);
+    Path whole = file.resolveSibling(file.getFileName() + "." + Id.random(new SecureRandom()));
+    try {
+      try (var channel = java.nio.channels.FileChannel.open(whole, options, owner)) {
+        byte[] text = (PREFIX + HexFormat.of().formatHex(seed) + "\n").getBytes(US_ASCII);
+        var buffer = java.nio.ByteBuffer.wrap(text);
+        while (buffer.hasRemaining()) {
+          channel.write(buffer);
+        }
+        channel.force(true);
       }
-      channel.force(true);
+      try {
+        Files.createLink(file, whole);
+      } catch (FileAlreadyExistsException e) {
+        throw e;
+      } catch (FileSystemException | UnsupportedOperationException e) {
+        Files.move(whole, file); // some filesystems have no links
+      }
+    } catch (NoSuchFileException e) {
+      throw new NoSuchFileException(file.toString());
+    } catch (AccessDeniedException e) {
+      throw new AccessDeniedException(file.toString());
+    } catch (FileAlreadyExistsException e) {
+      throw new FileAlreadyExistsException(file.toString());
+    } finally {
+      Files.deleteIfExists(whole);
     }
   }
 

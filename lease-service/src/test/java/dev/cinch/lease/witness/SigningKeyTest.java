@@ -10,6 +10,12 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,6 +33,30 @@ final class SigningKeyTest {
     assertThrows(FileAlreadyExistsException.class, () -> SigningKey.generate().write(file));
     var unused = Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
     assertTrue(SigningKey.readableByOthers(file));
+  }
+
+  /** Two servers that are started for the first time, with one key. */
+  @Test
+  void thoseThatMakeAKeyAtOnceEndUpWithTheSame() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(2);
+    try {
+      for (int i = 0; i < 300; i++) {
+        Path file = dir.resolve("key-" + i);
+        var both = new CyclicBarrier(2);
+        Callable<PublicKey> make =
+            () -> {
+              int unused = both.await();
+              return SigningKey.loadOrCreate(file).publicKey();
+            };
+        Future<PublicKey> other = threads.submit(make);
+        assertEquals(threads.submit(make).get(), other.get());
+      }
+    } finally {
+      threads.shutdown();
+    }
+    try (Stream<Path> all = Files.list(dir)) {
+      assertEquals(300, all.count());
+    }
   }
 
   @Test
