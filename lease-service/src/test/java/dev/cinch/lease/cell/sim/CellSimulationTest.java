@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
  * -Dcinch.cell.from=S} those from a seed on.
  */
 final class CellSimulationTest {
-  private static final int WORLDS = Integer.getInteger("cinch.cell.worlds", Share.of(100_000, 200));
+  private static final int WORLDS = Integer.getInteger("cinch.cell.worlds", Share.of(20_000, 200));
   private static final long FROM = Long.getLong("cinch.cell.from", 1);
 
   @Test
