@@ -95,7 +95,7 @@ class RestartTest {
                 "--server=" + uri,
                 "--log=jobs",
                 "--lease=name-" + i,
-                "--lease-for=20s",
+                "--lease-for=60s",
                 "--json"));
       }
       for (int round = 0; round < 4; round++) {
