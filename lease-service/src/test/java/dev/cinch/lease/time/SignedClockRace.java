@@ -22,7 +22,7 @@ public class SignedClockRace {
           new TimeSource() {
             @Override
             public long wallNanos() {
-              return WALL[reads.getAndIncrement()];
+              return WALL[reads.getAndIncrement() % WALL.length];
             }
 
             @Override
