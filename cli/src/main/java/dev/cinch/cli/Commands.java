@@ -1,5 +1,30 @@
 package dev.cinch.cli;
 
+import dev.cinch.cli.append.AppendCommand;
+import dev.cinch.cli.base.Converters;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.Nearest;
+import dev.cinch.cli.cell.CellCommand;
+import dev.cinch.cli.doctor.DoctorCommand;
+import dev.cinch.cli.lease.LeaseCommand;
+import dev.cinch.cli.lease.LeaseRunCommand;
+import dev.cinch.cli.read.CatCommand;
+import dev.cinch.cli.read.ViewCommand;
+import dev.cinch.cli.serve.KeygenCommand;
+import dev.cinch.cli.serve.ServeCommand;
+import dev.cinch.cli.serve.ShardsCommand;
+import dev.cinch.cli.store.AuditCommand;
+import dev.cinch.cli.store.CloseCommand;
+import dev.cinch.cli.store.ExpireCommand;
+import dev.cinch.cli.store.GcCommand;
+import dev.cinch.cli.store.InitCommand;
+import dev.cinch.cli.store.LogCommand;
+import dev.cinch.cli.store.LogsCommand;
+import dev.cinch.cli.store.NamesCommand;
+import dev.cinch.cli.store.SalvageCommand;
+import dev.cinch.cli.store.StatusCommand;
+import dev.cinch.cli.store.VerifyCommand;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.Constructor;
@@ -17,7 +42,6 @@ import picocli.CommandLine.IFactory;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.MissingParameterException;
 import picocli.CommandLine.Model.ArgSpec;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -57,7 +81,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  printf 'one\\ntwo\\n' | cinch append --log jobs",
       "  cinch cat --log jobs --live",
     })
-final class Commands {
+public final class Commands {
   private static final Map<String, Class<?>> BY_NAME = new LinkedHashMap<>();
 
   static {
@@ -160,7 +184,7 @@ final class Commands {
     for (String name : path) {
       CommandLine sub = line.getSubcommands().get(name);
       if (sub == null) {
-        return told(io, line.getCommandSpec(), new UnmatchedArgumentException(line, List.of(name)));
+        return misused(io, new UnmatchedArgumentException(line, List.of(name)));
       }
       line = sub;
     }
@@ -168,7 +192,7 @@ final class Commands {
   }
 
   /** The whole tree of commands. */
-  static CommandLine all(Io io) {
+  public static CommandLine all(Io io) {
     return build(new Commands(), List.of(), io);
   }
 
@@ -192,10 +216,8 @@ final class Commands {
     Converters.register(line);
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setAbbreviatedOptionsAllowed(false);
-    line.setExecutionExceptionHandler(
-        (e, command, parsed) -> told(io, command.getCommandSpec(), e));
-    line.setParameterExceptionHandler(
-        (e, unused) -> told(io, e.getCommandLine().getCommandSpec(), e));
+    line.setExecutionExceptionHandler((e, command, parsed) -> io.told(command.getCommandSpec(), e));
+    line.setParameterExceptionHandler((e, unused) -> misused(io, e));
     line.setExecutionStrategy(
         parsed -> {
           int code = new CommandLine.RunLast().execute(parsed);
@@ -223,6 +245,10 @@ final class Commands {
 
   private static boolean isOption(String arg) {
     return arg.startsWith("-");
+  }
+
+  private static int misused(Io io, ParameterException e) {
+    return io.told(e.getCommandLine().getCommandSpec(), new Misuse(text(e), e));
   }
 
   private static String text(ParameterException e) {
@@ -326,34 +352,5 @@ final class Commands {
   private static @Nullable String variable(String option, Io io) {
     String value = io.env().apply(VARIABLES.getOrDefault(option, ""));
     return option.equals("--server") && "".equals(value) ? null : value;
-  }
-
-  /** Tells of a failure in one line, with {@code --debug} also where; gives its exit code. */
-  static int told(Io io, CommandSpec command, Throwable e) {
-    Throwable one = e instanceof ParameterException p ? new Misuse(text(p), p) : e;
-    int code = told(io, command.qualifiedName(), one);
-    if (command.root().userObject() instanceof Commands root && root.debug) {
-      e.printStackTrace(io.err());
-    }
-    return code;
-  }
-
-  /** Tells of a failure in one line; gives its exit code. */
-  static int told(Io io, String command, Throwable e) {
-    if (e instanceof InterruptedException) {
-      Thread.currentThread().interrupt();
-    }
-    Failure failure = Failure.of(e);
-    if (!failure.line().isEmpty()) {
-      String help = failure.code() == ExitCode.USAGE ? " (see " + command + " --help)" : "";
-      say(io, command, failure.line() + help);
-    }
-    return failure.code();
-  }
-
-  /** One line about this command on standard error. */
-  static void say(Io io, String command, String text) {
-    io.err().println(command + ": " + Failure.oneLine(text));
-    io.err().flush();
   }
 }

@@ -1,5 +1,9 @@
 package dev.cinch.cli;
 
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.Output;
+import dev.cinch.cli.store.NamesCommand;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Objects;

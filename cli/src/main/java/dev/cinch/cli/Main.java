@@ -3,6 +3,12 @@ package dev.cinch.cli;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.cinch.cli.append.AppendCommand;
+import dev.cinch.cli.append.UsualAppend;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.Output;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -32,7 +38,7 @@ public final class Main {
       Io io = Io.ofProcess();
       for (String arg : args) {
         if (arg.indexOf(NO_TEXT) >= 0) { // two such names would be taken for one
-          Commands.say(io, "cinch", "\"" + arg + "\" has bytes that are no text in this locale");
+          io.say("cinch", "\"" + arg + "\" has bytes that are no text in this locale");
           System.exit(ExitCode.USAGE);
         }
       }
@@ -58,7 +64,7 @@ public final class Main {
   }
 
   /** Runs one command and returns its exit code; never throws for what the user did. */
-  static int run(String[] args, Io io) {
+  public static int run(String[] args, Io io) {
     if (args.length == 1 && args[0].equals("--version")) {
       return show(versionLine() + "\n", io); // before anything is loaded that could take time
     }
@@ -69,7 +75,7 @@ public final class Main {
     try {
       return append.call();
     } catch (Exception e) {
-      return Commands.told(io, "cinch append", e);
+      return io.told("cinch append", e);
     }
   }
 
@@ -81,7 +87,7 @@ public final class Main {
     } catch (IOException e) {
       Failure failure = Failure.of(e);
       if (!failure.line().isEmpty()) {
-        Commands.say(io, "cinch", failure.line());
+        io.say("cinch", failure.line());
       }
       return failure.code();
     }

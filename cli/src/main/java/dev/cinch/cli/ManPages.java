@@ -1,5 +1,6 @@
 package dev.cinch.cli;
 
+import dev.cinch.cli.base.Io;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,5 +1,7 @@
 package dev.cinch.cli;
 
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Io;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

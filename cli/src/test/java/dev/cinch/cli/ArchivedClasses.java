@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  * that takes three fifths of the processor time. One process makes the archive for what was built,
  * in {@code target}; nobody waits for it, and without it everything works, more slowly.
  */
-final class ArchivedClasses {
+public final class ArchivedClasses {
   private static final Path HOME = Path.of("target", "archived").toAbsolutePath();
 
   /** Without empty ones: those are the module's directory, where tests make and delete files. */
@@ -44,7 +44,7 @@ final class ArchivedClasses {
   private ArchivedClasses() {}
 
   /** The path of Java and its options, to which the name of a main class is added. */
-  static List<String> command() {
+  public static List<String> command() {
     return command(BUILT);
   }
 
@@ -60,7 +60,7 @@ final class ArchivedClasses {
   }
 
   /** A script that runs the command line, for shells. */
-  static Path script(Path directory) throws IOException {
+  public static Path script(Path directory) throws IOException {
     return script(
         directory.resolve("cinch"),
         "exec '" + String.join("' '", command()) + "' " + Main.class.getName() + " \"$@\"\n");
@@ -78,7 +78,7 @@ final class ArchivedClasses {
    * The real launcher, for what it does itself. What it takes for Java is a script that puts these
    * classes in place of the jar.
    */
-  static Path launcher() {
+  public static Path launcher() {
     return BUILT.resolve("launcher/bin/cinch");
   }
 

@@ -1,6 +1,8 @@
 package dev.cinch.cli;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.Stop;
 import java.io.ByteArrayInputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;

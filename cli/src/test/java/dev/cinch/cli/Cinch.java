@@ -11,6 +11,11 @@ import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.MachineNames;
+import dev.cinch.cli.base.Stop;
+import dev.cinch.cli.lease.LeaseRunCommand;
 import dev.cinch.lease.time.SystemTime;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -31,7 +36,7 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Runs the command line within the test's process and keeps what it says. */
-final class Cinch {
+public final class Cinch {
   /** Longer than any grace period of a test's store. */
   private static final Duration LATER = Duration.ofMinutes(10);
 
@@ -43,14 +48,14 @@ final class Cinch {
   private @Nullable Stop stop;
 
   /** What a command said and how it ended. */
-  record Ran(int code, byte[] bytes, String err) {
-    String out() {
+  public record Ran(int code, byte[] bytes, String err) {
+    public String out() {
       return new String(bytes, StandardCharsets.UTF_8);
     }
 
     /** Asserts the exit code. */
     @CanIgnoreReturnValue
-    Ran ended(int expected) {
+    public Ran ended(int expected) {
       assertEquals(expected, code, () -> "exit code; stderr: " + err + "; stdout: " + out());
       return this;
     }
@@ -60,7 +65,7 @@ final class Cinch {
      * one about a log that was made.
      */
     @CanIgnoreReturnValue
-    Ran failed(int expected, String text) {
+    public Ran failed(int expected, String text) {
       ended(expected);
       long lines = err.lines().filter(l -> !l.endsWith("\"; it was made")).count();
       assertEquals(1, lines, () -> "lines on stderr: " + err);
@@ -70,26 +75,26 @@ final class Cinch {
     }
   }
 
-  static Cinch on(Path store) {
+  public static Cinch on(Path store) {
     return new Cinch().with("CINCH_STORE", store.toString());
   }
 
   @CanIgnoreReturnValue
-  Cinch with(String variable, String value) {
+  public Cinch with(String variable, String value) {
     env.put(variable, value);
     return this;
   }
 
   /** From now on standard error is a terminal, and standard output a file. */
   @CanIgnoreReturnValue
-  Cinch onTerminal() {
+  public Cinch onTerminal() {
     terminal = true;
     return this;
   }
 
   /** From now on writing to standard output fails so. */
   @CanIgnoreReturnValue
-  Cinch unwritable(String reason) {
+  public Cinch unwritable(String reason) {
     unwritable = reason;
     return this;
   }
@@ -112,34 +117,34 @@ final class Cinch {
 
   /** From now on, whenever a command says something on standard error, this is done. */
   @CanIgnoreReturnValue
-  Cinch onNotice(Runnable what) {
+  public Cinch onNotice(Runnable what) {
     onNotice = what;
     return this;
   }
 
   /** When a command first writes to standard output, this is done, once. */
   @CanIgnoreReturnValue
-  Cinch onOutput(Runnable what) {
+  public Cinch onOutput(Runnable what) {
     onOutput = what;
     return this;
   }
 
   /** From now on commands hear these signals. */
   @CanIgnoreReturnValue
-  Cinch stoppedBy(Stop signals) {
+  public Cinch stoppedBy(Stop signals) {
     stop = signals;
     return this;
   }
 
-  Ran run(String... args) {
+  public Ran run(String... args) {
     return feed(new byte[0], args);
   }
 
-  Ran feed(String input, String... args) {
+  public Ran feed(String input, String... args) {
     return feed(input.getBytes(StandardCharsets.UTF_8), args);
   }
 
-  Ran feed(byte[] input, String... args) {
+  public Ran feed(byte[] input, String... args) {
     if (LeaseRunCommand.end(List.of(args)) >= 0) {
       return launched(args);
     }
@@ -201,7 +206,7 @@ final class Cinch {
   }
 
   /** Makes a store with these options of init. */
-  static Path store(Path parent, String... options) {
+  public static Path store(Path parent, String... options) {
     Path store = parent.resolve("store");
     var args = new ArrayList<>(List.of("init"));
     args.addAll(List.of(options));
@@ -211,7 +216,7 @@ final class Cinch {
   }
 
   /** Makes a store whose buckets can be closed soon. */
-  static Path quickStore(Path parent) {
+  public static Path quickStore(Path parent) {
     return store(
         parent,
         "--bucket-width=100ms",
@@ -232,13 +237,13 @@ final class Cinch {
   }
 
   /** Closes everything that was appended so far, as somebody who comes when its time is over. */
-  void settle(String log) throws IOException, InterruptedException {
+  public void settle(String log) throws IOException, InterruptedException {
     long last = SystemTime.INSTANCE.wallNanos();
     at(LATER, log).horizon().advance(last, OptionalLong.empty());
   }
 
   /** Appends after {@link #settle}: what is left of the bucket that it settled refuses. */
-  void appendBehind(String input, String... args) {
+  public void appendBehind(String input, String... args) {
     Ran ran = feed(input, args);
     while (ran.code() == ExitCode.REFUSED) {
       ran = feed(input, args);
@@ -247,24 +252,24 @@ final class Cinch {
   }
 
   /** Lines that were appended some minutes ago, and are settled. */
-  void settled(String log, String lines) throws Exception {
+  public void settled(String log, String lines) throws Exception {
     settled(log, lines, LATER);
   }
 
   /** Lines that were appended so long ago, less than an hour, and are settled. */
-  void settled(String log, String lines, Duration ago) throws Exception {
+  public void settled(String log, String lines, Duration ago) throws Exception {
     overdue(log, lines, ago);
     long last = SystemTime.INSTANCE.wallNanos() - ago.toNanos();
     at(Duration.ZERO, log).horizon().advance(last, OptionalLong.empty());
   }
 
   /** Lines that were appended some minutes ago, and that nobody has settled. */
-  void overdue(String log, String lines) throws Exception {
+  public void overdue(String log, String lines) throws Exception {
     overdue(log, lines, LATER);
   }
 
   /** Lines that were appended so long ago, and that nobody has settled. */
-  void overdue(String log, String lines, Duration ago) throws Exception {
+  public void overdue(String log, String lines, Duration ago) throws Exception {
     Log then = at(ago.negated(), log);
     try (var writer = then.writer(Durability.CLOSE)) {
       for (String line : lines.lines().toList()) {

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.cli.base.Converters;
+import dev.cinch.cli.base.Io;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

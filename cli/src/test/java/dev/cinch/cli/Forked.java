@@ -3,6 +3,9 @@ package dev.cinch.cli;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.Stop;
+import dev.cinch.cli.lease.LeaseRunCommand;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -23,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * The command line at work beside the test: in a process of its own, with the signals that it would
  * have on a terminal, or within this process, which starts at once and can't be killed.
  */
-final class Forked implements AutoCloseable {
+public final class Forked implements AutoCloseable {
   private final @Nullable Process forked;
   private final OutputStream in;
   private final BufferedReader out;
@@ -33,12 +36,12 @@ final class Forked implements AutoCloseable {
   private final Stop stop = Stop.byHand(System::nanoTime, code -> {});
   private final CompletableFuture<Integer> code = new CompletableFuture<>();
 
-  Forked(String... args) throws IOException {
+  public Forked(String... args) throws IOException {
     this(List.of(), args);
   }
 
   /** With options of the JVM. */
-  Forked(List<String> options, String... args) throws IOException {
+  public Forked(List<String> options, String... args) throws IOException {
     var command = new ArrayList<String>();
     if (Files.isExecutable(Path.of("/usr/bin/env"))) {
       // A test that a script runs in the background was told to ignore SIGINT, and so are its
@@ -88,17 +91,17 @@ final class Forked implements AutoCloseable {
   }
 
   /** Within this process: for commands that {@code SIGTERM} ends. */
-  static Forked here(String... args) throws IOException {
+  public static Forked here(String... args) throws IOException {
     return new Forked(Pipe.open(), Pipe.open(), Pipe.open(), args);
   }
 
   /** Starts a lease service on the store, and says where. */
-  static Forked serve(Path temp, Path store, String... options) throws IOException {
+  public static Forked serve(Path temp, Path store, String... options) throws IOException {
     return new Forked(serving(temp, store, options));
   }
 
   /** The same within this process. */
-  static Forked serveHere(Path temp, Path store, String... options) throws IOException {
+  public static Forked serveHere(Path temp, Path store, String... options) throws IOException {
     return here(serving(temp, store, options));
   }
 
@@ -114,7 +117,7 @@ final class Forked implements AutoCloseable {
   }
 
   /** The address in the first line of a {@code serve}. */
-  String listening() throws IOException {
+  public String listening() throws IOException {
     String line = line();
     String start = "listening on ";
     if (!line.startsWith(start)) {
@@ -124,18 +127,18 @@ final class Forked implements AutoCloseable {
   }
 
   /** Writes to its standard input. */
-  void type(String text) throws IOException {
+  public void type(String text) throws IOException {
     in.write(text.getBytes(UTF_8));
     in.flush();
   }
 
   /** Ends its input. */
-  void endInput() throws IOException {
+  public void endInput() throws IOException {
     in.close();
   }
 
   /** Waits for a line of its output. */
-  String line() throws IOException {
+  public String line() throws IOException {
     String line = out.readLine();
     if (line == null) {
       throw new IOException("it ended; " + err());
@@ -144,12 +147,12 @@ final class Forked implements AutoCloseable {
   }
 
   /** The rest of its output. */
-  List<String> rest() {
+  public List<String> rest() {
     return out.lines().toList();
   }
 
   /** Waits until one of its threads is in a method of this name. */
-  void awaitStack(String method) throws IOException, InterruptedException {
+  public void awaitStack(String method) throws IOException, InterruptedException {
     String jstack = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
     String stacks = "";
     while (!stacks.contains(method)) {
@@ -163,7 +166,7 @@ final class Forked implements AutoCloseable {
   }
 
   /** Sends a signal by name. */
-  void signal(String name) throws IOException, InterruptedException {
+  public void signal(String name) throws IOException, InterruptedException {
     if (forked == null) {
       assertEquals("TERM", name);
       stop.arrived(Stop.SIGTERM);
@@ -174,7 +177,7 @@ final class Forked implements AutoCloseable {
   }
 
   /** Sends a signal again and again. */
-  void signalUntilItEnds(String name) throws IOException, InterruptedException {
+  public void signalUntilItEnds(String name) throws IOException, InterruptedException {
     while (!process().waitFor(10, TimeUnit.MILLISECONDS)) {
       // It may end in between: then nobody hears it.
       int unused = new ProcessBuilder("kill", "-" + name, "" + process().pid()).start().waitFor();
@@ -182,7 +185,7 @@ final class Forked implements AutoCloseable {
   }
 
   /** What Java it started, as the launcher does for a command under leases. */
-  ProcessHandle java() {
+  public ProcessHandle java() {
     return process()
         .children()
         .filter(child -> child.info().command().orElse("").endsWith("java"))
@@ -191,7 +194,7 @@ final class Forked implements AutoCloseable {
   }
 
   /** Sends signals to several at once. */
-  static void signal(String name, long... pids) throws IOException, InterruptedException {
+  public static void signal(String name, long... pids) throws IOException, InterruptedException {
     var command = new ArrayList<>(List.of("kill", "-" + name));
     for (long pid : pids) {
       command.add("" + pid);
@@ -199,27 +202,27 @@ final class Forked implements AutoCloseable {
     assertEquals(0, new ProcessBuilder(command).start().waitFor(), "kill");
   }
 
-  long pid() {
+  public long pid() {
     return process().pid();
   }
 
   /** Waits for its end; its exit code, 128 and the signal's number if one ended it. */
-  int await() throws InterruptedException {
+  public int await() throws InterruptedException {
     return forked == null ? code.join() : forked.waitFor();
   }
 
   /** Waits for its end, and asserts how it ended. */
-  void ended(int code) throws InterruptedException {
+  public void ended(int code) throws InterruptedException {
     assertEquals(code, await());
   }
 
   /** Waits for a line on standard error. */
-  String errLine() throws IOException {
+  public String errLine() throws IOException {
     return String.valueOf(err.readLine());
   }
 
   /** What it says on standard error from now on until it ends, a newline after each line. */
-  String err() {
+  public String err() {
     return err.lines().map(line -> line + "\n").collect(Collectors.joining());
   }
 

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * Holds JSON against {@code docs/cinch.schema.json}: what of JSON Schema that uses, and stricter in
  * one thing: a field that the schema does not name is wrong.
  */
-final class JsonSchema {
+public final class JsonSchema {
   private static final Set<String> KNOWN =
       Set.of(
           "$ref",
@@ -31,7 +31,7 @@ final class JsonSchema {
 
   private final JsonNode root;
 
-  JsonSchema(Path file) throws IOException {
+  public JsonSchema(Path file) throws IOException {
     root = new ObjectMapper().readTree(file.toFile());
   }
 
@@ -44,7 +44,7 @@ final class JsonSchema {
   }
 
   /** What is wrong with a line of a command; empty if nothing is. */
-  List<String> wrong(String command, JsonNode line) {
+  public List<String> wrong(String command, JsonNode line) {
     JsonNode schema = root.get("$defs").get(command);
     return schema == null ? List.of("no schema for " + command) : check(schema, line, "line");
   }

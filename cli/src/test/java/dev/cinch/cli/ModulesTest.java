@@ -164,7 +164,7 @@ class ModulesTest {
             .that()
             .resideInAPackage("dev.cinch..")
             .and()
-            .resideOutsideOfPackages("dev.cinch.lease.etcd", "dev.cinch.cli")
+            .resideOutsideOfPackages("dev.cinch.lease.etcd", CLI)
             .should()
             .dependOnClassesThat()
             .resideInAPackage("dev.cinch.lease.etcd"));

@@ -28,29 +28,29 @@ import java.util.zip.CRC32;
  * A store with one log {@code jobs} and one record of one bucket, whose bytes a test writes as it
  * likes: what names them by digest is made right again. Written from docs/format.md alone.
  */
-final class OddStore {
+public final class OddStore {
   private static final String RECORDS = "horizon/records/0000000";
   private static final String RECORD = RECORDS + "/0000000001";
 
   private final Path root;
   private final Path temp;
 
-  OddStore(Path root, Path temp) {
+  public OddStore(Path root, Path temp) {
     this.root = root;
     this.temp = temp;
   }
 
-  Path root() {
+  public Path root() {
     return root;
   }
 
   /** A file or directory of the log. */
-  Path file(String name) {
+  public Path file(String name) {
     return root.resolve("logs/jobs").resolve(name);
   }
 
   /** Another store with the same bytes, which may all be changed. */
-  OddStore copy() throws IOException {
+  public OddStore copy() throws IOException {
     Path to = Files.createTempDirectory(temp, "odd").resolve("store");
     for (Path from : all(root)) {
       Path copied = to.resolve(root.relativize(from));
@@ -67,20 +67,20 @@ final class OddStore {
     }
   }
 
-  static void delete(Path top) throws IOException {
+  public static void delete(Path top) throws IOException {
     for (Path path : all(top).stream().sorted(Comparator.reverseOrder()).toList()) {
       Files.delete(path);
     }
   }
 
   /** An empty file, and its directory if that is not there. */
-  void make(String name) throws IOException {
+  public void make(String name) throws IOException {
     Files.createDirectories(file(name).resolveSibling("."));
     Files.write(file(name), new byte[0]);
   }
 
   /** Exit code and output of {@code reader.py}, the texts of messages alone. */
-  String python(ReaderPy reader) throws IOException {
+  public String python(ReaderPy reader) throws IOException {
     String answer = reader.ask(root);
     return answer.startsWith("0 ")
         ? answer.replaceAll("(?m)^(0 )?[0-9]+ \\S+ [0-9]+ ", "$1")
@@ -95,17 +95,17 @@ final class OddStore {
     }
   }
 
-  static byte[] envelope(String words, byte[] body) {
+  public static byte[] envelope(String words, byte[] body) {
     byte[] line = (words + " " + body.length + " " + sha256(body) + "\n").getBytes(UTF_8);
     return ByteBuffer.allocate(line.length + body.length).put(line).put(body).array();
   }
 
-  void edit(String name, UnaryOperator<byte[]> edit) throws IOException {
+  public void edit(String name, UnaryOperator<byte[]> edit) throws IOException {
     Files.write(file(name), edit.apply(Files.readAllBytes(file(name))));
   }
 
   /** Another record, which no seal knows. */
-  void record(UnaryOperator<byte[]> edit) throws IOException {
+  public void record(UnaryOperator<byte[]> edit) throws IOException {
     edit(RECORD, edit);
     for (Path seal : all(file(RECORDS))) {
       if (seal.getFileName().toString().contains(".")) {
@@ -115,7 +115,7 @@ final class OddStore {
   }
 
   /** How many buckets have a lock. */
-  long locks() throws IOException {
+  public long locks() throws IOException {
     return all(file("buckets")).stream().filter(p -> p.endsWith("lock")).count();
   }
 
@@ -129,7 +129,7 @@ final class OddStore {
   }
 
   /** Another lock, which the record names. */
-  void lock(UnaryOperator<byte[]> edit) throws IOException {
+  public void lock(UnaryOperator<byte[]> edit) throws IOException {
     Path lock = bucket().resolve("lock");
     byte[] before = Files.readAllBytes(lock);
     byte[] after = edit.apply(before);
@@ -144,7 +144,7 @@ final class OddStore {
   }
 
   /** Other settings, of the digest that they must have. */
-  void settings(UnaryOperator<String> edit) throws IOException {
+  public void settings(UnaryOperator<String> edit) throws IOException {
     Path file = root.resolve("store.json");
     String text = edit.apply(Files.readString(file));
     var lines = new StringBuilder();
@@ -160,17 +160,17 @@ final class OddStore {
   }
 
   /** A data file with the two messages, in one batch, and what is odd in it. */
-  static final class DataFile {
-    int steps;
-    int padding;
-    int more;
-    boolean empty;
+  public static final class DataFile {
+    public int steps;
+    public int padding;
+    public int more;
+    public boolean empty;
 
     /** Offset in the file; below 0: from its end. */
-    int copyFrom;
+    public int copyFrom;
 
-    int payload;
-    boolean lost;
+    public int payload;
+    public boolean lost;
   }
 
   private static ByteBuffer buffer(int length) {
@@ -190,7 +190,7 @@ final class OddStore {
   }
 
   /** Puts it in the place of all data files of the bucket. */
-  void dataFile(Consumer<DataFile> oddness) throws IOException {
+  public void dataFile(Consumer<DataFile> oddness) throws IOException {
     var odd = new DataFile();
     oddness.accept(odd);
     Path bucket = bucket();
@@ -280,29 +280,29 @@ final class OddStore {
   }
 
   /** A copy of 100 bytes, whose base64 lacks the two signs at its end. */
-  void copyWithoutPadding() throws IOException {
+  public void copyWithoutPadding() throws IOException {
     dataFile(f -> f.copyFrom = -100);
     lock(f -> replaced("cinch lock 2", f, "==\"", "\""));
   }
 
   /** A block of a segment. */
-  record Block(String kind, byte[] body, long time) {}
+  public record Block(String kind, byte[] body, long time) {}
 
-  static List<Block> with(List<Block> blocks, int at, Block block) {
+  public static List<Block> with(List<Block> blocks, int at, Block block) {
     var all = new ArrayList<>(blocks);
     all.add(at, block);
     return all;
   }
 
   /** A witness of nobody, and a set of it. */
-  static Block leases(long time) {
+  public static Block leases(long time) {
     ByteBuffer body = buffer(4 + 3 + 4 + 4);
     body.putInt(2 << 28 | 3).put(new byte[3]).putInt(3 << 28 | 4).putInt(1);
     return new Block("SEGL", body.array(), time);
   }
 
   /** Other blocks of the segment, which no seal knows, and the checkpoint names. */
-  void segment(UnaryOperator<List<Block>> edit) throws IOException {
+  public void segment(UnaryOperator<List<Block>> edit) throws IOException {
     byte[] file = Files.readAllBytes(file("segments/0000000001"));
     ByteBuffer in = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
     int trailer = file.length - 44;

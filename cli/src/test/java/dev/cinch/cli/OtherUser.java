@@ -17,16 +17,16 @@ import java.util.stream.Stream;
  * Runs checks in a JVM of another user, as root can: a superuser may do everything, so that modes
  * mean nothing to it.
  */
-final class OtherUser {
+public final class OtherUser {
   private static final String UID = "65534";
 
   /** What a class of checks prints at its end: one that did nothing is not taken for a success. */
-  static final String DONE = "all checked";
+  public static final String DONE = "all checked";
 
   private OtherUser() {}
 
   /** Whether this process is a superuser's. */
-  static boolean isRoot(Path own) throws IOException {
+  public static boolean isRoot(Path own) throws IOException {
     return Integer.valueOf(0).equals(Files.getAttribute(own, "unix:uid"));
   }
 
@@ -35,7 +35,7 @@ final class OtherUser {
    *
    * @param temp a directory of the test's that everyone may enter
    */
-  static void run(Class<?> checks, Path temp, String... args) throws Exception {
+  public static void run(Class<?> checks, Path temp, String... args) throws Exception {
     Path setpriv = Path.of("/usr/bin/setpriv");
     assumeTrue(Files.isExecutable(setpriv), "run as root without setpriv: modes are not tested");
     var command =

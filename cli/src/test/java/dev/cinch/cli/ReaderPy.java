@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 
 /** One process that reads with {@code reader.py} as often as it is asked. */
-final class ReaderPy implements Closeable {
+public final class ReaderPy implements Closeable {
   private static final String LOOP =
       """
       import contextlib, io, sys
@@ -32,7 +32,7 @@ final class ReaderPy implements Closeable {
   /**
    * @throws IOException if there is no Python
    */
-  ReaderPy() throws IOException {
+  public ReaderPy() throws IOException {
     process =
         new ProcessBuilder("python3", "-c", LOOP)
             .redirectError(ProcessBuilder.Redirect.INHERIT)

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.LogReader;
+import dev.cinch.cli.base.MachineNames;
 import dev.cinch.lease.time.SystemTime;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** A store whose buckets can be closed soon, and a lease service for it within this process. */
-final class Served implements AutoCloseable {
+public final class Served implements AutoCloseable {
   private final LeaseServer server;
   private final Semaphore acquires = new Semaphore(0);
   private final AtomicInteger superseded = new AtomicInteger();
@@ -33,15 +33,15 @@ final class Served implements AutoCloseable {
   private volatile @Nullable CountDownLatch unanswered;
 
   private final CountDownLatch closed = new CountDownLatch(1);
-  final Path store;
-  final SigningKey key = SigningKey.generate();
-  final Cinch cinch;
+  public final Path store;
+  public final SigningKey key = SigningKey.generate();
+  public final Cinch cinch;
 
-  Served(Path parent) throws Exception {
+  public Served(Path parent) throws Exception {
     this(Cinch.quickStore(parent), MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS);
   }
 
-  Served(Path store, long longestLeaseMs) throws Exception {
+  public Served(Path store, long longestLeaseMs) throws Exception {
     this.store = store;
     Store opened =
         Store.open(store, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
@@ -90,7 +90,7 @@ final class Served implements AutoCloseable {
   }
 
   /** Waits until so many more attempts to acquire were answered. */
-  void awaitAcquires(int n) throws InterruptedException {
+  public void awaitAcquires(int n) throws InterruptedException {
     acquires.acquire(n);
   }
 
@@ -99,24 +99,24 @@ final class Served implements AutoCloseable {
    *
    * @return counted down once that was granted
    */
-  CountDownLatch unanswered() {
+  public CountDownLatch unanswered() {
     var decided = new CountDownLatch(1);
     unanswered = decided;
     return decided;
   }
 
   /** Whether it answers from now on that there is no service behind it. */
-  void away(boolean now) {
+  public void away(boolean now) {
     away = now;
   }
 
   /** How many of the next requests for leases find a server that another one superseded. */
-  void superseded(int times) {
+  public void superseded(int times) {
     superseded.set(times);
   }
 
   /** Where the service is. */
-  String uri() {
+  public String uri() {
     return server.uri().toString();
   }
 

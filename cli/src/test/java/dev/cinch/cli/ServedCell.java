@@ -21,23 +21,23 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Three servers that tell of a cell's nodes what a test says, and the cell's file. */
-final class ServedCell implements AutoCloseable {
-  static final long SECOND = 1_000_000_000;
-  static final long NOW = 1_767_225_600 * SECOND;
-  static final Traffic QUIET = new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0);
+public final class ServedCell implements AutoCloseable {
+  public static final long SECOND = 1_000_000_000;
+  public static final long NOW = 1_767_225_600 * SECOND;
+  public static final Traffic QUIET = new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0);
 
-  final List<LeaseServer> servers = new ArrayList<>();
-  final List<AtomicReference<Optional<ObjectNode>>> documents = new ArrayList<>();
-  final Path file;
+  public final List<LeaseServer> servers = new ArrayList<>();
+  public final List<AtomicReference<Optional<ObjectNode>>> documents = new ArrayList<>();
+  public final Path file;
   final Cinch.Ran made;
-  final CellFile cell;
+  public final CellFile cell;
 
   /**
    * Makes a cell.
    *
    * @param more options of {@code cinch cell init}
    */
-  ServedCell(Path directory, String... more) throws Exception {
+  public ServedCell(Path directory, String... more) throws Exception {
     Path store = Cinch.store(directory);
     var service =
         MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), SystemTime.INSTANCE)
@@ -66,13 +66,13 @@ final class ServedCell implements AutoCloseable {
   }
 
   /** Runs {@code cinch cell status}. */
-  Cinch.Ran status(String... more) {
+  public Cinch.Ran status(String... more) {
     var words = new ArrayList<>(List.of("cell", "status", file.toString()));
     words.addAll(List.of(more));
     return new Cinch().run(words.toArray(String[]::new));
   }
 
-  static CellStatus status(int node, long quarantineLeft, long ahead, Traffic traffic) {
+  public static CellStatus status(int node, long quarantineLeft, long ahead, Traffic traffic) {
     int other = node % 3 + 1;
     return new CellStatus(
         node,
@@ -90,11 +90,11 @@ final class ServedCell implements AutoCloseable {
   }
 
   /** From now on a node is so. */
-  void tell(CellStatus status) {
+  public void tell(CellStatus status) {
     tell(status.node(), CellDocument.of(cell, status, NOW));
   }
 
-  void tell(int node, ObjectNode document) {
+  public void tell(int node, ObjectNode document) {
     documents.get(node - 1).set(Optional.of(document));
   }
 

@@ -7,6 +7,8 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.cli.base.MachineNames;
+import dev.cinch.cli.serve.LateService;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -33,18 +35,18 @@ import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /** A store that several lease servers within this process share. */
-final class SharedStore implements AutoCloseable {
+public final class SharedStore implements AutoCloseable {
   private final List<LeaseServer> servers = new ArrayList<>();
 
   /** What each has refused, and nobody has waited for. */
   private final Map<LeaseServer, Map<Reason, Semaphore>> refusals = new ConcurrentHashMap<>();
 
   private final SigningKey key = SigningKey.generate();
-  final Path path;
+  public final Path path;
   final Store store;
-  final Cinch cinch;
+  public final Cinch cinch;
 
-  SharedStore(Path parent) throws Exception {
+  public SharedStore(Path parent) throws Exception {
     path = Cinch.quickStore(parent);
     store = Store.open(path, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
     long unused = TrustedKeyFiles.add(store.context(), key);
@@ -57,17 +59,17 @@ final class SharedStore implements AutoCloseable {
   }
 
   /** The option of commands that need the store's key. */
-  String key() {
+  public String key() {
     return "--key=" + keyFile();
   }
 
   /** Publishes a map of so many shards. */
-  ShardMap set(int shards) throws IOException {
+  public ShardMap set(int shards) throws IOException {
     return StoreShards.publish(store.context(), shards, key);
   }
 
   /** Starts the server of a shard of the last map. */
-  LeaseServer serve(int shard) throws IOException {
+  public LeaseServer serve(int shard) throws IOException {
     var service = new LateService(store.context());
     var told = new ConcurrentHashMap<Reason, Semaphore>();
     LeaseServer server =
@@ -85,7 +87,7 @@ final class SharedStore implements AutoCloseable {
   }
 
   /** Waits until a server has refused something once more for that reason. */
-  void awaitRefused(LeaseServer server, Reason reason) throws InterruptedException {
+  public void awaitRefused(LeaseServer server, Reason reason) throws InterruptedException {
     count(Objects.requireNonNull(refusals.get(server)), reason).acquire();
   }
 
@@ -128,12 +130,12 @@ final class SharedStore implements AutoCloseable {
 
   /** Has an instance of a shard in the store that is said to be at an address; its number. */
   @CanIgnoreReturnValue
-  long claim(int shard, String address) throws IOException {
+  public long claim(int shard, String address) throws IOException {
     return instance(shard, address).takeNumber();
   }
 
   /** Starts one for each shard of the last map. */
-  List<LeaseServer> serveAll() throws IOException {
+  public List<LeaseServer> serveAll() throws IOException {
     var all = new ArrayList<LeaseServer>();
     int count = StoreShards.look(store.context()).map().count();
     for (int shard = 1; shard <= count; shard++) {
@@ -143,7 +145,7 @@ final class SharedStore implements AutoCloseable {
   }
 
   /** Waits until so many shards of the last map have a server. */
-  static void awaitServers(Path store, int count) {
+  public static void awaitServers(Path store, int count) {
     String last = "\"shard\":";
     while (Cinch.on(store).run("shards", "--json").ended(0).out().split(last, -1).length <= count) {
       Thread.onSpinWait(); // each has its place in the map before it answers
@@ -151,7 +153,7 @@ final class SharedStore implements AutoCloseable {
   }
 
   /** A name of a shard, and no other of the same number. */
-  LeaseName name(int shard, int number) throws IOException {
+  public LeaseName name(int shard, int number) throws IOException {
     ShardMap map = StoreShards.look(store.context()).map();
     for (int i = 0; ; i++) {
       var name = new LeaseName("n" + number + "-" + i);

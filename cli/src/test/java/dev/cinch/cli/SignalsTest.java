@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Real processes that are told to end, in the middle of their work. */
 @Timeout(600)
-class SignalsTest {
+public class SignalsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String LEASE = "--lease=jobs/1";
 
@@ -191,7 +191,7 @@ class SignalsTest {
   }
 
   /** A request of which the head has arrived at a server, by a connection of its own. */
-  static Socket begun(URI server) throws IOException {
+  public static Socket begun(URI server) throws IOException {
     var socket = new Socket(server.getHost(), server.getPort());
     String head =
         "POST /v1/leases/release HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
@@ -202,7 +202,7 @@ class SignalsTest {
     return socket;
   }
 
-  static void awaitEnd(Socket socket) throws IOException {
+  public static void awaitEnd(Socket socket) throws IOException {
     try {
       assertEquals(-1, socket.getInputStream().read());
     } catch (SocketException e) {

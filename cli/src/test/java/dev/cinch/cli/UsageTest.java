@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.cli.base.Io;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

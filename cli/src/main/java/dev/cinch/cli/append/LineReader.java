@@ -1,0 +1,129 @@
+package dev.cinch.cli.append;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+
+/**
+ * Splits a stream into lines without copying them: reads into big buffers that are never written
+ * over, so a line may be looked at as long as it is kept. Bytes are bytes; only the newline is
+ * special, and the last line needs none. Not thread-safe.
+ */
+public final class LineReader {
+  private static final int BLOCK = 1 << 18;
+  private static final int LEAST_ROOM = 1 << 12;
+
+  private final InputStream in;
+  private final int block;
+  private final int limit;
+  private byte[] buffer;
+  private int start;
+  private int end;
+  private long dropped;
+  private long lines;
+  private boolean ended;
+
+  /**
+   * @param limit a longer line is dropped and only its length is told, so that memory is bounded
+   */
+  public LineReader(InputStream in, int limit) {
+    this(in, limit, BLOCK);
+  }
+
+  public LineReader(InputStream in, int limit, int block) {
+    this.in = in;
+    this.limit = limit;
+    this.block = block;
+    this.buffer = new byte[block];
+  }
+
+  /** Some lines in a row. */
+  public static final class Lines {
+    public final byte[] bytes;
+
+    /** The number of the first one, from 1. */
+    public final long first;
+
+    private int[] starts = new int[64];
+    private long[] lengths = new long[64];
+    private int count;
+
+    Lines(byte[] bytes, long first) {
+      this.bytes = bytes;
+      this.first = first;
+    }
+
+    private void add(int start, long length) {
+      if (count == starts.length) {
+        starts = Arrays.copyOf(starts, 2 * count);
+        lengths = Arrays.copyOf(lengths, 2 * count);
+      }
+      starts[count] = start;
+      lengths[count++] = length;
+    }
+
+    public int count() {
+      return count;
+    }
+
+    public int start(int index) {
+      return starts[index];
+    }
+
+    /** In bytes; above the limit if the line was dropped. */
+    public long length(int index) {
+      return lengths[index];
+    }
+  }
+
+  /** What one more read brings: maybe no line at all; null after the last one. */
+  @org.jspecify.annotations.Nullable
+  public Lines read() throws IOException {
+    if (ended) {
+      return null;
+    }
+    makeRoom();
+    int n = in.read(buffer, end, buffer.length - end);
+    var found = new Lines(buffer, lines + 1);
+    if (n < 0) {
+      ended = true;
+      if (end > start || dropped > 0) {
+        finish(found, end);
+      }
+    } else {
+      int scan = end;
+      end += n;
+      for (int i = scan; i < end; i++) {
+        if (buffer[i] == '\n') {
+          finish(found, i);
+          start = i + 1;
+        }
+      }
+      if (end - start > limit) {
+        dropped += end - start;
+        start = end;
+      }
+    }
+    lines += found.count();
+    return found;
+  }
+
+  private void finish(Lines found, int lineEnd) {
+    long length = dropped + lineEnd - start;
+    // A line of which bytes were dropped is above the limit already.
+    found.add(start, length);
+    dropped = 0;
+  }
+
+  private void makeRoom() {
+    if (buffer.length - end >= Math.min(LEAST_ROOM, block)) {
+      return;
+    }
+    int kept = end - start;
+    var next = new byte[Math.max(block, 2 * kept + Math.min(LEAST_ROOM, block))];
+    System.arraycopy(buffer, start, next, 0, kept);
+    buffer = next;
+    start = 0;
+    end = kept;
+  }
+}

@@ -1,0 +1,106 @@
+package dev.cinch.cli.base;
+
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.StoreExistsException;
+import dev.cinch.bag.close.OpinionNeededException;
+import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.InWords;
+import dev.cinch.bag.read.GapException;
+import dev.cinch.bag.session.SessionRefusedException;
+import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.KeyRefusedException;
+import dev.cinch.bag.write.FateUnknownException;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.OneLine;
+import dev.cinch.view.RetireBlockedException;
+import dev.cinch.view.SegmentsDifferException;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+
+/**
+ * What a throwable means to whoever ran the command: an exit code and one line.
+ *
+ * @param code one of {@link ExitCode}
+ * @param line without control characters; empty if nothing is to be said
+ */
+public record Failure(int code, String line) {
+  private static final int MAX_LINE = 600;
+
+  /** A refusal of the command line's own. */
+  public static final class Refusal extends IOException {
+    private static final long serialVersionUID = 1;
+
+    public Refusal(String message) {
+      super(message);
+    }
+  }
+
+  public static Failure of(Throwable t) {
+    if (t instanceof Output.ClosedException e) {
+      return new Failure(e.code(), e.code() == ExitCode.GOOD ? "" : oneLine(message(e)));
+    }
+    return new Failure(code(t), oneLine(text(t)));
+  }
+
+  private static int code(Throwable t) {
+    if (t instanceof DamagedException
+        || t instanceof FateUnknownException
+        || (t instanceof IOException && t.getCause() instanceof FateUnknownException)
+        || t instanceof SegmentsDifferException
+        || (t instanceof RetireBlockedException && t.getCause() instanceof DamagedException)) {
+      return ExitCode.DAMAGE;
+    }
+    if (t instanceof GapException) {
+      return ExitCode.GAP;
+    }
+    if (t instanceof Misuse) {
+      return ExitCode.USAGE;
+    }
+    if (t instanceof StoreExistsException
+        || t instanceof TooEarlyException
+        || t instanceof OpinionNeededException
+        || t instanceof ClockException
+        || t instanceof SessionRefusedException
+        || t instanceof MessageRefusedException
+        || t instanceof LeaseRefusedException
+        || t instanceof KeyRefusedException
+        || t instanceof Refusal) {
+      return ExitCode.REFUSED;
+    }
+    return ExitCode.UNAVAILABLE;
+  }
+
+  private static String text(Throwable t) {
+    if (t instanceof NotAStoreException
+        || t instanceof LeaseUnavailableException
+        || code(t) != ExitCode.UNAVAILABLE) {
+      return message(t);
+    }
+    if (t instanceof InterruptedException) {
+      return "interrupted";
+    }
+    if (t instanceof AccessDeniedException e) {
+      return Denied.line(e);
+    }
+    if (t instanceof IOException e) {
+      return InWords.line(e);
+    }
+    if (t instanceof OutOfMemoryError) {
+      return "out of memory; give it more with CINCH_JAVA_OPTS=-Xmx…";
+    }
+    return "unexpected " + t + " (a fault of this program; run with --debug and report it)";
+  }
+
+  private static String message(Throwable t) {
+    String message = t.getMessage();
+    return message == null || message.isBlank() ? "it failed and does not say why" : message;
+  }
+
+  /** One line, whatever it was made of. */
+  public static String oneLine(String text) {
+    return OneLine.of(text.strip().replaceAll("\\s*\\R\\s*", "; "), MAX_LINE);
+  }
+}

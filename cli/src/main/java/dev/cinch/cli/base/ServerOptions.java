@@ -1,0 +1,26 @@
+package dev.cinch.cli.base;
+
+import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.http.ShardRouter;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Where the lease service is. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+public final class ServerOptions {
+  public static final String DESCRIPTION =
+      "The lease service (or set CINCH_SERVER), like http://127.0.0.1:8470. Of several equal servers"
+          + " all addresses, with commas between them: one is used while it works.";
+
+  @Option(names = "--server", paramLabel = "URL", description = DESCRIPTION)
+  public @Nullable ServerAddresses server;
+
+  public boolean isGiven() {
+    return server != null;
+  }
+
+  /** A client of the service that was named; connects to nothing yet. */
+  public ShardRouter client() {
+    return ShardRouter.of(java.util.Objects.requireNonNull(server));
+  }
+}

@@ -1,0 +1,158 @@
+package dev.cinch.cli.lease;
+
+import dev.cinch.cli.base.Failure;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.Table;
+import dev.cinch.cli.base.Words;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.http.LeaseDocuments;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Prints what a lease service knows of leases: a table, or JSON as the API has it. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+abstract class LeaseListing extends LeaseRequest {
+  private static final int PAGE = 1_000;
+  private static final List<String> HEAD = List.of("LEASE", "STATE", "HOLDER", "EXPIRES");
+
+  @Mixin JsonOption json;
+  @Mixin CellStore cellStore;
+
+  private final Table table = new Table(HEAD.size(), HEAD.size());
+  private boolean begun;
+
+  LeaseListing(Io io) {
+    super(io);
+  }
+
+  @Override
+  @Nullable Path store() {
+    return cellStore.store;
+  }
+
+  /**
+   * Prints some more.
+   *
+   * @param now the service's time, which decides what has expired
+   */
+  final void print(List<LeaseInfo> leases, long now, Printer printer) throws Exception {
+    if (json.json) {
+      for (LeaseInfo info : leases) {
+        printer.print(LeaseDocuments.info(info));
+      }
+      return;
+    }
+    var rows = new ArrayList<List<String>>();
+    if (!begun && !leases.isEmpty()) {
+      begun = true;
+      rows.add(HEAD);
+    }
+    for (LeaseInfo info : leases) {
+      rows.add(
+          List.of(
+              info.witness().name().toString(),
+              info.state().name(),
+              Failure.oneLine(info.witness().holder()),
+              expires(info, now)));
+    }
+    for (String line : table.lines(rows)) {
+      printer.line(line);
+    }
+  }
+
+  private static String expires(LeaseInfo info, long now) {
+    long left = info.witness().expiry() - now;
+    return switch (info.state()) {
+      case HELD, TENTATIVE, REVOKED -> left > 0 ? "in " + Words.span(left) : "now";
+      case EXPIRED -> Words.span(left) + " ago";
+      case RELEASED -> "-";
+    };
+  }
+
+  @Command(
+      name = "show",
+      description = {
+        "Print what is known about a lease: its state, its holder, and when it expires unless it is"
+            + " renewed.",
+        "Exit code 3 if nothing is known."
+      },
+      footer = {
+        "",
+        "Examples:",
+        "  cinch lease show jobs/42",
+        "  cinch lease show --json jobs/42 | jq -r .witness.expiry"
+      })
+  @SuppressWarnings("NullAway.Init") // picocli sets the fields
+  static final class Show extends LeaseListing {
+    @Parameters(paramLabel = "LEASE", description = "The lease's name.")
+    LeaseName name;
+
+    Show(Io io) {
+      super(io);
+    }
+
+    @Override
+    void ask(LeaseClient client, Printer printer) throws Exception {
+      Optional<LeaseInfo> info = client.service().show(name);
+      if (info.isEmpty()) {
+        throw new Failure.Refusal("the service knows nothing of " + name);
+      }
+      print(List.of(info.get()), client.now(), printer);
+    }
+  }
+
+  @Command(
+      name = "list",
+      description =
+          "Print what is known about leases, one a line: state, holder, and when each expires"
+              + " unless it is renewed.",
+      footer = {
+        "",
+        "Examples:",
+        "  cinch lease list --prefix jobs/",
+        "  cinch lease list --json | jq -r 'select(.state == \"HELD\") | .witness.name'"
+      })
+  @SuppressWarnings("NullAway.Init") // picocli sets the fields
+  static final class Listing extends LeaseListing {
+    @Option(names = "--prefix", paramLabel = "TEXT", defaultValue = "", description = "Of names.")
+    String prefix;
+
+    Listing(Io io) {
+      super(io);
+    }
+
+    @Override
+    LeasePlace place() throws IOException {
+      LeasePlace place = super.place();
+      if (place.isCell()) {
+        throw new Failure.Refusal(
+            "a client of a cell lists no names: ask one of its servers with --server URL");
+      }
+      return place;
+    }
+
+    @Override
+    void ask(LeaseClient client, Printer printer) throws Exception {
+      Optional<LeaseName> after = Optional.empty();
+      long now = client.now();
+      while (true) {
+        List<LeaseInfo> page = client.service().list(prefix, after, PAGE);
+        print(page, now, printer);
+        if (page.isEmpty()) { // others may be short, since their bytes are bounded too
+          return;
+        }
+        after = Optional.of(page.get(page.size() - 1).witness().name());
+      }
+    }
+  }
+}

@@ -1,0 +1,315 @@
+package dev.cinch.cli.lease;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.session.Session;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.HangWatch;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.MachineNames;
+import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.StoppableTime;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.hold.HeldLease;
+import dev.cinch.lease.hold.HoldSettings;
+import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.hold.LostAnswers;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Runs a command while leases are held. */
+@Command(
+    name = "run",
+    customSynopsis = "cinch lease run [OPTION]... LEASE... -- COMMAND [ARGUMENT]...",
+    description = {
+      "Take leases, all or none, run a command while they are held, and give them back.",
+      "cinch append within the command writes under them. It finds them by CINCH_GRANT, a directory"
+          + " that only this user can open. If the store is named, earlier holders are fenced"
+          + " first, so that the command reads all that they wrote and nothing after. If the leases"
+          + " can't be renewed, the command and what it started are ended before they can be"
+          + " another's. SIGTERM comes when a fifth of the time is left, SIGKILL shortly before the"
+          + " end. Signals are passed on to the command; Ctrl-C reaches it by itself. It gets"
+          + " arguments, environment, limits and descriptors as if it was run without Cinch. If an"
+          + " append within the command was killed, or goes on behind it, the leases are not given"
+          + " back, and run out. The next holder waits for that, so nothing is lost or out of"
+          + " order."
+    },
+    exitCodeList = {
+      "any:the command's own; 128 and the signal's number if one ended it",
+      "2:the command line is wrong; nothing was run",
+      "3:a lease is held by another, and nothing was run; or one was lost, and the command ended",
+      "4:no lease service, or no store; nothing was run",
+      "126, 127:the command can't be run, or is not there"
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  cinch lease run nightly -- ./nightly.sh",
+      "  cinch lease run jobs/42 -- sh -c './job | cinch append --log results'"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+public final class LeaseRunCommand implements Callable<Integer> {
+  private static final Duration USUAL = Duration.ofSeconds(60);
+  private static final String NAME = "cinch lease run";
+
+  private final Io io;
+
+  @Mixin LeaseOptions server;
+  @Mixin WaitOption waiting;
+
+  @Option(
+      names = "--for",
+      paramLabel = "DURATION",
+      description =
+          "How long leases last unless renewed, which happens by itself; 60s unless set, or as long"
+              + " as is allowed. A service that is away for less than half of that ends no"
+              + " command.")
+  @Nullable Duration length;
+
+  @Option(names = "--holder", paramLabel = "TEXT", description = "Who; machine and process.")
+  @Nullable String holder;
+
+  @Option(
+      names = "--store",
+      paramLabel = "DIR",
+      description = "Fence what earlier holders wrote there first (or CINCH_STORE).")
+  @Nullable Path store;
+
+  @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
+  List<LeaseName> names;
+
+  /** Whether something stands behind {@code --}, where there is no launcher that runs it. */
+  public boolean hasCommand;
+
+  LeaseRunCommand(Io io) {
+    this.io = io;
+  }
+
+  /**
+   * Where the arguments of this command end, so that what stands behind is another command with
+   * options of its own; -1 if they don't, or are of another command. The launcher goes by the same.
+   */
+  public static int end(List<String> args) {
+    List<String> words = List.of("lease", "run");
+    int met = 0;
+    for (int i = 0; i < args.size(); i++) {
+      String arg = args.get(i);
+      if (met == 2) {
+        if (arg.equals("--")) {
+          return i;
+        }
+      } else if (arg.equals(words.get(met))) {
+        met++;
+      } else if (!arg.startsWith("-")) {
+        return -1;
+      }
+    }
+    return -1;
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    Duration wait = waiting.checked();
+    RunningCommand running = RunningCommand.ofLauncher(io);
+    if (running == null && !hasCommand) {
+      throw new Misuse("name a command to run: cinch lease run LEASE... -- COMMAND");
+    }
+    if (length != null && length.toMillis() < 1) {
+      throw new Misuse("--for is at least 1ms");
+    }
+    if (running == null) {
+      throw new IOException(
+          "Java alone can't run a command under leases; start Cinch with its launcher, bin/cinch");
+    }
+    LeasePlace place = server.required();
+    var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
+    Store opened =
+        store == null
+            ? null
+            : Store.open(
+                store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
+    try (LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE);
+        var keeper = new LeaseKeeper(time)) {
+      HeldLease held;
+      try {
+        var taking =
+            new LeaseWait(wait, time, time::queued, new SecureRandom(), line -> io.say(NAME, line));
+        held =
+            opened == null
+                ? bare(client, keeper, taking)
+                : fenced(opened, client, taking).leases().get(0);
+      } catch (IllegalArgumentException e) {
+        throw new Misuse(String.valueOf(e.getMessage()), e);
+      } catch (InterruptedException e) {
+        if (!io.stop().requested()) {
+          throw e;
+        }
+        io.say(NAME, "stopped by " + io.stop().name() + "; nothing was run");
+        return io.stop().exitCode();
+      }
+      time.settle();
+      return run(held, length(client, opened), place, running);
+    }
+  }
+
+  private String holder() {
+    return holder != null ? holder : MachineNames.ofHost() + "/" + ProcessHandle.current().pid();
+  }
+
+  /** How long leases last; asked for once. */
+  private Duration length(LeaseClient client, @Nullable Store opened)
+      throws LeaseUnavailableException {
+    Duration given = length;
+    if (given == null) {
+      given = client.usual(opened == null ? USUAL : LeaseClient.enough(USUAL, opened));
+      length = given;
+    }
+    return given;
+  }
+
+  /** Without a store nothing is fenced here. */
+  private HeldLease bare(LeaseClient client, LeaseKeeper keeper, LeaseWait taking)
+      throws Exception {
+    var asks = new LostAnswers(client.service());
+    HeldLease held = taking.take(asks, asking -> asked(client, asks, asking));
+    keeper.keep(held);
+    return held;
+  }
+
+  private HeldLease asked(LeaseClient client, LostAnswers asks, LostAnswers.Asking asking)
+      throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
+    var random = new SecureRandom();
+    long lengthMs = length(client, null).toMillis();
+    var request =
+        new AcquireRequest(Id.random(random), names, holder(), lengthMs, LogSet.ALL, false);
+    var asked = HeldLease.Asked.now(SystemTime.INSTANCE);
+    var held =
+        new HeldLease(
+            client.service(),
+            SystemTime.INSTANCE,
+            HoldSettings.of(lengthMs),
+            asks.acquire(request, asking),
+            asked,
+            () -> LeaseReport.NOTHING,
+            (lease, why) -> {},
+            random);
+    try {
+      held.renewIfDue();
+    } catch (LeaseUnavailableException e) {
+      asks.lost(held.id());
+      throw e;
+    }
+    return held;
+  }
+
+  /** A session that is never closed: whether the leases are given back is decided here. */
+  private Session fenced(Store opened, LeaseClient client, LeaseWait taking)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    Session session = Session.open(opened, client.service(), holder());
+    boolean taken = false;
+    try {
+      Grant unused = taking.take(asking -> session.acquire(names, length(client, opened), asking));
+      taken = true;
+      return session;
+    } finally {
+      if (!taken) {
+        session.close();
+      }
+    }
+  }
+
+  private int run(HeldLease held, Duration length, LeasePlace place, RunningCommand running)
+      throws IOException, InterruptedException {
+    GrantDirectory grant = shared(held, length, place);
+    List<String> variables = new ArrayList<>();
+    variables.add(GrantOption.VARIABLE + "=" + grant.path());
+    if (place.servers() != null) {
+      variables.add("CINCH_SERVER=" + place.servers());
+    }
+    if (store != null) {
+      variables.add("CINCH_STORE=" + store.toAbsolutePath());
+    }
+    var countdown = new LeaseCountdown(length.toNanos(), line -> io.say(NAME, line));
+    // Whatever this throws, the guard ends the command, and the leases run out.
+    running.begin(variables, countdown.limits(held.deadline()));
+    boolean byItself = countdown.attend(running, held);
+    if (running.wasForsaken()) {
+      io.say(NAME, "its launcher or guard was killed, and so the command");
+    }
+    running.done();
+    giveBack(held, grant);
+    return byItself ? ExitCode.GOOD : ExitCode.REFUSED;
+  }
+
+  private GrantDirectory shared(HeldLease held, Duration length, LeasePlace place)
+      throws IOException {
+    try {
+      return GrantDirectory.make(held.id(), place, length, names, io.env());
+    } catch (IOException e) {
+      String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
+      throw e;
+    }
+  }
+
+  /** Rule L2: only with the highest timestamp of all that was written under them. */
+  private void giveBack(HeldLease held, GrantDirectory grant) throws IOException {
+    try {
+      GrantDirectory.Uses uses = grant.close();
+      String kept =
+          uses.open() > 0
+              ? "an append under them was killed, or goes on"
+              : agreed(held, uses)
+                  ? released(held, uses)
+                  : "the lease service was restarted, or does not answer";
+      if (!kept.isEmpty() && held.state() != HeldLease.State.LOST) {
+        held.close();
+        io.say(NAME, "the leases are not given back, and run out: " + kept);
+      }
+    } finally {
+      grant.remove();
+    }
+  }
+
+  /** Rule L14: whether all of them went by the instance of the service that goes on with them. */
+  private static boolean agreed(HeldLease held, GrantDirectory.Uses uses) {
+    if (uses.instances().isEmpty()) {
+      return true;
+    }
+    try {
+      // Now, since a release after a renewal that was not answered would resume them elsewhere.
+      held.renew(LogSet.NONE);
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
+      return false;
+    }
+    return uses.instances().equals(Set.of(held.witnesses().get(0).witness().instance()));
+  }
+
+  /** Releases; says why that could not be done, or nothing. */
+  private static String released(HeldLease held, GrantDirectory.Uses uses) {
+    try {
+      held.release(new LeaseReport(uses.highest(), false, List.of()));
+      return "";
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
+      return String.valueOf(e.getMessage());
+    }
+  }
+}

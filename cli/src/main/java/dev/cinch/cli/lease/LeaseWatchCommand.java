@@ -1,0 +1,139 @@
+package dev.cinch.cli.lease;
+
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.Output;
+import dev.cinch.lease.JsonEscapes;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.LeaseEvent;
+import dev.cinch.lease.http.LeaseWatch;
+import dev.cinch.lease.http.ShardRouter;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+/** Prints what becomes of leases, as it happens. */
+@Command(
+    name = "watch",
+    description = {
+      "Print the leases that are held, and then each that is granted, released, revoked or expires,"
+          + " until interrupted.",
+      "Renewals are not told. Where a connection or a server ends, the same one or the next goes"
+          + " on: it tells what was missed, or what is held then if nobody knows that. Exit code 4"
+          + " if none does."
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  cinch lease watch jobs/",
+      "  cinch lease watch --json jobs/42 | jq -r .event"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+final class LeaseWatchCommand implements Callable<Integer> {
+  private static final JsonMapper JSON =
+      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
+          .build();
+
+  private final Io io;
+
+  @Mixin RequiredServer server;
+  @Mixin JsonOption json;
+
+  @Parameters(
+      arity = "0..*",
+      paramLabel = "LEASE",
+      showDefaultValue = CommandLine.Help.Visibility.NEVER,
+      description = "Names, and beginnings of names that end in a slash; all leases unless set.")
+  List<String> wanted = new ArrayList<>();
+
+  LeaseWatchCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException, LeaseUnavailableException, InterruptedException {
+    var names = new ArrayList<LeaseName>();
+    var prefixes = new ArrayList<String>();
+    for (String text : wanted) {
+      if (text.endsWith("/")) {
+        prefixes.add(text);
+        continue;
+      }
+      try {
+        names.add(new LeaseName(text));
+      } catch (IllegalArgumentException e) {
+        throw new Misuse(String.valueOf(e.getMessage()), e);
+      }
+    }
+    ShardRouter client = server.client();
+    try (Output out = io.output()) {
+      out.ifClosed(ExitCode.GOOD);
+      List<LeaseWatch> begun = client.watch(names, prefixes);
+      while (true) {
+        print(begun, out);
+        // It has ended, or its connection did; the same server goes on, or the next one.
+        String since = MergedWatch.lastIds(begun);
+        begun = client.watch(names, prefixes, since);
+        if (since.isEmpty()) { // else the server says so where it does not know what was missed
+          print(new LeaseEvent(LeaseEvent.Kind.LAGGED, Optional.empty()), out);
+        }
+      }
+    }
+  }
+
+  /** Until one of them ends; a server that tells nothing before is not asked again. */
+  private void print(List<LeaseWatch> begun, Output out)
+      throws IOException, LeaseUnavailableException, InterruptedException {
+    boolean told = false;
+    try (var watches = new MergedWatch(begun)) {
+      while (true) {
+        LeaseEvent event;
+        try {
+          event = watches.next();
+        } catch (LeaseUnavailableException e) {
+          if (told) {
+            return;
+          }
+          throw e;
+        }
+        told = true;
+        print(event, out);
+      }
+    }
+  }
+
+  private void print(LeaseEvent event, Output out) throws IOException {
+    String line = json.json ? JSON.writeValueAsString(event.json()) : text(event);
+    if (!line.isEmpty()) {
+      out.line(line);
+      out.flush(); // whoever reads waits for each
+    }
+  }
+
+  /** A line for people; empty for what says nothing to them. */
+  private static String text(LeaseEvent event) {
+    if (event.lease().isEmpty()) {
+      return event.kind() == LeaseEvent.Kind.LAGGED ? "some changes were missed; now held:" : "";
+    }
+    LeaseInfo info = event.lease().get();
+    return "%s %s by %s"
+        .formatted(
+            info.witness().name(),
+            event.kind().name().toLowerCase(Locale.ROOT),
+            Failure.oneLine(info.witness().holder()));
+  }
+}

@@ -1,0 +1,150 @@
+package dev.cinch.cli.read;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.read.Gap;
+import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.MessageSink;
+import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.cli.base.Output;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/** Goes on with what comes to a log, until the end of its range is settled. Not thread-safe. */
+final class Follower {
+  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
+  private static final long SHORTEST_PAUSE_NANOS = 50_000_000;
+
+  private final Log log;
+  private final LogReader reader;
+  private final TimeSource time;
+  private final long pause;
+  private final long end;
+  private final MessageSink sink;
+  private final LogReader.Objection ignored;
+  private final Output out;
+
+  /** Of each data file: how many of its messages were met, and the timestamp of the last. */
+  private final Map<DataFileName, Met> met = new HashMap<>();
+
+  private boolean begun;
+
+  private static final class Met {
+    private long next;
+    private long last;
+  }
+
+  /**
+   * @param end of the range
+   */
+  Follower(Log log, long end, MessageSink sink, LogReader.Objection ignored, Output out) {
+    this.log = log;
+    this.reader = log.reader();
+    this.time = log.context().store().time();
+    long width = log.context().bucketWidth();
+    this.pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
+    this.end = end;
+    this.sink = sink;
+    this.ignored = ignored;
+    this.out = out;
+  }
+
+  /**
+   * With what becomes settled. The next record is waited for by listing (rule N3).
+   *
+   * @param goesOn whether something was read before, so that what expired since is a hole
+   */
+  void settled(long start, boolean goesOn) throws IOException, InterruptedException {
+    long next = start;
+    begun = goesOn;
+    while (true) {
+      next = Math.max(next, reader.settled(next, end, sink, going(m -> true, ignored)));
+      begun = true;
+      out.flush();
+      if (next >= end) {
+        return;
+      }
+      refuseTheEnd(next);
+      time.sleepNanos(pause);
+    }
+  }
+
+  /**
+   * With what is written, each message once. What is not settled is read again in each round, since
+   * one with a lower timestamp may come yet; so a long read is followed by a longer pause.
+   *
+   * @param goesOn as for {@link #settled}
+   */
+  void live(long start, boolean goesOn) throws IOException, InterruptedException {
+    long next = start;
+    begun = goesOn;
+    while (true) {
+      long began = time.monotonicNanos();
+      long whole = reader.live(next, end, m -> !isNew(m) || sink.accept(m), once(ignored));
+      begun = true;
+      out.flush();
+      next = Math.max(next, whole);
+      if (next >= end) {
+        return;
+      }
+      refuseTheEnd(next);
+      long settled = next;
+      met.values().removeIf(file -> file.last < settled);
+      time.sleepNanos(Math.max(pause, 2 * (time.monotonicNanos() - began)));
+    }
+  }
+
+  /** A log that was removed is settled to the last boundary there is: nothing comes any more. */
+  private void refuseTheEnd(long settled) throws IOException {
+    if (settled > Long.MAX_VALUE - 2 * log.context().bucketWidth()) {
+      Optional<String> removed = new RemovedLogs(log.context().store()).told(log.name());
+      if (removed.isPresent()) {
+        throw new NotAStoreException(removed.get());
+      }
+    }
+  }
+
+  /** Tells of each message once. */
+  LogReader.Objection once(LogReader.Objection objection) {
+    return going(this::isNew, objection);
+  }
+
+  private LogReader.Objection going(Predicate<Message> which, LogReader.Objection objection) {
+    return new LogReader.Objection() {
+      @Override
+      public void ignored(Message m, Path file, String why) {
+        if (which.test(m)) {
+          objection.ignored(m, file, why);
+        }
+      }
+
+      @Override
+      public void expired(Gap gap) throws IOException {
+        objection.expired(begun ? gap.asInside() : gap);
+      }
+    };
+  }
+
+  /** Leaves a message out of what {@link #live} prints. */
+  void meet(Message m) {
+    boolean unused = isNew(m);
+  }
+
+  /** Whether it was not met before. Those of a file come in the order of their positions. */
+  private boolean isNew(Message m) {
+    Met file = met.computeIfAbsent(m.file(), name -> new Met());
+    if (m.position() < file.next) {
+      return false;
+    }
+    file.next = m.position() + 1;
+    file.last = m.timestamp();
+    return true;
+  }
+}

@@ -1,0 +1,165 @@
+package dev.cinch.cli.read;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.read.MessageSink;
+import dev.cinch.cli.base.Converters.Moment;
+import dev.cinch.cli.base.CreateOption;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.LogsOption;
+import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.Numbered;
+import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.Progress;
+import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.cli.base.TimeRange;
+import dev.cinch.view.Aggregator;
+import dev.cinch.view.ViewReader;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Merged, immutable views of logs (section 10). */
+@Command(
+    name = "view",
+    subcommands = {ViewCommand.Build.class, ViewCommand.Cat.class},
+    description = "Build and read segments: what is settled, merged into few files.",
+    footer = {"", "Example:", "  cinch view build --store /mnt/shared/store"})
+public final class ViewCommand {
+  @Command(
+      name = "build",
+      description = {
+        "Build segments of what is settled.",
+        "Any number may run at once. A segment is built once the oldest that it will hold is --wait"
+            + " old, so that often runs do not make many small ones. Exit code 1 if a published"
+            + " segment differs from what its records give. A log that is damaged or can't be read"
+            + " keeps no other log from it."
+      },
+      footer = {"", "Example:", "  cinch view build --log jobs"})
+  @SuppressWarnings("NullAway.Init")
+  static final class Build implements Callable<Integer> {
+    private final Io io;
+
+    @Mixin StoreOptions store;
+    @Mixin LogsOption logs;
+    @Mixin JsonOption json;
+
+    @Option(
+        names = "--wait",
+        paramLabel = "DURATION",
+        defaultValue = "1d",
+        description = "How old the oldest must be; 0s: cover all that is settled now.")
+    Duration wait;
+
+    Build(Io io) {
+      this.io = io;
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      if (wait.isNegative()) {
+        throw new Misuse("a time to wait is not negative");
+      }
+      Store opened = store.open();
+      try (Output out = io.output()) {
+        return logs.each(opened, io, out, log -> build(log, out));
+      }
+    }
+
+    private void build(Log log, Output out) throws IOException {
+      var progress = new Progress(io);
+      Aggregator.Result r;
+      try {
+        r =
+            new Aggregator(
+                    log,
+                    Aggregator.Limits.DEFAULT,
+                    n -> progress.show(n, " messages of " + log.name()))
+                .run(wait);
+      } finally {
+        progress.end();
+      }
+      if (r.published() > 0 || json.json) {
+        json.print(
+            out,
+            "%s: %d segment%s up to number %d through %s (%d messages, %d bytes)"
+                .formatted(
+                    log.name(),
+                    r.published(),
+                    r.published() == 1 ? "" : "s",
+                    r.lastSegment(),
+                    Moment.text(r.to()),
+                    r.messages(),
+                    r.bytes()),
+            line ->
+                line.text("log", log.name().toString())
+                    .number("segments", r.published())
+                    .number("messages", r.messages())
+                    .number("bytes", r.bytes())
+                    .number("lastSegment", r.lastSegment())
+                    .timeIfAny("coveredThrough", r.to()));
+      } else if (io.terminal()) {
+        io.say(
+            "cinch view build",
+            log.name()
+                + ": nothing to build yet; segments go through "
+                + (r.lastSegment() == 0 ? "no time" : Moment.text(r.to()))
+                + ", and the next one waits until what it begins with is old enough (--wait 0s:"
+                + " now)");
+      }
+    }
+  }
+
+  @Command(
+      name = "cat",
+      description = {
+        "Print a log's settled messages in order: the same bytes as cinch cat.",
+        "They are read from segments as far as these go, and from buckets after that. The exit code"
+            + " is that of cinch cat, too."
+      },
+      footer = {"", "Example:", "  cinch view cat --log jobs --json"})
+  @SuppressWarnings("NullAway.Init")
+  static final class Cat implements Callable<Integer> {
+    private final Io io;
+
+    @Mixin StoreOptions store;
+
+    @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
+    LogName log;
+
+    @Mixin TimeRange range;
+
+    @Mixin PrintOptions printing;
+
+    Cat(Io io) {
+      this.io = io;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      range.check();
+      Log opened = CreateOption.existing(store.open(), log);
+      var ignored = new IgnoredMessages(io, "cinch view cat");
+      try (Output out = io.output()) {
+        out.ifClosed(ExitCode.GOOD);
+        ignored.alsoTo(out, printing);
+        var numbers = new Numbered(printing.asJson());
+        long start = numbers.begin(opened, range.start());
+        MessageSink sink = ignored.watched(printing.sink(out));
+        new ViewReader(opened)
+            .read(start, range.end(), numbers.counting(sink), numbers.counting(ignored));
+      }
+      if (io.terminal() && ignored.none()) {
+        io.say("cinch view cat", NothingThere.why(opened, range, false));
+      }
+      OldMessages.tell(opened.reader(), range, io, "cinch view cat");
+      return ignored.end();
+    }
+  }
+}

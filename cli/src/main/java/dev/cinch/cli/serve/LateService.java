@@ -1,0 +1,190 @@
+package dev.cinch.cli.serve;
+
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreShards;
+import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Grant;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Revoked;
+import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.ShardServers;
+import dev.cinch.lease.http.Health;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lease service that starts after its server listens: starting it takes a number, which stops the
+ * one before it for good, so nothing may go wrong after that. Until it is there it answers that it
+ * is not. Thread-safe.
+ */
+public final class LateService implements LeaseService {
+  private final CompletableFuture<MemoryLeaseService> started = new CompletableFuture<>();
+  private final @Nullable StoreContext store;
+
+  /**
+   * @param store which says who has which shard, also before it is started and when another one has
+   *     taken over; null without one
+   */
+  public LateService(@Nullable StoreContext store) {
+    this.store = store;
+  }
+
+  /** Starts the service; once. */
+  public void start(MemoryLeaseService.Builder builder) throws IOException {
+    try {
+      boolean unused = started.complete(builder.start());
+    } finally {
+      started.cancel(false); // who waits for a service that did not start is let go
+    }
+  }
+
+  /** Has somebody told of the service, at once if it has started. */
+  void whenStarted(Consumer<MemoryLeaseService> told) {
+    var unused = started.thenAccept(told);
+  }
+
+  private LeaseService service() throws LeaseUnavailableException {
+    if (!started.isDone() || started.isCompletedExceptionally()) {
+      throw new LeaseUnavailableException("the lease service is starting", null);
+    }
+    return started.join();
+  }
+
+  /** How it is; never waits. */
+  public Health health(String store) {
+    if (!started.isDone() || started.isCompletedExceptionally()) {
+      return Health.starting(store);
+    }
+    MemoryLeaseService service = started.join();
+    return new Health(OptionalLong.of(service.number()), store, service.obstacle());
+  }
+
+  /** Which instance has taken over for good, in words; empty if none has. */
+  Optional<String> supersededBy() {
+    return started.isDone() && !started.isCompletedExceptionally()
+        ? started.join().supersededBy()
+        : Optional.empty();
+  }
+
+  /** What the service says about itself; waited for, since there is no answer without it. */
+  public ServiceInfo info() {
+    return started.join().info();
+  }
+
+  /** The service's maintenance, if it is there; and whether those can be reached that it needs. */
+  public void maintain() {
+    if (started.isDone() && !started.isCompletedExceptionally()) {
+      started.join().probe();
+      started.join().maintain();
+    }
+  }
+
+  @Override
+  public Optional<LeaseRefusedException> deafness() {
+    return started.isDone() && !started.isCompletedExceptionally()
+        ? started.join().deafness()
+        : Optional.empty();
+  }
+
+  @Override
+  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    return service().carryOut(operations);
+  }
+
+  @Override
+  public List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
+    return started.isDone() && !started.isCompletedExceptionally()
+        ? started.join().carryOutNow(requests)
+        : LeaseService.super.carryOutNow(requests);
+  }
+
+  @Override
+  public Grant acquire(AcquireRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().acquire(request);
+  }
+
+  @Override
+  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().renew(id, durationMs, addLogs, report);
+  }
+
+  @Override
+  public Grant resume(ResumeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().resume(request);
+  }
+
+  @Override
+  public Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().upgrade(id, durationMs);
+  }
+
+  @Override
+  public void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    service().release(id, report);
+  }
+
+  @Override
+  public Revoked revoke(RevokeRequest request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service().revoke(request);
+  }
+
+  @Override
+  public boolean listen(LeaseListener listener) {
+    var unused =
+        started.thenAccept(
+            service -> {
+              boolean told = service.listen(listener);
+              assert told;
+            });
+    return true;
+  }
+
+  @Override
+  public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    return service().show(name);
+  }
+
+  @Override
+  public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    return service().list(prefix, after, limit);
+  }
+
+  @Override
+  public ShardServers shards() throws LeaseUnavailableException {
+    try {
+      return store == null ? ShardServers.ALONE : StoreShards.look(store).servers();
+    } catch (IOException e) {
+      throw new LeaseUnavailableException("the store does not tell: " + e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public long now() throws LeaseUnavailableException {
+    return service().now();
+  }
+}

@@ -1,0 +1,144 @@
+package dev.cinch.cli.store;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.store.StoreReplacedException;
+import dev.cinch.cli.base.Complaints;
+import dev.cinch.cli.base.Converters.Moment;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.LogsOption;
+import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.ServerOptions;
+import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Advances horizons (section 4): what cron runs. */
+@Command(
+    name = "close",
+    description = {
+      "Close buckets whose grace period is over, so that what they hold is settled.",
+      "Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps"
+          + " no other log from it."
+    },
+    footer = {"", "Example:", "  cinch close --store /mnt/shared/store --every 1s"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+public final class CloseCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Spec CommandSpec spec;
+  @Mixin StoreOptions store;
+  @Mixin ServerOptions server;
+
+  @Mixin LogsOption logs;
+  @Mixin JsonOption json;
+
+  @Option(
+      names = "--every",
+      paramLabel = "DURATION",
+      description =
+          "Go on for ever, with such a pause; what fails is tried again, and told once a minute.")
+  @Nullable Duration every;
+
+  @Option(
+      names = "--through",
+      paramLabel = "TIME",
+      description =
+          "Settle through this time, like -5m or 14:00, or refuse (exit code 3) if it is too"
+              + " early.")
+  @Nullable Moment through;
+
+  @Option(
+      names = "--now",
+      description =
+          "Settle idle time, too. Otherwise a log to which nobody appends rests for twice as long"
+              + " each time, up to half an hour.")
+  boolean now;
+
+  @Option(
+      names = "--trust-clock",
+      description =
+          "You have looked: this machine's clock is right. Needed, unless a lease service is named,"
+              + " to settle more than an hour past the newest messages and what is settled.")
+  boolean trustClock;
+
+  @Option(
+      names = "--restored",
+      description =
+          "The store is a copy, made of the buckets after the horizon: settle once more what their"
+              + " locks say. Never for the original, whose records are to be restored instead.")
+  boolean restored;
+
+  CloseCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    if (every != null && (every.isNegative() || every.isZero())) {
+      throw new Misuse("--every is longer than 0s");
+    }
+    @Nullable ShardRouter client = server.isGiven() ? server.client() : null;
+    Store opened = store.open();
+    logs.check(opened); // a wrong name is told at once, also with --every
+    TimeSource time = opened.context().time();
+    var complaints = new Complaints(io, spec, time::monotonicNanos);
+    var closing =
+        new LogClosing(
+            io, json, now || through != null, restored, new Patience(time::monotonicNanos));
+    try (Output out = io.output()) {
+      while (true) {
+        var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
+        int code = round(opened, closing, opinion, complaints, out);
+        out.flush();
+        if (every == null) {
+          if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
+            io.say(
+                "cinch close",
+                "nothing to settle: what may be is"
+                    + (now || through != null
+                        ? ""
+                        : ", but for idle time (--now settles that, too)"));
+          }
+          return code;
+        }
+        time.sleepNanos(every.toNanos());
+      }
+    }
+  }
+
+  /** Closes all logs; also what concerns the whole store is told, and tried again by the next. */
+  private int round(
+      Store opened, LogClosing closing, ThirdOpinion opinion, Complaints complaints, Output out)
+      throws IOException, InterruptedException {
+    int code = ExitCode.GOOD;
+    try {
+      opened.context().requireSame(); // else each round would fail
+      long clock = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
+      StoreSettings settings = opened.settings();
+      long reachable = Bucket.floor(clock - settings.graceNanos(), settings.bucketWidthNanos());
+      long to = through != null ? through.nanos() : reachable;
+      code = logs.each(opened, out, complaints::tell, closing.round(to, opinion, out));
+      opinion.complain();
+      return code;
+    } catch (Output.ClosedException | InterruptedException | StoreReplacedException e) {
+      throw e;
+    } catch (IOException | LeaseUnavailableException | RuntimeException e) {
+      return ExitCode.worse(code, complaints.tell("", e));
+    }
+  }
+}

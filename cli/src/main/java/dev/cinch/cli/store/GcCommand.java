@@ -1,0 +1,152 @@
+package dev.cinch.cli.store;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.store.StoreEnds;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.LogsOption;
+import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.Progress;
+import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.cli.read.Deletions;
+import dev.cinch.cli.read.OldMessages;
+import dev.cinch.view.RemovedLogFiles;
+import dev.cinch.view.Retention;
+import dev.cinch.view.RetireBlockedException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Retires buckets and records (section 10). */
+@Command(
+    name = "gc",
+    description = {
+      "Delete buckets and records that a segment covers and whose retention time is over.",
+      "Messages stay unless --keep is given: cat reads them from the segments (see cinch view"
+          + " build). A log that is damaged or can't be read keeps no other log from it."
+    },
+    footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 30d --dry-run"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+public final class GcCommand implements Callable<Integer> {
+  private final Io io;
+  private long deleted;
+
+  @Mixin StoreOptions store;
+  @Mixin LogsOption logs;
+
+  @Option(
+      names = "--keep",
+      paramLabel = "DURATION",
+      description =
+          "Delete messages for good once the segment that has them ended so long ago, like 90d.")
+  @Nullable Duration keep;
+
+  @Option(
+      names = "--retention",
+      required = true,
+      paramLabel = "DURATION",
+      description = "How long after its end a bucket stays at least, like 30d.")
+  Duration retention;
+
+  @Mixin Deletions deletions;
+
+  GcCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    if (retention.isNegative()) {
+      throw new Misuse("a retention time is not negative");
+    }
+    if (keep != null) {
+      OldMessages.check(keep);
+    }
+    Store opened = store.open();
+    long unused = opened.context().checkedNow();
+    if (!deletions.dryRun) {
+      StoreEnds.removeOld(opened.context());
+    }
+    try (Output out = io.output()) {
+      int code = logs.each(opened, io, out, log -> retire(log, out));
+      if (logs.log == null) {
+        removed(opened, out);
+      }
+      if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
+        io.say(
+            "cinch gc",
+            "nothing to delete: all that segments cover is younger than --retention (see cinch view"
+                + " build)");
+      }
+      return code;
+    }
+  }
+
+  private void removed(Store opened, Output out) throws IOException {
+    var files = new RemovedLogFiles(opened);
+    for (LogName name : opened.freshLogs()) {
+      long count = files.delete(name, !deletions.dryRun, path -> {});
+      if (count > 0) {
+        deletions.print(
+            out,
+            name,
+            "removed",
+            count + " files, for it was removed",
+            line -> line.number("files", count));
+      }
+    }
+  }
+
+  private void retire(Log log, Output out) throws IOException {
+    var keeper = new Retention(log, retention);
+    Retention.Plan plan;
+    if (deletions.dryRun) {
+      List<Path> paths = new ArrayList<>();
+      plan = keeper.plan(paths::add);
+      deletions.paths(out, paths);
+    } else {
+      var progress = new Progress(io);
+      try {
+        plan = keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
+      } catch (RetireBlockedException e) {
+        print(log, e.done(), out);
+        throw e;
+      } finally {
+        progress.end();
+      }
+    }
+    print(log, plan, out);
+    if (keep != null) {
+      OptionalLong blocked = OldMessages.expire(log, keep, deletions, out);
+      if (blocked.isPresent()) {
+        OldMessages.tellBlocked(log, blocked.getAsLong(), io, "cinch gc");
+      }
+    }
+  }
+
+  private void print(Log log, Retention.Plan plan, Output out) throws IOException {
+    if (plan.buckets() + plan.records() + plan.stale() > 0) {
+      deletions.print(
+          out,
+          log.name(),
+          "log",
+          "%d buckets, %d records, %d stale files"
+              .formatted(plan.buckets(), plan.records(), plan.stale()),
+          line ->
+              line.number("buckets", plan.buckets())
+                  .number("records", plan.records())
+                  .number("staleFiles", plan.stale()));
+    }
+  }
+}

@@ -1,0 +1,248 @@
+package dev.cinch.cli.store;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.HangWatch;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.MachineNames;
+import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.Output;
+import dev.cinch.cli.serve.KeygenCommand;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Makes a store. */
+@Command(
+    name = "init",
+    sortOptions = false,
+    description = {
+      "Make a store in a new or empty directory.",
+      "Its settings never change, but for the longest lease: see cinch serve --longest-lease."
+    },
+    footer = {
+      "",
+      "With --key the store pins the key: no other can ever pass for its first one. Each later key"
+          + " needs the signature of an earlier one (cinch keygen --signed-by).",
+      "",
+      "Example:",
+      "  cinch init --key cinch.key --leases required --bucket-width 5s /mnt/shared/store"
+    })
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+public final class InitCommand implements Callable<Integer> {
+  private final Io io;
+
+  @Spec CommandSpec spec;
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "DIR",
+      description = "Where to make it; the value of --store if it is left out.")
+  @Nullable Path directory;
+
+  @Option(names = "--store", paramLabel = "DIR", description = "The same (or set CINCH_STORE).")
+  @Nullable Path store;
+
+  @Option(names = "--machine", paramLabel = "NAME", hidden = true)
+  @Nullable MachineName machine;
+
+  @Option(
+      names = "--bucket-width",
+      paramLabel = "DURATION",
+      description = "Width of every bucket, 100ms to 1h.",
+      defaultValue = "1s")
+  Duration bucketWidth;
+
+  @Option(
+      names = "--grace",
+      paramLabel = "DURATION",
+      description = "How long after its end a bucket may be closed.",
+      defaultValue = "2s")
+  Duration grace;
+
+  @Option(
+      names = "--clock-ahead",
+      paramLabel = "DURATION",
+      description = "How far a clock may be ahead of the filesystem's.",
+      defaultValue = "500ms")
+  Duration clockAhead;
+
+  @Option(
+      names = "--clock-behind",
+      paramLabel = "DURATION",
+      description = "How far it may be behind.",
+      defaultValue = "500ms")
+  Duration clockBehind;
+
+  @Option(
+      names = "--timestamp-distance",
+      paramLabel = "DURATION",
+      description = "How far a timestamp may be from its writer's clock.",
+      defaultValue = "500ms")
+  Duration timestampDistance;
+
+  @Option(
+      names = "--slow-append",
+      paramLabel = "DURATION",
+      description = "How long a slow append takes.",
+      defaultValue = "500ms")
+  Duration slowAppend;
+
+  @Option(
+      names = "--longest-lease",
+      paramLabel = "DURATION",
+      description = "The longest lease time, unless serve is told another.",
+      defaultValue = "60s")
+  Duration longestLease;
+
+  @Option(
+      names = "--lease-margin",
+      paramLabel = "DURATION",
+      description = "How long before its expiry nothing is written any more.",
+      defaultValue = "500ms")
+  Duration leaseMargin;
+
+  @Option(
+      names = "--file-mode",
+      paramLabel = "OCTAL",
+      description = "Mode of new files.",
+      defaultValue = "0664")
+  String fileMode;
+
+  @Option(
+      names = "--directory-mode",
+      paramLabel = "OCTAL",
+      description = "Mode of new directories.",
+      defaultValue = "02775")
+  String directoryMode;
+
+  @Option(
+      names = "--group",
+      paramLabel = "NAME",
+      description = "Group of everything created; as the filesystem gives it unless set.")
+  @Nullable String group;
+
+  @Option(
+      names = "--message-limit",
+      paramLabel = "BYTES",
+      description = "The longest message, 1 to 16777216.",
+      defaultValue = "1048576")
+  int messageLimit;
+
+  @Option(
+      names = "--confirm",
+      paramLabel = "WHEN",
+      description = "When a writer looks at the prelock: ${COMPLETION-CANDIDATES}.",
+      defaultValue = "always")
+  StoreSettings.Confirm confirm;
+
+  @Option(
+      names = "--leases",
+      paramLabel = "HOW",
+      description = "Whether readers demand a valid lease: ${COMPLETION-CANDIDATES}.",
+      defaultValue = "optional")
+  StoreSettings.Leases leases;
+
+  @Option(
+      names = "--key",
+      paramLabel = "FILE",
+      description =
+          "Signing key of the lease service, made with mode 0600 if there is none. The store pins"
+              + " its public part.")
+  @Nullable Path key;
+
+  @Option(
+      names = "--owner",
+      paramLabel = "USER",
+      description =
+          "Who runs the lease server: keys, service and the store's own directory are theirs alone"
+              + " to write, and the group's to read. Only root gives them to another user.")
+  @Nullable String owner;
+
+  @Mixin JsonOption json;
+
+  InitCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Path root = directory != null ? directory : store;
+    if (root == null) {
+      throw new Misuse("name the directory: cinch init DIR");
+    }
+    boolean named = spec.commandLine().getParseResult().hasMatchedOption("--store");
+    if (named && !root.equals(store)) {
+      throw new Misuse("two directories: " + root + ", and --store " + store);
+    }
+    var settings =
+        new StoreSettings(
+            millis("--bucket-width", bucketWidth),
+            millis("--grace", grace),
+            millis("--clock-ahead", clockAhead),
+            millis("--clock-behind", clockBehind),
+            millis("--timestamp-distance", timestampDistance),
+            millis("--slow-append", slowAppend),
+            millis("--longest-lease", longestLease),
+            millis("--lease-margin", leaseMargin),
+            octal("--file-mode", fileMode),
+            octal("--directory-mode", directoryMode),
+            Optional.ofNullable(group),
+            messageLimit,
+            confirm,
+            leases);
+    if (!settings.problems().isEmpty()) {
+      throw new Misuse(String.join("; ", settings.problems()));
+    }
+    MachineName name = machine != null ? machine : MachineNames.ofHost();
+    ServiceOwner theirs = owner == null ? null : ServiceOwner.of(owner);
+    Path file = key;
+    Store.KeySource first = file == null ? null : () -> KeygenCommand.load(file, io, "cinch init");
+    Store made =
+        Store.init(
+            root,
+            settings,
+            HangWatch.watched(Store.Environment.of(name, SystemTime.INSTANCE)),
+            first);
+    if (theirs != null) {
+      theirs.own(made.context());
+    }
+    try (Output out = io.output()) {
+      json.print(
+          out,
+          "made store " + made.context().identity().id() + " in " + root,
+          line ->
+              line.text("store", made.context().identity().id().toString())
+                  .text("directory", root.toString()));
+    }
+    return ExitCode.GOOD;
+  }
+
+  /** The store keeps milliseconds; what was asked for is not cut off without a word. */
+  private long millis(String option, Duration duration) {
+    if (duration.getNano() % 1_000_000 != 0) {
+      throw new Misuse(option + " is in whole milliseconds");
+    }
+    return duration.toMillis();
+  }
+
+  private int octal(String option, String text) {
+    if (!text.matches("[0-7]{1,5}")) {
+      throw new Misuse(option + " wants octal digits, like 0664");
+    }
+    return Integer.parseInt(text, 8);
+  }
+}

@@ -1,0 +1,221 @@
+package dev.cinch.cli.store;
+
+import dev.cinch.bag.Store;
+import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.cli.base.Failure;
+import dev.cinch.cli.base.MachineNames;
+import dev.cinch.lease.HostPort;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.OneLine;
+import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.http.Health;
+import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ServerAddresses;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
+
+/** Asks a store's lease server, the one that is named or the last that left its address. */
+final class LeaseServerLook {
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  private LeaseServerLook() {}
+
+  /** How it is. */
+  enum State {
+    GRANTING,
+    NOT_GRANTING,
+    SILENT,
+    /** It serves another store. */
+    FOREIGN,
+    /** Its address leads nowhere from this machine. */
+    ELSEWHERE,
+    /** None has ever had the shard. */
+    NOT_STARTED
+  }
+
+  /**
+   * What was found.
+   *
+   * @param address where it was asked; empty if there is none
+   * @param instance its number; 0 if that is not known
+   * @param why in words, empty if it grants
+   * @param ceiling that no lease of it outlasts, nanoseconds since the Unix epoch; empty of one
+   *     that does not tell, or has granted nothing
+   * @param time between which times it is by the server; empty of one that does not tell
+   * @param timeProblems what is wrong with where it has that from, in words
+   * @param others where it has several addresses, what is wrong with the servers at other ones
+   */
+  record Found(
+      State state,
+      String address,
+      long instance,
+      String why,
+      OptionalLong ceiling,
+      Optional<TimeBound> time,
+      List<String> timeProblems,
+      List<String> others) {
+    Found(State state, String address, long instance, String why) {
+      this(
+          state,
+          address,
+          instance,
+          why,
+          OptionalLong.empty(),
+          Optional.empty(),
+          List.of(),
+          List.of());
+    }
+
+    private Found with(ServiceInfo info) {
+      return new Found(
+          state, address, instance, why, info.ceiling(), info.time(), info.timeProblems(), others);
+    }
+
+    /** The same as the answer of all servers that are equal to this one. */
+    private Found of(String addresses, List<String> wrong) {
+      return new Found(
+          state, addresses, instance, why, ceiling, time, timeProblems, List.copyOf(wrong));
+    }
+
+    /** Which one, for a sentence. */
+    String inWords() {
+      return address.isEmpty()
+          ? "the lease server" + (instance > 0 ? " of instance " + instance : "")
+          : "the lease server at " + address;
+    }
+
+    /** Whether it is there, and serves this store. */
+    boolean answers() {
+      return state == State.GRANTING || state == State.NOT_GRANTING;
+    }
+
+    boolean needsAttention() {
+      return state != State.GRANTING && state != State.ELSEWHERE;
+    }
+  }
+
+  /**
+   * Asks it.
+   *
+   * @param named by the user; null: whatever the store says
+   * @return empty if there never was one
+   */
+  static Optional<Found> ask(Store store, @Nullable ServerAddresses named) {
+    if (named != null) {
+      return Optional.of(ask(store, named, 0));
+    }
+    Optional<StoreInstances.Instance> latest;
+    try {
+      latest = StoreInstances.latest(store.context());
+    } catch (IOException e) {
+      String why = "can't be found: " + Failure.of(e).line();
+      return Optional.of(new Found(State.SILENT, "", 0, why));
+    }
+    return latest.map(instance -> ask(store, instance));
+  }
+
+  /** Asks an instance where it says that it is. */
+  static Found ask(Store store, StoreInstances.Instance instance) {
+    long number = instance.number();
+    if (instance.where().isEmpty()) {
+      return new Found(
+          State.SILENT,
+          "",
+          number,
+          "left no address and can't be asked: no server is known to grant");
+    }
+    InstanceFile where = instance.where().get();
+    ServerAddresses addresses;
+    try {
+      addresses = ServerAddresses.parse(where.address());
+    } catch (IllegalArgumentException e) {
+      return new Found(State.SILENT, where.address(), number, OneLine.of("" + e.getMessage(), 300));
+    }
+    boolean here = where.machine().equals(MachineNames.ofHost().value());
+    if (!here && addresses.all().stream().allMatch(LeaseServerLook::isLoopback)) {
+      String why = "listens on " + where.machine() + " only, and can't be asked from here";
+      return new Found(State.ELSEWHERE, where.address(), number, why);
+    }
+    return ask(store, addresses, number);
+  }
+
+  private static boolean isLoopback(URI address) {
+    return HostPort.of(address).filter(HostPort::isLoopback).isPresent();
+  }
+
+  /** Of several equal servers each is asked; the best answer is the service's. */
+  private static Found ask(Store store, ServerAddresses addresses, long number) {
+    if (addresses.all().size() == 1) {
+      return ask(store, addresses.all().get(0), number);
+    }
+    List<Found> all;
+    ExecutorService pool = Executors.newFixedThreadPool(addresses.all().size());
+    try {
+      all =
+          addresses.all().stream()
+              .map(a -> CompletableFuture.supplyAsync(() -> ask(store, a, number), pool))
+              .toList()
+              .stream()
+              .map(CompletableFuture::join)
+              .toList();
+    } finally {
+      pool.shutdown();
+    }
+    Found best = all.stream().min(Comparator.comparing(Found::state)).orElseThrow();
+    var wrong = new ArrayList<String>();
+    for (Found each : all) {
+      if (each != best && each.state() != State.GRANTING) {
+        wrong.add(each.address() + ": " + each.why());
+      } else if (each.instance() != best.instance()) {
+        wrong.add(each.address() + ": is instance " + each.instance());
+      }
+    }
+    return best.of(addresses.toString(), wrong);
+  }
+
+  private static Found ask(Store store, URI at, long number) {
+    String address = at.toString();
+    try {
+      HttpLeaseClient client =
+          HttpLeaseClient.builder(at).connectTimeout(PATIENCE).requestTimeout(PATIENCE).build();
+      Health health = client.health();
+      long instance = health.instance().orElse(number);
+      String served = health.store();
+      if (served.isEmpty() && number > 0) {
+        return new Found(
+            State.FOREIGN, address, instance, "serves no store, and is not instance " + number);
+      }
+      if (!served.isEmpty() && !served.equals(store.context().identity().id().toString())) {
+        return new Found(State.FOREIGN, address, instance, "serves another store, " + served);
+      }
+      Optional<LeaseRefusedException> obstacle = client.obstacle();
+      Found found =
+          obstacle.isEmpty()
+              ? new Found(State.GRANTING, address, instance, "")
+              : new Found(
+                  State.NOT_GRANTING,
+                  address,
+                  instance,
+                  OneLine.of("" + obstacle.get().getMessage(), 300));
+      // While it starts it tells nothing of itself, and does not grant.
+      return health.instance().isPresent() || obstacle.isEmpty()
+          ? found.with(client.info())
+          : found;
+    } catch (LeaseUnavailableException | IllegalArgumentException e) {
+      return new Found(State.SILENT, address, number, OneLine.of("" + e.getMessage(), 300));
+    }
+  }
+}

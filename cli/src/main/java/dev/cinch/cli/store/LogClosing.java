@@ -1,0 +1,171 @@
+package dev.cinch.cli.store;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.IdleLog;
+import dev.cinch.bag.close.OpinionNeededException;
+import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.cli.base.Converters.Moment;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.LogsOption;
+import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.Progress;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Advances one log after the other, and knows from round to round which are idle. */
+final class LogClosing {
+  private final Io io;
+  private final JsonOption json;
+  private final boolean idleToo;
+  private final boolean restored;
+  private final Patience patience;
+  private final Map<LogName, IdleLog> idle = new HashMap<>();
+
+  /**
+   * @param json how what was settled is printed
+   * @param idleToo whether logs are settled in which nothing happens
+   * @param restored whether to settle over locks whose records are missing
+   * @param patience with logs that fail
+   */
+  LogClosing(Io io, JsonOption json, boolean idleToo, boolean restored, Patience patience) {
+    this.restored = restored;
+    this.io = io;
+    this.json = json;
+    this.idleToo = idleToo;
+    this.patience = patience;
+  }
+
+  /**
+   * One round over all logs.
+   *
+   * @param to the time to settle through, nanoseconds since the Unix epoch
+   */
+  LogsOption.Work round(long to, ThirdOpinion opinion, Output out) {
+    return new LogsOption.Work() {
+      @Override
+      public boolean wants(LogName log) throws IOException, InterruptedException {
+        // An idle log is not even opened. One that was made anew under its name has younger
+        // buckets.
+        IdleLog known = idle.get(log);
+        return patience.isOver(log) && (known == null || patiently(log, () -> known.isDue(to)));
+      }
+
+      @Override
+      public void on(Log log) throws IOException, InterruptedException {
+        boolean isNew = idle.get(log.name()) == null;
+        var look = new IdleLog(log.context());
+        if (idleToo || !isNew || patiently(log.name(), () -> look.isDue(to))) {
+          boolean unused = patiently(log.name(), () -> close(log, to, opinion, out));
+        }
+        if (!idleToo) {
+          idle.put(log.name(), look);
+        }
+      }
+    };
+  }
+
+  private interface Step {
+    boolean done() throws IOException, InterruptedException;
+  }
+
+  private boolean patiently(LogName log, Step step) throws IOException, InterruptedException {
+    long began = patience.now();
+    try {
+      return step.done();
+    } catch (IOException | RuntimeException e) {
+      patience.failed(log, began);
+      throw e;
+    }
+  }
+
+  /** Whether there was anything to settle. */
+  private boolean close(Log opened, long to, ThirdOpinion opinion, Output out)
+      throws IOException, InterruptedException {
+    var progress = new Progress(io);
+    var closed = new AtomicLong();
+    var foreign = new ArrayList<ForeignEntryException>();
+    var horizon =
+        new HorizonAdvance(
+            opened.context(),
+            n -> {
+              closed.set(n);
+              progress.show(n, " buckets of " + opened.name());
+            },
+            foreign::add);
+    if (restored) {
+      horizon.settleRestored();
+    }
+    long before = settled(horizon.chain().freshTip());
+    if (before >= to) {
+      return false;
+    }
+    Optional<Link> last;
+    try {
+      last = advance(opened, opinion, horizon, to);
+    } finally {
+      progress.end();
+    }
+    if (settled(last) > before) {
+      print(opened, last.orElseThrow(), closed.get(), out);
+    }
+    if (!foreign.isEmpty()) {
+      out.flush();
+      for (ForeignEntryException e : foreign.subList(1, foreign.size())) {
+        io.say("cinch close", e.getMessage());
+      }
+      throw foreign.get(0); // all else is settled, and whoever runs this must look
+    }
+    return true;
+  }
+
+  private static long settled(Optional<Link> tip) {
+    return tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+  }
+
+  private void print(Log log, Link last, long buckets, Output out) throws IOException {
+    json.print(
+        out,
+        "%s: settled through %s (record %d, %d bucket%s closed)"
+            .formatted(
+                log.name(),
+                Moment.text(last.record().to()),
+                last.record().number(),
+                buckets,
+                buckets == 1 ? "" : "s"),
+        line ->
+            line.text("log", log.name().toString())
+                .time("settledThrough", last.record().to())
+                .number("record", last.record().number())
+                .number("buckets", buckets));
+  }
+
+  /** Advances as far as it may. The last record then; empty if there is none. */
+  private static Optional<Link> advance(
+      Log opened, ThirdOpinion opinion, HorizonAdvance horizon, long to)
+      throws IOException, InterruptedException {
+    try {
+      return Optional.of(horizon.advance(to, OptionalLong.empty()));
+    } catch (OpinionNeededException e) {
+      OpinionNeededException missed = e;
+      OptionalLong answer = opinion.get();
+      if (answer.isPresent()) {
+        try {
+          return Optional.of(horizon.advance(to, answer));
+        } catch (OpinionNeededException doubt) {
+          missed = doubt;
+        }
+      }
+      opinion.missed(opened.name(), missed);
+      return horizon.chain().freshTip();
+    }
+  }
+}

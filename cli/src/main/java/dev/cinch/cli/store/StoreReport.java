@@ -1,0 +1,270 @@
+package dev.cinch.cli.store;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.layout.ListedLog;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.status.LogStatus;
+import dev.cinch.bag.status.LogSurvey;
+import dev.cinch.bag.store.LogList;
+import dev.cinch.bag.store.StoreCeilings;
+import dev.cinch.bag.store.StoreShards;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
+import dev.cinch.cli.base.Words;
+import dev.cinch.lease.OneLine;
+import dev.cinch.lease.http.ServerAddresses;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a store was at one moment, and what of that needs somebody.
+ *
+ * @param at the filesystem's now; this machine's where this user may not ask that
+ * @param clockOffset how far this machine's clock is ahead of the filesystem's, nanoseconds
+ * @param server the one that was named, or that of a store without a shard map
+ * @param shards the servers of a store with a shard map
+ * @param logs in the order of their names
+ */
+record StoreReport(
+    long at,
+    OptionalLong clockOffset,
+    Optional<LeaseServerLook.Found> server,
+    Optional<ShardsLook> shards,
+    List<LogLine> logs,
+    List<Attention> attention) {
+
+  /** A log: how it is, or why nobody can tell. */
+  record LogLine(LogName name, @Nullable LogStatus status) {}
+
+  /** What somebody has to see to. */
+  record Attention(Kind kind, @Nullable LogName log, String message) {}
+
+  /** What is wrong. */
+  enum Kind {
+    DAMAGE,
+    UNREADABLE,
+    CLOSER,
+    INTENT,
+    CLOCK,
+    SERVER
+  }
+
+  /** The exit code: damage first, then what can't be had. */
+  int code() {
+    int code = ExitCode.GOOD;
+    for (Attention a : attention) {
+      if (a.kind() == Kind.DAMAGE) {
+        return ExitCode.DAMAGE;
+      }
+      code =
+          a.kind() == Kind.UNREADABLE || code == ExitCode.UNAVAILABLE
+              ? ExitCode.UNAVAILABLE
+              : ExitCode.REFUSED;
+    }
+    return code;
+  }
+
+  /** Looks again and again, each time only at what is new. Not thread-safe. */
+  static final class Looker {
+    private static final Logger LOG = LoggerFactory.getLogger(Looker.class);
+
+    private final Store store;
+    private final long late;
+    private final LogSurvey.Progress progress;
+    private final Map<LogName, LogSurvey> surveys = new HashMap<>();
+
+    /**
+     * @param late how long past the grace period a bucket may stay open
+     */
+    Looker(Store store, Duration late, LogSurvey.Progress progress) {
+      this.store = store;
+      this.late = late.toNanos();
+      this.progress = progress;
+    }
+
+    /**
+     * Looks.
+     *
+     * @param only these logs; all if empty
+     * @param server as the user named it
+     */
+    StoreReport look(List<LogName> only, boolean askServer, @Nullable ServerAddresses server)
+        throws IOException {
+      var attention = new ArrayList<Attention>();
+      var logs = new ArrayList<LogLine>();
+      OptionalLong offset = offset();
+      long at = store.context().time().wallNanos() - offset.orElse(0);
+      offset.ifPresent(o -> judgeClock(o, attention));
+      for (LogName name : only.isEmpty() ? store.permittedLogs() : only) {
+        look(name, at, !only.isEmpty(), logs, attention);
+      }
+      if (only.isEmpty()) {
+        for (ListedLog gone : new LogList(store.context()).gone()) {
+          String why = "its directory is gone, and log-names lists it: restore it from a backup";
+          attention.add(new Attention(Kind.DAMAGE, gone.name(), why));
+        }
+      }
+      strays(attention);
+      Optional<ShardsLook> shards = askServer ? shards(attention) : Optional.empty();
+      Optional<LeaseServerLook.Found> found =
+          askServer && (server != null || shards.isEmpty())
+              ? LeaseServerLook.ask(store, server)
+              : Optional.empty();
+      found
+          .filter(LeaseServerLook.Found::needsAttention)
+          .ifPresent(
+              f -> attention.add(new Attention(Kind.SERVER, null, f.inWords() + ": " + f.why())));
+      found.ifPresent(
+          f ->
+              f.others()
+                  .forEach(
+                      o ->
+                          attention.add(
+                              new Attention(Kind.SERVER, null, "the lease server at " + o))));
+      found.ifPresent(
+          f ->
+              f.timeProblems()
+                  .forEach(
+                      p ->
+                          attention.add(
+                              new Attention(
+                                  Kind.CLOCK,
+                                  null,
+                                  "the lease server's time sources: " + OneLine.of(p, 300)))));
+      attention.sort((a, b) -> a.kind().compareTo(b.kind()));
+      return new StoreReport(at, offset, found, shards, logs, attention);
+    }
+
+    /** What anybody may have left where servers look for each other. */
+    private void strays(List<Attention> attention) {
+      try {
+        var strays = new ArrayList<>(StoreShards.lookAsPermitted(store.context()).strays());
+        strays.addAll(StoreCeilings.of(store.context()).strays());
+        if (!strays.isEmpty()) {
+          String more = strays.size() == 1 ? "" : " and " + (strays.size() - 1) + " more";
+          attention.add(
+              new Attention(
+                  Kind.SERVER,
+                  null,
+                  strays.get(0)
+                      + more
+                      + ": no key of the store signed it, so it counts for nothing; find out who"
+                      + " left it, and remove it"));
+        }
+      } catch (IOException e) {
+        LOG.debug("the lease service's files could not be looked at", e); // told by who needs them
+      }
+    }
+
+    private Optional<ShardsLook> shards(List<Attention> attention) {
+      try {
+        Optional<ShardsLook> shards = ShardsLook.ask(store);
+        shards.ifPresent(s -> attention.addAll(s.attention()));
+        return shards;
+      } catch (IOException e) {
+        Failure failure = Failure.of(e);
+        Kind kind = failure.code() == ExitCode.DAMAGE ? Kind.DAMAGE : Kind.SERVER;
+        attention.add(new Attention(kind, null, failure.line()));
+        return Optional.empty();
+      }
+    }
+
+    /** Who may not make files can't ask the filesystem. */
+    private OptionalLong offset() {
+      try {
+        FsClock clock = store.context().fsClock();
+        long before = store.context().time().wallNanos();
+        long now = clock.now();
+        long after = store.context().time().wallNanos();
+        return OptionalLong.of(
+            before > now
+                ? before - now
+                : after < now ? after - now : 0); // between: as good as none
+      } catch (IOException e) {
+        return OptionalLong.empty();
+      }
+    }
+
+    private void judgeClock(long offset, List<Attention> attention) {
+      StoreSettings s = store.settings();
+      long bound = offset > 0 ? s.clockAheadMs() : s.clockBehindMs();
+      if (Math.abs(offset) > bound * 1_000_000) {
+        attention.add(
+            new Attention(
+                Kind.CLOCK,
+                null,
+                "this machine's clock is %s %s the filesystem's, and the store allows %d ms: set it (NTP)"
+                    .formatted(Words.span(offset), offset > 0 ? "ahead of" : "behind", bound)));
+      }
+    }
+
+    private void look(
+        LogName name, long at, boolean named, List<LogLine> logs, List<Attention> attention)
+        throws IOException {
+      LogStatus status;
+      try {
+        LogSurvey survey = surveys.get(name);
+        if (survey == null) {
+          List<Log> whole = named ? List.of(store.log(name)) : store.whole(List.of(name));
+          if (whole.isEmpty()) {
+            return; // being made, or its maker died: it holds nothing
+          }
+          survey = new LogSurvey(whole.get(0).context());
+          surveys.put(name, survey);
+        }
+        status = survey.look(progress);
+      } catch (NotAStoreException e) {
+        throw e;
+      } catch (IOException e) {
+        Failure failure = Failure.of(e);
+        Kind kind = failure.code() == ExitCode.DAMAGE ? Kind.DAMAGE : Kind.UNREADABLE;
+        attention.add(new Attention(kind, name, failure.line()));
+        logs.add(new LogLine(name, null));
+        return;
+      }
+      logs.add(new LogLine(name, status));
+      judge(name, status, at, attention);
+    }
+
+    private void judge(LogName name, LogStatus status, long at, List<Attention> attention) {
+      long grace = store.settings().graceNanos();
+      if (!status.isIdle()) {
+        Bucket oldest = status.open().get(0);
+        long overdue = at - oldest.end() - grace;
+        if (overdue > late) {
+          attention.add(
+              new Attention(
+                  Kind.CLOSER,
+                  name,
+                  "nobody closes: its oldest open bucket was due %s ago; run cinch close --every 10s, or see what it says"
+                      .formatted(Words.span(overdue))));
+        }
+      }
+      status
+          .intent()
+          .filter(left -> at - left.since() > late)
+          .ifPresent(
+              left ->
+                  attention.add(
+                      new Attention(
+                          Kind.INTENT,
+                          name,
+                          "a closer stopped half-way %s ago; run cinch close, or see what it says"
+                              .formatted(Words.span(at - left.since())))));
+    }
+  }
+}

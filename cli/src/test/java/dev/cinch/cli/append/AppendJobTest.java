@@ -1,0 +1,374 @@
+package dev.cinch.cli.append;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
+import dev.cinch.cli.base.Output;
+import dev.cinch.lease.Id;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.SequenceInputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What becomes of messages that are rejected, and of receipts while the input goes on. */
+@Timeout(600)
+class AppendJobTest {
+  private static final DataFileName FILE = new DataFileName(new MachineName("m"), new Id(1, 2));
+
+  private final List<String> submitted = new ArrayList<>();
+  private final List<String> committed = new ArrayList<>();
+  private final Map<String, Integer> rejections = new HashMap<>();
+  private long clock;
+
+  /** Rejects each message as often as {@link #rejections} says. */
+  private synchronized AppendJob.Pending submit(byte[] bytes, int offset, int length)
+      throws MessageRefusedException {
+    String text = new String(bytes, offset, length, StandardCharsets.UTF_8);
+    if (text.equals("never")) {
+      throw new MessageRefusedException("a lease was lost");
+    }
+    submitted.add(text);
+    long timestamp = ++clock;
+    int left = rejections.merge(text, -1, Integer::sum);
+    if (left >= 0) {
+      return () -> new Receipt.Rejected(timestamp, "the bucket was closed");
+    }
+    committed.add(text);
+    return () ->
+        new Receipt.Committed(timestamp, Bucket.of(timestamp, 10), FILE, committed.indexOf(text));
+  }
+
+  private static InputStream lines(String... lines) {
+    return new ByteArrayInputStream(
+        (String.join("\n", lines) + "\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void nothingRejectedKeepsTheOrder() throws Exception {
+    var job = new AppendJob(this::submit, 100, () -> null, null);
+    job.run(lines("a", "b", "c"));
+    assertEquals(List.of("a", "b", "c"), committed);
+    assertEquals(committed, submitted);
+    assertEquals(3, job.committed());
+    assertEquals(0, job.failed());
+  }
+
+  @Test
+  void rejectedMessagesAreSentAgainThreeTimesAtMost() throws Exception {
+    rejections.put("b", 1);
+    rejections.put("c", AppendJob.RESENDS);
+    rejections.put("d", AppendJob.RESENDS + 1);
+    var bytes = new ByteArrayOutputStream();
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes));
+    job.run(lines("a", "b", "c", "d", "e", "never"));
+    assertEquals(List.of("a", "e", "b", "c"), committed);
+    assertEquals(4, job.committed());
+    assertEquals(2, job.failed());
+    assertEquals(1 + AppendJob.RESENDS, submitted.stream().filter("d"::equals).count());
+    assertEquals(
+        "2 of 6 messages not appended (lines 4, 6): the bucket was closed; no more input was taken",
+        job.summary());
+    List<String> receipts = bytes.toString(StandardCharsets.UTF_8).lines().toList();
+    assertTrue(receipts.get(1).contains("\"line\":2,\"state\":\"COMMITTED\""), receipts.get(1));
+    assertEquals(
+        "{\"line\":4,\"state\":\"REJECTED\",\"reason\":\"the bucket was closed\"}",
+        receipts.get(3));
+    assertEquals(
+        "{\"line\":6,\"state\":\"REFUSED\",\"reason\":\"a lease was lost\"}", receipts.get(5));
+  }
+
+  @Test
+  void noMoreIsReadForALogThatWasRemoved() throws Exception {
+    rejections.put("b", 1 + AppendJob.RESENDS);
+    var over = new CountDownLatch(1);
+    InputStream silent =
+        new InputStream() {
+          @Override
+          public int read() throws IOException {
+            try {
+              over.await();
+            } catch (InterruptedException e) {
+              throw new IOException(e);
+            }
+            return -1;
+          }
+        };
+    var bytes = new ByteArrayOutputStream();
+    var job = new AppendJob(this::submit, 100, () -> "it was removed", new Output(bytes));
+    job.run(new SequenceInputStream(lines("a", "b"), silent));
+    over.countDown();
+    assertEquals(
+        "1 of 2 messages not appended (line 2): it was removed; no more input was taken",
+        job.summary());
+    assertTrue(
+        bytes
+            .toString(StandardCharsets.UTF_8)
+            .endsWith("{\"line\":2,\"state\":\"REJECTED\",\"reason\":\"it was removed\"}\n"));
+  }
+
+  @Test
+  void aSlowProducerGetsItsReceiptsBeforeItGoesOn() throws Exception {
+    var told = new CountDownLatch(1);
+    OutputStream out =
+        new OutputStream() {
+          @Override
+          public void write(int b) {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public void write(byte[] b, int offset, int length) {
+            if (length > 0) {
+              told.countDown();
+            }
+          }
+        };
+    InputStream in =
+        new InputStream() {
+          private int reads;
+
+          @Override
+          public int read() {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) throws IOException {
+            if (reads++ == 0) {
+              b[offset] = 'a';
+              b[offset + 1] = '\n';
+              return 2;
+            }
+            try {
+              assertTrue(told.await(10, TimeUnit.MINUTES), "the receipt of the first line");
+            } catch (InterruptedException e) {
+              throw new IOException(e);
+            }
+            return -1;
+          }
+        };
+    new AppendJob(this::submit, 100, () -> null, new Output(out)).run(in);
+    assertEquals(List.of("a"), committed);
+  }
+
+  @Test
+  void receiptsThatNobodyReadsEndTheJob() {
+    OutputStream full =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("Broken pipe");
+          }
+
+          @Override
+          public void write(byte[] b, int offset, int length) throws IOException {
+            throw new IOException("Broken pipe");
+          }
+        };
+    InputStream endless =
+        new InputStream() {
+          @Override
+          public int read() {
+            return '\n';
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) {
+            b[offset] = '\n';
+            return 1;
+          }
+        };
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(full));
+    var e = assertThrows(Output.ClosedException.class, () -> job.run(endless));
+    assertTrue(e.brokenPipe());
+  }
+
+  @Test
+  void theFirstMessageThatIsRefusedEndsTheInput() throws Exception {
+    InputStream endless =
+        new InputStream() {
+          private int reads;
+
+          @Override
+          public int read() {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) {
+            byte[] line = (++reads == 3 ? "never\n" : "a\n").getBytes(StandardCharsets.UTF_8);
+            System.arraycopy(line, 0, b, offset, line.length);
+            return line.length;
+          }
+        };
+    var job = new AppendJob(this::submit, 100, () -> null, null);
+    job.run(endless);
+    assertTrue(job.lost());
+    assertEquals(List.of("a", "a"), committed);
+    assertEquals(
+        "1 of 3 messages not appended (line 3): a lease was lost; no more input was taken",
+        job.summary());
+  }
+
+  /** One that is refused for a moment only would leave a gap. */
+  @Test
+  void nothingBehindARefusedMessageIsAppended() throws Exception {
+    var job = new AppendJob(this::submit, 100, () -> null, null);
+    job.run(lines("a", "never", "b", "c"));
+    assertEquals(List.of("a"), committed);
+    assertEquals(
+        "3 of 4 messages not appended (lines 2, 3, 4): a lease was lost; no more input was taken",
+        job.summary());
+  }
+
+  @Test
+  void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
+    var whole = new AppendJob(this::submit, 100, () -> null, null);
+    whole.run(lines("a"));
+    whole.stop(); // too late to keep anything out
+    assertTrue(whole.ended());
+    var refused = new AppendJob(this::submit, 100, () -> null, null);
+    refused.stop();
+    refused.run(lines("b"));
+    assertFalse(refused.ended());
+  }
+
+  @Test
+  void stoppingTakesNoMoreAndWaitsForNoInput() throws Exception {
+    var reading = new CountDownLatch(2);
+    InputStream silent =
+        new InputStream() {
+          @Override
+          public int read() {
+            throw new AssertionError("one byte at a time");
+          }
+
+          @Override
+          public int read(byte[] b, int offset, int length) throws IOException {
+            reading.countDown();
+            if (reading.getCount() == 1) {
+              b[offset] = 'a';
+              b[offset + 1] = '\n';
+              return 2;
+            }
+            try {
+              new CountDownLatch(1).await(); // nothing more ever comes
+            } catch (InterruptedException e) {
+              throw new IOException(e);
+            }
+            return -1;
+          }
+        };
+    var job = new AppendJob(this::submit, 100, () -> null, null);
+    var stopper =
+        new Thread(
+            () -> {
+              try {
+                reading.await();
+              } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+              }
+              job.stop();
+            });
+    stopper.start();
+    job.run(silent);
+    stopper.join();
+    assertEquals(List.of("a"), committed);
+    assertEquals("1 messages committed", job.summary());
+    var stopped = new AppendJob(this::submit, 100, () -> null, null);
+    stopped.stop();
+    stopped.run(lines("b"));
+    assertEquals(0, stopped.committed());
+  }
+
+  /** Gives these lines and then fails, as a disk does. */
+  private static InputStream failing(String... lines) {
+    return new SequenceInputStream(
+        lines(lines),
+        new InputStream() {
+          @Override
+          public int read() throws IOException {
+            throw new IOException("Input/output error");
+          }
+        });
+  }
+
+  @Test
+  void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
+    rejections.put("c", AppendJob.RESENDS + 1);
+    var job = new AppendJob(this::submit, 100, () -> null, null);
+    var e = assertThrows(IOException.class, () -> job.run(failing("a", "b")));
+    assertEquals(
+        new Failure(
+            ExitCode.UNAVAILABLE,
+            "the input could not be read (Input/output error); 2 messages were committed"),
+        Failure.of(e));
+    var other = new AppendJob(this::submit, 100, () -> null, null);
+    e = assertThrows(IOException.class, () -> other.run(failing("a", "b", "c")));
+    assertEquals(
+        "the input could not be read (Input/output error);"
+            + " 1 of 3 messages not appended (line 3): the bucket was closed",
+        e.getMessage());
+  }
+
+  /**
+   * An error may come between the message and what would tell its fate: nobody knows that one's.
+   */
+  @Test
+  void anErrorForWantOfMemoryDoesNotHideWhatWasCommitted() {
+    AppendJob.Submitter poor =
+        (bytes, offset, length) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length);
+          if (bytes[offset] == 'c') {
+            throw new OutOfMemoryError("Java heap space");
+          }
+          return pending;
+        };
+    var job = new AppendJob(poor, 100, () -> null, null);
+    var e = assertThrows(IOException.class, () -> job.run(lines("a", "b", "c", "d")));
+    assertEquals(
+        new Failure(
+            ExitCode.UNAVAILABLE,
+            "out of memory; give it more with CINCH_JAVA_OPTS=-Xmx…; 2 messages were committed,"
+                + " and more may be committed"),
+        Failure.of(e));
+    assertEquals(List.of("a", "b", "c"), committed);
+  }
+
+  @Test
+  void anErrorWhileAFateIsWaitedForDoesNotHideWhatWasCommitted() {
+    AppendJob.Submitter poor =
+        (bytes, offset, length) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length);
+          return bytes[offset] == 'a'
+              ? pending
+              : () -> {
+                throw new OutOfMemoryError("Java heap space");
+              };
+        };
+    var job = new AppendJob(poor, 100, () -> null, null);
+    var e = assertThrows(IOException.class, () -> job.run(lines("a", "b")));
+    assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
+    assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());
+  }
+}

@@ -1,0 +1,131 @@
+package dev.cinch.cli.append;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.cli.Cinch;
+import dev.cinch.cli.Forked;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Messages and places that are unusual, and lose nothing. */
+@Timeout(600)
+class InputsTest {
+  @TempDir Path temp;
+
+  @Test
+  void newlinesAndNulsWithinAMessageSurviveJson() throws Exception {
+    Path root = Cinch.quickStore(temp);
+    byte[] payload = "a\nb\0c\r\n\n".getBytes(StandardCharsets.UTF_8);
+    Store store = Store.open(root, Store.Environment.of(new MachineName("m"), SystemTime.INSTANCE));
+    try (LogWriter writer = store.createLog(new LogName("jobs")).writer(Durability.SYNC)) {
+      assertTrue(writer.append(payload) instanceof Receipt.Committed);
+      assertTrue(writer.append(new byte[0]) instanceof Receipt.Committed);
+    }
+    Cinch cinch = Cinch.on(root);
+    List<String> lines =
+        cinch.run("cat", "--log=jobs", "--live", "--format=json").ended(0).out().lines().toList();
+    assertEquals(2, lines.size());
+    String text = new ObjectMapper().readTree(lines.get(0)).get("payload").textValue();
+    assertArrayEquals(payload, text.getBytes(StandardCharsets.UTF_8));
+    assertEquals("", new ObjectMapper().readTree(lines.get(1)).get("payload").textValue());
+    assertEquals("a\nb\0c\r\n\n\n\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+  }
+
+  @Test
+  void twoMachinesWithTheSameNameLoseNothing() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    cinch.feed("", "append", "--log=jobs").ended(0);
+    var together = new CyclicBarrier(2);
+    var tasks = new ArrayList<FutureTask<Cinch.Ran>>();
+    var expected = new ArrayList<String>();
+    for (String who : List.of("a", "b")) {
+      var input = new StringBuilder();
+      for (int i = 0; i < 500; i++) {
+        expected.add(who + i);
+        input.append(who).append(i).append('\n');
+      }
+      var task =
+          new FutureTask<>(
+              () -> {
+                together.await();
+                return cinch.feed(
+                    input.toString(), "append", "--log=jobs", "--machine=same", "--json");
+              });
+      tasks.add(task);
+      new Thread(task).start();
+    }
+    for (FutureTask<Cinch.Ran> task : tasks) {
+      assertEquals(500, task.get().ended(0).out().lines().count());
+    }
+    cinch.settle("jobs");
+    List<String> settled = cinch.run("cat", "--log=jobs").ended(0).out().lines().toList();
+    assertEquals(expected.stream().sorted().toList(), settled.stream().sorted().toList());
+    assertEquals(
+        settled.stream().filter(l -> l.startsWith("a")).toList(), expected.subList(0, 500));
+    assertTrue(cinch.run("verify").ended(0).out().startsWith("intact"));
+  }
+
+  @Test
+  void aFullStoreKeepsTheAppendPendingAndLosesNothing() throws Exception {
+    Path mount = Files.createDirectory(temp.resolve("small"));
+    Process mounting =
+        new ProcessBuilder("mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", mount.toString())
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    assumeTrue(mounting.waitFor() == 0, "may not mount a tmpfs: a full store is not tested");
+    try {
+      Path store = Cinch.quickStore(mount);
+      Cinch cinch = Cinch.on(store);
+      cinch.feed("before\n", "append", "--log=jobs").ended(0);
+      Path filler = mount.resolve("filler");
+      fill(filler);
+      assertEquals("before\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+      try (var append = new Forked("append", "--log=jobs", "--store=" + store, "--json")) {
+        append.type("after\n");
+        append.endInput();
+        String said = append.errLine();
+        assertTrue(said.contains("No space left on device"), said);
+        Files.delete(filler);
+        assertTrue(append.line().contains("\"state\":\"COMMITTED\""));
+        append.ended(0);
+      }
+      cinch.settle("jobs");
+      assertEquals("before\nafter\n", cinch.run("cat", "--log=jobs").ended(0).out());
+      assertTrue(cinch.run("verify").ended(0).out().startsWith("intact"));
+    } finally {
+      assertEquals(0, new ProcessBuilder("umount", mount.toString()).start().waitFor());
+    }
+  }
+
+  private static void fill(Path filler) throws IOException {
+    try (OutputStream out = Files.newOutputStream(filler)) {
+      while (true) {
+        out.write(new byte[4096]);
+      }
+    } catch (IOException full) {
+      // As was meant.
+    }
+  }
+}

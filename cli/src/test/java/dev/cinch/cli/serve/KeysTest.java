@@ -1,0 +1,173 @@
+package dev.cinch.cli.serve;
+
+import static java.util.Objects.requireNonNull;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.audit.KeyForgeries;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.StoreSettings.Leases;
+import dev.cinch.bag.write.LeaseStamp;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.cli.Cinch;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Keys on the command line: made, pinned, signed, altered and forged (rule F3). */
+class KeysTest {
+  private static final List<List<String>> READERS =
+      List.of(
+          List.of("cat", "--log=jobs"),
+          List.of("cat", "--log=jobs", "--live"),
+          List.of("view", "cat", "--log=jobs"));
+
+  @TempDir Path temp;
+
+  private int stores;
+
+  /** A store that was filled. */
+  private record Filled(Path root, KeyForgeries forgeries) {}
+
+  private Filled fill(boolean pinned, boolean good) throws Exception {
+    Path root = temp.resolve("store" + stores++);
+    var s = new AuditStore(root, Leases.REQUIRED, pinned);
+    Log log = s.store.createLog(new LogName("jobs"));
+    SigningKey key = good ? s.key : KeyForgeries.FORGER;
+    var lease = s.first("unit", s.clock.wallNanos() + 900 * AuditStore.SECOND);
+    LeaseStamp under = AuditStore.stamp(new WitnessSigner(key).sign(lease));
+    try (LogWriter writer = s.writer(log)) {
+      s.settle(log, AuditStore.append(writer, under, "one"));
+      s.settle(log, AuditStore.append(writer, under, "two"));
+    }
+    var id = s.store.context().identity().id();
+    return new Filled(root, new KeyForgeries(root, log.context().layout().root(), id, s.key));
+  }
+
+  private static Cinch.Ran run(Path store, List<String> command) throws Exception {
+    return Cinch.on(store).run(command.toArray(String[]::new));
+  }
+
+  @Test
+  void f3_anAlteredKeyIsToldByEveryReader() throws Exception {
+    for (boolean pinned : new boolean[] {true, false}) {
+      for (String name : fill(pinned, true).forgeries().damaging().keySet()) {
+        Filled it = fill(pinned, true);
+        for (List<String> reader : READERS) {
+          assertEquals("one\ntwo\n", run(it.root(), reader).ended(0).out());
+        }
+        requireNonNull(it.forgeries().damaging().get(name)).run();
+        for (List<String> reader : READERS) {
+          Cinch.Ran ran = run(it.root(), reader);
+          ran.failed(1, "damaged at byte");
+          assertEquals("", ran.out(), name);
+        }
+        assertTrue(run(it.root(), List.of("verify")).ended(1).out().contains("damage "), name);
+        run(it.root(), List.of("audit")).ended(1);
+      }
+    }
+  }
+
+  @Test
+  void f3_aForgedKeyChangesNoAnswerAndVerifyTells() throws Exception {
+    for (String name : fill(true, true).forgeries().idle().keySet()) {
+      Filled it = fill(true, true);
+      requireNonNull(it.forgeries().idle().get(name)).run();
+      for (List<String> reader : READERS) {
+        assertEquals("one\ntwo\n", run(it.root(), reader).ended(0).out(), name);
+      }
+      run(it.root(), List.of("audit")).ended(0);
+      String told = run(it.root(), List.of("verify")).ended(1).out();
+      assertTrue(told.contains("keys/0000000002"), told);
+    }
+  }
+
+  @Test
+  void aStoreOfWhichNoMessagePassesIsSaidLoudly() throws Exception {
+    Filled it = fill(true, false);
+    for (List<String> reader : READERS) {
+      Cinch.Ran ran = run(it.root(), reader).ended(1);
+      assertEquals("", ran.out());
+      assertTrue(ran.err().contains("no message passed: all 2 were left out"), ran.err());
+    }
+    run(it.root(), List.of("cat", "--log=jobs", "--from=2100-01-01T00:00:00Z")).ended(0);
+    String told = run(it.root(), List.of("verify")).ended(1).out();
+    assertTrue(told.contains("a message that a valid lease permits"), told);
+  }
+
+  private String key(String name) {
+    return "--key=" + temp.resolve(name);
+  }
+
+  @Test
+  void initPinsAKeyAndKeygenSignsTheNext() throws Exception {
+    Path root = temp.resolve("pinned");
+    new Cinch().run("init", key("one"), root.toString()).ended(0);
+    String text = Files.readString(root.resolve("store.json"));
+    assertTrue(text.matches("(?s).*\"firstKey\" : \"[0-9a-f]{64}\".*"), text);
+    Cinch cinch = Cinch.on(root);
+    cinch.run("keygen", key("one")).ended(0);
+    for (String other : List.of("two", "one too many")) {
+      Cinch.Ran refused = cinch.run("keygen", key(other)).ended(3);
+      assertTrue(refused.err().contains("--signed-by OLD"), refused.err());
+      assertEquals(1, refused.err().lines().count(), refused.err());
+    }
+    cinch.run("keygen", key("three"), "--signed-by=" + temp.resolve("two")).ended(3);
+    cinch.run("serve", key("two"), "--port=0").failed(3, "--signed-by OLD");
+    cinch.run("serve", key("mistyped"), "--port=0").failed(3, "no such file, and ");
+    assertFalse(Files.exists(temp.resolve("mistyped")), "it could serve no store that has a key");
+    cinch.run("keygen", key("two"), "--signed-by=" + temp.resolve("one")).ended(0);
+    cinch.run("keygen", key("two")).ended(0);
+    cinch.run("keygen", key("three"), "--signed-by=" + temp.resolve("two")).ended(0);
+    assertTrue(cinch.run("verify").ended(0).out().startsWith("intact: 4 files"));
+    new Cinch()
+        .run("keygen", key("two"), "--signed-by=" + temp.resolve("one"))
+        .failed(2, "--signed-by goes with --store");
+    cinch.run("keygen", key("new"), "--signed-by=" + temp.resolve("none")).ended(4);
+  }
+
+  @Test
+  void anInitThatWasCutShortIsGoneOnWithWithItsKey() throws Exception {
+    Path root = temp.resolve("cut");
+    new Cinch().run("init", key("one"), root.toString()).ended(0);
+    byte[] published = Files.readAllBytes(root.resolve("keys/0000000001"));
+    Files.delete(root.resolve("store.json"));
+    new Cinch().run("init", key("two"), root.toString()).failed(3, "an earlier init left");
+    new Cinch().run("init", root.toString()).failed(3, "an earlier init left");
+    new Cinch().run("init", key("one"), root.toString()).ended(0);
+    assertArrayEquals(published, Files.readAllBytes(root.resolve("keys/0000000001")));
+    Cinch.on(root).run("verify").ended(0);
+  }
+
+  @Test
+  void anInitThatIsRefusedLeavesNoKey() throws Exception {
+    Path there = Cinch.store(temp);
+    Path full = Files.createDirectory(temp.resolve("full"));
+    Files.createFile(full.resolve("file"));
+    List<Path> before = everything();
+    new Cinch()
+        .run("init", "--group=no-such-group", key("new"), temp.resolve("a").toString())
+        .failed(4, "there is no user or group \"no-such-group\"");
+    new Cinch().run("init", key("new"), there.toString()).failed(3, "is a store already");
+    new Cinch().run("init", key("new"), full.toString()).failed(3, "holds other files");
+    String nowhere = "--key=" + temp.resolve("no-such-directory/key");
+    new Cinch().run("init", nowhere, temp.resolve("a").toString()).ended(4);
+    assertEquals(before, everything());
+  }
+
+  private List<Path> everything() throws IOException {
+    try (Stream<Path> all = Files.walk(temp)) {
+      return all.sorted().toList();
+    }
+  }
+}

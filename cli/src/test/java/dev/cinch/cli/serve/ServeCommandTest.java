@@ -1,0 +1,114 @@
+package dev.cinch.cli.serve;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.cli.Cinch;
+import dev.cinch.cli.Forked;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A lease server that can't start leaves the one that runs alone. */
+@Timeout(600) // one that starts all the same does not end
+class ServeCommandTest {
+  @TempDir Path temp;
+
+  private void changesNothing(int code, String said, String... options) {
+    Path store = temp.resolve("store");
+    var args = new java.util.ArrayList<>(List.of("serve", "--key=" + temp.resolve("key")));
+    args.addAll(List.of(options));
+    Cinch.on(store).run(args.toArray(String[]::new)).failed(code, said);
+    for (String place : List.of("service/instances", "service/ceilings", "keys")) {
+      String[] names = store.resolve(place).toFile().list();
+      assertEquals(List.of(), names == null ? null : List.of(names), place);
+    }
+  }
+
+  @Test
+  void aPortOrAnAddressThatCanNotBeHadTakesNoNumber() throws Exception {
+    Path unused = Cinch.store(temp);
+    try (var taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      int port = taken.getLocalPort();
+      changesNothing(4, "can't serve on 127.0.0.1:" + port, "--port=" + port);
+    }
+    changesNothing(
+        4, "can't serve on no-such-host.invalid:0", "--port=0", "--host=no-such-host.invalid");
+    changesNothing(2, "the longest lease is ", "--port=0", "--longest-lease=0s");
+    changesNothing(2, "--clock-rate is 0.5 to 2", "--port=0", "--clock-rate=-1");
+  }
+
+  /** There is no authentication, and whoever takes the address from a manual may not know. */
+  @Test
+  void otherMachinesReachItOnlyIfThatIsSaid() throws Exception {
+    Path store = Cinch.store(temp);
+    for (String open : List.of("0.0.0.0", "::")) {
+      changesNothing(2, "there is no authentication: whoever", "--host=" + open, "--port=0");
+    }
+    try (Forked server = Forked.serveHere(temp, store, "--host=0.0.0.0", "--insecure")) {
+      assertEquals(
+          "cinch serve: there is no authentication: whoever reaches 0.0.0.0:0 may take leases",
+          server.errLine());
+      assertEquals("http://0.0.0.0:", server.listening().replaceFirst("\\d+$", ""));
+    }
+    for (String own : List.of("localhost", "127.0.0.2")) {
+      try (Forked server = Forked.serveHere(temp, store, "--host=" + own)) {
+        assertTrue(server.listening().startsWith("http://" + own + ":"));
+      }
+    }
+  }
+
+  /** With leases of up to eight hours each restart took the server away for eight hours. */
+  @Test
+  void l3_aRestartWaitsForWhatWasGrantedAndSaysUntilWhen() throws Exception {
+    Path store = Cinch.store(temp, "--longest-lease=8h");
+    try (Forked idle = Forked.serveHere(temp, store)) {
+      assertTrue(idle.listening().startsWith("http://"));
+    }
+    try (Forked second = Forked.serve(temp, store)) {
+      Cinch cinch = new Cinch().with("CINCH_SERVER", second.listening());
+      cinch.run("lease", "acquire", "--for=1s", "a").ended(0);
+    }
+    try (Forked third = Forked.serve(temp, store)) {
+      Cinch cinch = new Cinch().with("CINCH_SERVER", third.listening());
+      cinch.run("lease", "acquire", "--for=1s", "--wait=60s", "a").ended(0);
+    }
+    Cinch lasting = new Cinch();
+    try (Forked fourth = Forked.serve(temp, store, "--replace")) {
+      lasting.with("CINCH_SERVER", fourth.listening());
+      lasting.run("lease", "acquire", "--for=2h", "--wait=60s", "a").ended(0);
+    }
+    try (Forked fifth = Forked.serveHere(temp, store)) {
+      lasting.with("CINCH_SERVER", fifth.listening());
+      String said = fifth.line();
+      assertTrue(
+          said.matches(
+              "the service was started anew and grants again in (2 h( 1 min)?|120 min),"
+                  + " at (\\d{4}-\\d\\d-\\d\\d )?\\d\\d:\\d\\d:\\d\\d UTC"),
+          said);
+      lasting.run("lease", "acquire", "a").failed(3, "grants again in ");
+    }
+  }
+
+  @Test
+  void untilItHasStartedItSaysSo() throws Exception {
+    var late = new LateService(null);
+    late.maintain();
+    var e = assertThrows(LeaseUnavailableException.class, late::now);
+    assertEquals("the lease service is starting", e.getMessage());
+    var signer = new WitnessSigner(SigningKey.generate());
+    late.start(MemoryLeaseService.builder(signer, SystemTime.INSTANCE));
+    late.maintain();
+    assertEquals(signer.publicKey().toString(), late.info().publicKey());
+  }
+}
