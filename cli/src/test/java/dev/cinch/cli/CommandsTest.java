@@ -6,17 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.cinch.cli.base.Converters;
 import dev.cinch.cli.base.Io;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every command, doing what it is for. */
 class CommandsTest {
@@ -78,13 +74,6 @@ class CommandsTest {
   }
 
   @Test
-  void initTakesItsDirectoryFromTheEnvironmentToo() {
-    Path store = temp.resolve("store");
-    Cinch.on(store).run("init").ended(0);
-    assertTrue(Files.exists(store.resolve("store.json")));
-  }
-
-  @Test
   void appendedLinesComeBackInOrderLiveAndSettled() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
     var text = new StringBuilder();
@@ -127,19 +116,6 @@ class CommandsTest {
   }
 
   @Test
-  void catTakesARangeAsInstantsOrNanoseconds() throws Exception {
-    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
-    String receipts = cinch.feed("a\nb\nc\n", "append", "--log", "jobs", "--json").ended(0).out();
-    JsonNode second = JSON.readTree(receipts.lines().toList().get(1));
-    String nanos = second.get("timestampNanos").textValue();
-    String instant = second.get("timestamp").textValue();
-    for (String time : List.of(nanos, instant)) {
-      assertEquals("b\nc\n", cinch.run("cat", "--log=jobs", "--live", "--from", time).out());
-      assertEquals("a\n", cinch.run("cat", "--log=jobs", "--live", "--to", time).out());
-    }
-  }
-
-  @Test
   void followEndsOnceItsEndIsSettled() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
     String receipt = cinch.feed("a\nb\n", "append", "--log", "jobs", "--json").ended(0).out();
@@ -158,53 +134,6 @@ class CommandsTest {
     String[] follow = {"cat", "--log=jobs", "--follow", "--from=0", "--to", to};
     assertEquals("a\n", cinch.run(follow).ended(0).out());
     closer.join();
-  }
-
-  @Test
-  void closeSettlesWhatIsDueAndIsNoErrorWhenNothingIs() throws Exception {
-    Path store = Cinch.quickStore(temp);
-    Cinch cinch = Cinch.on(store);
-    cinch.feed("a\n", "append", "--log", "jobs").ended(0);
-    Cinch.Ran first = cinch.run("close").ended(0);
-    assertTrue(
-        first.out().matches("jobs: settled through \\S+ \\(record 1, 0 buckets closed\\)\n"));
-    cinch.settle("jobs");
-    String through = Converters.Moment.text(0);
-    assertEquals("", cinch.run("close", "--log=jobs", "--through", through).ended(0).out());
-    cinch
-        .run("close", "--log=jobs", "--through", "2100-01-01T00:00:00Z")
-        .failed(3, "too early to settle through 2100-01-01T00:00:00");
-    assertEquals("a\n", cinch.run("cat", "--log", "jobs").out());
-  }
-
-  @Test
-  void keygenMakesAPrivateKeyOnceAndStoresTrustIt() throws Exception {
-    Path store = Cinch.quickStore(temp);
-    Path key = temp.resolve("key");
-    String first = new Cinch().run("keygen", "--key", key.toString()).ended(0).out();
-    assertTrue(first.matches("[0-9a-f]{64}\n"), first);
-    assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
-    for (int i = 0; i < 2; i++) {
-      Cinch.Ran trusted = Cinch.on(store).run("keygen", "--key", key.toString()).ended(0);
-      assertEquals(first, trusted.out());
-      assertEquals("cinch keygen: " + store + " trusts this key\n", trusted.err());
-    }
-    try (var keys = Files.list(store.resolve("keys"))) {
-      List<String> all = keys.map(CommandsTest::read).toList();
-      assertEquals(1, all.size());
-      assertTrue(all.get(0).contains("\"publicKey\" : \"" + first.strip()), all::toString);
-    }
-    Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-r--r--"));
-    Cinch.Ran warned = new Cinch().run("keygen", "--key", key.toString()).ended(0);
-    assertTrue(warned.err().contains("others can read this key"), warned.err());
-  }
-
-  private static String read(Path file) {
-    try {
-      return Files.readString(file);
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
   }
 
   @Test
@@ -228,13 +157,5 @@ class CommandsTest {
     try (var all = Files.walk(place)) {
       return all.sorted().toList();
     }
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"0s", "-300ms", "300ms"})
-  void aClockWithinTheBoundWorks(String offset) throws Exception {
-    Cinch cinch = Cinch.on(Cinch.store(temp));
-    cinch.feed("a\n", "append", "--log", "jobs", "--clock-offset", offset).ended(0);
-    assertEquals("a\n", cinch.run("cat", "--log", "jobs", "--live").out());
   }
 }

@@ -94,18 +94,4 @@ final class CompletionTest {
     assertEquals(List.of(), offered("cinch", "names"), "is hidden");
     assertTrue(Files.notExists(temp.resolve("asked")));
   }
-
-  /** What the script asks says nothing but names. */
-  @Test
-  void namesSaysNothingOfErrors() throws Exception {
-    Cinch.Ran none = Cinch.on(temp.resolve("nothing")).run("names", "logs").ended(4);
-    assertEquals("", none.out() + none.err());
-    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
-    cinch.run("log", "create", "jobs", "other").ended(0);
-    assertEquals("jobs\nother\n", cinch.run("names", "logs").ended(0).out());
-    assertEquals("jobs\n", cinch.run("names", "logs", "j").ended(0).out());
-    assertEquals("", cinch.run("names", "leases").ended(0).out(), "no server ever was");
-    Cinch.Ran away = cinch.run("names", "leases", "--server=http://127.0.0.1:1").ended(4);
-    assertEquals("", away.out() + away.err());
-  }
 }

@@ -89,35 +89,6 @@ class UsageTest {
     }
     assertEquals(new Cinch().run("--help").out(), new Cinch().run("help").ended(0).out());
     assertEquals(new Cinch().run("--version").out(), new Cinch().run("version").ended(0).out());
-    new Cinch().run("help", "apend").failed(2, "'apend'; did you mean append?");
-  }
-
-  @Test
-  void aSlipIsAnsweredWithWhatWasMeant() {
-    String command = "cinch: there is no command 'appedn'; did you mean append? (see cinch --help)";
-    new Cinch().run("appedn", "--log=jobs").failed(2, command);
-    new Cinch().run("log", "list").failed(2, "no command 'list'; did you mean cinch logs? (see");
-    new Cinch()
-        .run("log")
-        .failed(2, "cinch log: name a command: create, rm (see cinch log --help)");
-    new Cinch().run("lease", "ls").failed(2, "no command 'ls'; did you mean cinch lease list?");
-    String behind = "; options stand behind the command: cinch COMMAND --store (see";
-    new Cinch().run("--store", "dir", "status").failed(2, "'--store'" + behind);
-    new Cinch().run("--store=dir", "status").failed(2, "'--store=dir'" + behind);
-    new Cinch().run("log", "--store=dir", "create", "x").failed(2, ": cinch log COMMAND --store");
-    new Cinch().run("lease", "reelase").failed(2, "'reelase'; did you mean release? (see");
-    new Cinch().run("nonsense").failed(2, "there is no command 'nonsense' (see cinch --help)");
-    // What is missing is what was mistyped.
-    String option = "cinch append: Unknown option: '--lgo'; did you mean --log? (see";
-    new Cinch().run("append", "--lgo", "jobs").failed(2, option);
-    new Cinch().run("append", "--lgo=jobs", "--store=" + temp).failed(2, "did you mean --log?");
-  }
-
-  @Test
-  void whatIsMissingIsNamedWithItsVariable() {
-    new Cinch()
-        .run("cat", "--log=jobs")
-        .failed(2, "Missing required option: '--store=DIR' (or set CINCH_STORE) (see cinch cat");
   }
 
   /** They would only be asked about. */

@@ -72,13 +72,6 @@ class CellInitTest {
     }
   }
 
-  private void nothingWasMade() throws IOException {
-    try (var left = Files.list(temp)) {
-      assertFalse(left.anyMatch(f -> f.getFileName().toString().startsWith("cell")));
-    }
-    assertEquals(List.of(), instances());
-  }
-
   @Test
   void aCellHasAFileAKeyAndANumber() throws Exception {
     Cinch.Ran ran = init(NODES).ended(0);
@@ -184,46 +177,6 @@ class CellInitTest {
     trusts(3, 2);
     assertFalse(java.util.Arrays.equals(before, Files.readAllBytes(file)));
     assertEquals(2, CellFile.read(file).instance());
-  }
-
-  @Test
-  void whatIsWrongIsToldBeforeAnythingIsMade() throws Exception {
-    init(List.of()).failed(2, "--node");
-    init(List.of("--node=a")).failed(2, "not a node: \"a\"; like 10.0.0.1:7420");
-    init(List.of("--node=a:0")).failed(2, "not a node");
-    init(List.of("--node=a:70000")).failed(2, "not a node");
-    init(List.of("--node=a:1=x")).failed(2, "\"http\" is an address like");
-    init(List.of("--node=a:1", "--node=a:2")).failed(2, "two nodes have the address http://a:8470");
-    init(NODES, "--algorithm=raft").failed(2, "--algorithm is paxoslease or flease, not raft");
-    init(NODES, "--clock-error=1s").failed(2, "--clock-error goes with --algorithm flease");
-    init(NODES, "--algorithm=flease", "--rate-error=1").failed(2, "--rate-error goes with");
-    init(NODES, "--rate-error=500001").failed(2, "out of range");
-    init(NODES, "--algorithm=flease", "--clock-error=60s").failed(2, "out of range");
-    init(NODES, "--longest-lease=0s").failed(2, "out of range");
-    init(NODES, "--longest-lease=1us").failed(2, "--longest-lease is a number of milliseconds");
-    init(NODES, "--datagram-bytes=100").failed(2, "\"datagramBytes\" is a number from 512");
-    nothingWasMade();
-  }
-
-  @Test
-  void aStoreWithAShardMapIsRefused() throws Exception {
-    Cinch.on(store).run("shards", "set", "2", "--key=" + temp.resolve("served.key")).ended(0);
-    init(NODES).failed(3, "the store has shard map 1 of 2 shards, and cells serve stores without");
-    assertFalse(Files.exists(file) || Files.exists(key));
-  }
-
-  @Test
-  void aCellOfFewNodesIsMadeWithAWord() {
-    Cinch.Ran ran = init(NODES.subList(0, 2)).ended(0);
-    assertTrue(ran.err().contains("fewer than 3 nodes"), ran.err());
-  }
-
-  @Test
-  void whereTheFileCanNotBeWrittenNoNumberIsTaken() throws Exception {
-    file = temp.resolve("none/cell.json");
-    key = temp.resolve("none/cell.key");
-    init(NODES).failed(4, "none");
-    nothingWasMade();
   }
 
   @Test

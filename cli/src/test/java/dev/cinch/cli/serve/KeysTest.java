@@ -1,9 +1,7 @@
 package dev.cinch.cli.serve;
 
 import static java.util.Objects.requireNonNull;
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
@@ -16,11 +14,8 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.cli.Cinch;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -103,71 +98,5 @@ class KeysTest {
     run(it.root(), List.of("cat", "--log=jobs", "--from=2100-01-01T00:00:00Z")).ended(0);
     String told = run(it.root(), List.of("verify")).ended(1).out();
     assertTrue(told.contains("a message that a valid lease permits"), told);
-  }
-
-  private String key(String name) {
-    return "--key=" + temp.resolve(name);
-  }
-
-  @Test
-  void initPinsAKeyAndKeygenSignsTheNext() throws Exception {
-    Path root = temp.resolve("pinned");
-    new Cinch().run("init", key("one"), root.toString()).ended(0);
-    String text = Files.readString(root.resolve("store.json"));
-    assertTrue(text.matches("(?s).*\"firstKey\" : \"[0-9a-f]{64}\".*"), text);
-    Cinch cinch = Cinch.on(root);
-    cinch.run("keygen", key("one")).ended(0);
-    for (String other : List.of("two", "one too many")) {
-      Cinch.Ran refused = cinch.run("keygen", key(other)).ended(3);
-      assertTrue(refused.err().contains("--signed-by OLD"), refused.err());
-      assertEquals(1, refused.err().lines().count(), refused.err());
-    }
-    cinch.run("keygen", key("three"), "--signed-by=" + temp.resolve("two")).ended(3);
-    cinch.run("serve", key("two"), "--port=0").failed(3, "--signed-by OLD");
-    cinch.run("serve", key("mistyped"), "--port=0").failed(3, "no such file, and ");
-    assertFalse(Files.exists(temp.resolve("mistyped")), "it could serve no store that has a key");
-    cinch.run("keygen", key("two"), "--signed-by=" + temp.resolve("one")).ended(0);
-    cinch.run("keygen", key("two")).ended(0);
-    cinch.run("keygen", key("three"), "--signed-by=" + temp.resolve("two")).ended(0);
-    assertTrue(cinch.run("verify").ended(0).out().startsWith("intact: 4 files"));
-    new Cinch()
-        .run("keygen", key("two"), "--signed-by=" + temp.resolve("one"))
-        .failed(2, "--signed-by goes with --store");
-    cinch.run("keygen", key("new"), "--signed-by=" + temp.resolve("none")).ended(4);
-  }
-
-  @Test
-  void anInitThatWasCutShortIsGoneOnWithWithItsKey() throws Exception {
-    Path root = temp.resolve("cut");
-    new Cinch().run("init", key("one"), root.toString()).ended(0);
-    byte[] published = Files.readAllBytes(root.resolve("keys/0000000001"));
-    Files.delete(root.resolve("store.json"));
-    new Cinch().run("init", key("two"), root.toString()).failed(3, "an earlier init left");
-    new Cinch().run("init", root.toString()).failed(3, "an earlier init left");
-    new Cinch().run("init", key("one"), root.toString()).ended(0);
-    assertArrayEquals(published, Files.readAllBytes(root.resolve("keys/0000000001")));
-    Cinch.on(root).run("verify").ended(0);
-  }
-
-  @Test
-  void anInitThatIsRefusedLeavesNoKey() throws Exception {
-    Path there = Cinch.store(temp);
-    Path full = Files.createDirectory(temp.resolve("full"));
-    Files.createFile(full.resolve("file"));
-    List<Path> before = everything();
-    new Cinch()
-        .run("init", "--group=no-such-group", key("new"), temp.resolve("a").toString())
-        .failed(4, "there is no user or group \"no-such-group\"");
-    new Cinch().run("init", key("new"), there.toString()).failed(3, "is a store already");
-    new Cinch().run("init", key("new"), full.toString()).failed(3, "holds other files");
-    String nowhere = "--key=" + temp.resolve("no-such-directory/key");
-    new Cinch().run("init", nowhere, temp.resolve("a").toString()).ended(4);
-    assertEquals(before, everything());
-  }
-
-  private List<Path> everything() throws IOException {
-    try (Stream<Path> all = Files.walk(temp)) {
-      return all.sorted().toList();
-    }
   }
 }

@@ -1,5 +1,6 @@
 package dev.cinch.cli.serve;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -24,37 +25,24 @@ import org.junit.jupiter.api.io.TempDir;
 class ServeCommandTest {
   @TempDir Path temp;
 
-  private void changesNothing(int code, String said, String... options) {
-    Path store = temp.resolve("store");
-    var args = new java.util.ArrayList<>(List.of("serve", "--key=" + temp.resolve("key")));
-    args.addAll(List.of(options));
-    Cinch.on(store).run(args.toArray(String[]::new)).failed(code, said);
-    for (String place : List.of("service/instances", "service/ceilings", "keys")) {
-      String[] names = store.resolve(place).toFile().list();
-      assertEquals(List.of(), names == null ? null : List.of(names), place);
-    }
-  }
-
   @Test
-  void aPortOrAnAddressThatCanNotBeHadTakesNoNumber() throws Exception {
-    Path unused = Cinch.store(temp);
+  void aPortThatCanNotBeHadTakesNoNumber() throws Exception {
+    Path store = Cinch.store(temp);
     try (var taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       int port = taken.getLocalPort();
-      changesNothing(4, "can't serve on 127.0.0.1:" + port, "--port=" + port);
+      Cinch.on(store)
+          .run("serve", "--key=" + temp.resolve("key"), "--port=" + port)
+          .failed(4, "can't serve on 127.0.0.1:" + port);
     }
-    changesNothing(
-        4, "can't serve on no-such-host.invalid:0", "--port=0", "--host=no-such-host.invalid");
-    changesNothing(2, "the longest lease is ", "--port=0", "--longest-lease=0s");
-    changesNothing(2, "--clock-rate is 0.5 to 2", "--port=0", "--clock-rate=-1");
+    for (String place : List.of("service/instances", "service/ceilings", "keys")) {
+      assertArrayEquals(new String[0], store.resolve(place).toFile().list(), place);
+    }
   }
 
   /** There is no authentication, and whoever takes the address from a manual may not know. */
   @Test
   void otherMachinesReachItOnlyIfThatIsSaid() throws Exception {
     Path store = Cinch.store(temp);
-    for (String open : List.of("0.0.0.0", "::")) {
-      changesNothing(2, "there is no authentication: whoever", "--host=" + open, "--port=0");
-    }
     try (Forked server = Forked.serveHere(temp, store, "--host=0.0.0.0", "--insecure")) {
       assertEquals(
           "cinch serve: there is no authentication: whoever reaches 0.0.0.0:0 may take leases",

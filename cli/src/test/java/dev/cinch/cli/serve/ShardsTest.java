@@ -271,34 +271,7 @@ class ShardsTest {
   @Test
   void theMapIsPrinted() throws Exception {
     try (var shared = new SharedStore(temp)) {
-      assertEquals(
-          """
-          no shard map: one server has all names
-          SHARD  INSTANCE  MACHINE  ADDRESS
-          1/1    -         -        not started yet
-          """,
-          shared.cinch.run("shards").ended(0).out());
-      shared
-          .cinch
-          .run("shards", "set", "1", shared.key())
-          .failed(3, "one server has all names already");
-      assertEquals(
-          """
-          shard map 1 of 2 shards
-          SHARD  INSTANCE  MACHINE  ADDRESS
-          1/2    -         -        not started yet
-          2/2    -         -        not started yet
-          """,
-          shared.cinch.run("shards", "set", "2", shared.key()).out());
-      shared.cinch.run("shards", "get").failed(2, "nothing, or set and a number");
-      shared
-          .cinch
-          .run("shards", "set", "2", shared.key())
-          .failed(3, "shard map 1 of 2 shards already");
-      shared
-          .cinch
-          .run("shards", "set", "1001", shared.key())
-          .failed(2, "1 to 1000 shards, not 1001");
+      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
       String uri = shared.serve(2).uri().toString();
       String machine = MachineNames.ofHost().value();
       String wide = " ".repeat(Math.max(0, machine.length() - "MACHINE".length()));
@@ -319,17 +292,6 @@ class ShardsTest {
               + machine
               + "\"}]}\n",
           shared.cinch.run("shards", "--json").ended(0).out());
-    }
-  }
-
-  @Test
-  void aServerOfOneOfSeveralShardsSaysWhich() throws Exception {
-    try (var shared = new SharedStore(temp)) {
-      shared.cinch.run("shards", "set", "2", shared.key()).ended(0);
-      String key = "--key=" + temp.resolve("served.key");
-      shared.cinch.run("serve", key, "--shard=3/2").failed(2, "there is no shard 3/2");
-      shared.cinch.run("serve", key, "--shard=half").failed(2, "not a shard: half (like 2/4)");
-      new Cinch().run("serve", key, "--shard=1/2").failed(2, "--shard needs --store");
     }
   }
 }

@@ -49,23 +49,6 @@ class OneBadLogTest {
     Files.writeString(file, "nonsense");
   }
 
-  private Cinch.Ran both(String... command) {
-    Cinch.Ran ran = cinch.run(command).ended(1); // damage counts for more than a missing file
-    List<String> said = ran.err().lines().toList();
-    assertEquals(2, said.size(), ran.err());
-    assertTrue(said.get(0).contains(bad + ": damaged at byte 0"), ran.err());
-    assertTrue(said.get(1).contains("there is no log \"worse\""), ran.err());
-    return ran;
-  }
-
-  @Test
-  void theOthersAreClosedMergedAndRetired() throws Exception {
-    assertTrue(both("close").out().startsWith("zebra: settled through "));
-    assertTrue(both("view", "build", "--wait=0s").out().startsWith("zebra: 1 segment up to "));
-    assertTrue(both("gc", "--retention=0s").out().startsWith("zebra: deleted "));
-    assertEquals("text\n", cinch.run("cat", "--log=zebra").ended(0).out());
-  }
-
   @Test
   void damageDeeperInALogIsPassedOverToo() throws Exception {
     cinch.settled("deep", "text\n");
@@ -80,19 +63,6 @@ class OneBadLogTest {
       assertEquals(3, ran.err().lines().count(), ran.err());
       assertTrue(ran.out().startsWith("zebra: "), ran.out());
     }
-  }
-
-  @Test
-  void theOneThatIsNamedIsToldOnce() {
-    for (String[] command :
-        List.of(
-            new String[] {"close", "--log=bad"},
-            new String[] {"view", "build", "--log=bad"},
-            new String[] {"gc", "--retention=0s", "--log=bad"})) {
-      cinch.run(command).failed(1, bad + ": damaged at byte 0");
-    }
-    cinch.run("close", "--every=1ms", "--log=none").failed(4, "there is no log \"none\"");
-    assertTrue(cinch.run("close", "--log=bad", "--debug").err().contains("\tat dev.cinch."));
   }
 
   /** Its reader leaves after so many rounds. */
