@@ -20,6 +20,10 @@ module dev.cinch.bag {
   exports dev.cinch.bag.read to
       dev.cinch.view;
   exports dev.cinch.bag.session;
+  exports dev.cinch.bag.storage to
+      dev.cinch.view;
+  exports dev.cinch.bag.storage.posix to
+      dev.cinch.view;
   exports dev.cinch.bag.store to
       dev.cinch.view;
   exports dev.cinch.bag.write;

@@ -4,7 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketTree;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;

@@ -18,6 +18,7 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.posix.PosixLog;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.RemovedLogs;
@@ -241,7 +242,8 @@ public final class Store {
     }
     Id id = in.id("log");
     new LogList(context).check(new ListedLog(name, id));
-    return new Log(new LogContext(context, layout, id, in.number("created")), timestamps);
+    var storage = new PosixLog(context, layout, id);
+    return new Log(new LogContext(context, layout, id, in.number("created"), storage), timestamps);
   }
 
   private static void removed(RemovedLogs removals, LogName name) throws IOException {

@@ -1,7 +1,7 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.close.BucketCloser;
-import dev.cinch.bag.close.BucketCloser.Closed;
+import dev.cinch.bag.close.Locks;
+import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 final class BucketVerifier {
   private final LogContext log;
   private final StoreFs fs;
-  private final BucketCloser locks;
+  private final Locks locks;
   private final Tally tally;
 
   /** Closed buckets that no record that was read reaches. */
@@ -38,7 +38,7 @@ final class BucketVerifier {
   BucketVerifier(LogContext log, Tally tally) {
     this.log = log;
     this.fs = log.store().fs();
-    this.locks = new BucketCloser(log);
+    this.locks = new Locks(log);
     this.tally = tally;
   }
 

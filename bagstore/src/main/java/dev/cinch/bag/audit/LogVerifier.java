@@ -1,6 +1,6 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.close.BucketTree;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.format.ChainPlace;

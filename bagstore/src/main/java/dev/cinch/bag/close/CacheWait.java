@@ -45,7 +45,7 @@ public final class CacheWait {
   private void begin() {
     if (!begun) {
       begun = true;
-      deadline = store.time().monotonicNanos() + BucketCloser.CACHE_EXPIRY_NANOS;
+      deadline = store.time().monotonicNanos() + StoreContext.CACHE_EXPIRY_NANOS;
     }
   }
 

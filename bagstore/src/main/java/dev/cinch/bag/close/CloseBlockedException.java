@@ -1,14 +1,13 @@
 package dev.cinch.bag.close;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /** A bucket cannot be closed by this user: names the file and the remedy (rule C6). */
 public class CloseBlockedException extends IOException {
   private static final long serialVersionUID = 1;
 
-  CloseBlockedException(Path path, String problem, @Nullable Throwable cause) {
+  CloseBlockedException(String path, String problem, @Nullable Throwable cause) {
     super(
         path
             + ": "

@@ -3,9 +3,10 @@ package dev.cinch.bag.close;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Intents.Intent;
+import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
@@ -62,12 +63,12 @@ public final class HorizonAdvance {
 
   /**
    * @param progress told the number of buckets closed so far in an advance, after each
-   * @param foreign told of every entry of a bucket that is left out since it is not a file (rule
+   * @param leftOut told of every entry of a bucket that is left out since it is not a file (rule
    *     N7)
    */
   public HorizonAdvance(
-      LogContext log, LongConsumer progress, Consumer<ForeignEntryException> foreign) {
-    this(log, progress, new BucketCloser(log, foreign));
+      LogContext log, LongConsumer progress, Consumer<IOException> leftOut) {
+    this(log, progress, new BucketCloser(log, leftOut));
   }
 
   HorizonAdvance(LogContext log, LongConsumer progress, BucketCloser closer) {
@@ -89,7 +90,7 @@ public final class HorizonAdvance {
 
   /** The last boundary through which the horizon may advance now, by the filesystem's clock. */
   public long reachable() throws IOException {
-    long now = log.store().fsClock().now();
+    long now = log.storage().now();
     return Bucket.floor(now - log.store().settings().graceNanos(), log.bucketWidth());
   }
 
@@ -118,7 +119,7 @@ public final class HorizonAdvance {
    * since may not leave a message without a verdict (rule A1).
    */
   public Link help(Bucket bucket) throws IOException, InterruptedException {
-    return advance(bucket.end(), OptionalLong.empty(), log.store().fsClock()::now);
+    return advance(bucket.end(), OptionalLong.empty(), log.storage()::now);
   }
 
   /** The filesystem's now, with or without a comparison. */
@@ -154,11 +155,11 @@ public final class HorizonAdvance {
       throws IOException, InterruptedException {
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     if (!restored) {
-      new UnrecordedLocks(log).refuse(new BucketTree(log).known(from, to), closer);
+      new UnrecordedLocks(log).refuse(from, to);
     }
-    var intent = new Intent(log, to);
+    Intent intent;
     try {
-      intent.leave(); // step 2
+      intent = intents.leave(to); // step 2
     } catch (NoSuchFileException e) {
       // Swept before it had its mode, by somebody who got there meanwhile.
       Optional<Link> swept = chain.freshTip();
@@ -168,7 +169,7 @@ public final class HorizonAdvance {
       throw e;
     }
     Link last = chain.durable(settle(intent, now)); // or a lock could be left with neither
-    intent.remove(); // step 5
+    intent.announcement().withdraw(); // step 5
     intents.sweep(last.record().to(), now);
     return last;
   }
@@ -195,11 +196,10 @@ public final class HorizonAdvance {
     }
     long now = log.store().checkedNow();
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    new UnrecordedLocks(log).refuse(new BucketTree(log).known(from, to), closer);
-    Intent intent = Intent.end(log, to);
-    intent.leave();
+    new UnrecordedLocks(log).refuse(from, to);
+    Intent intent = intents.leaveLast(to);
     Link last = chain.durable(settle(intent, now));
-    intent.remove();
+    intent.announcement().withdraw();
     return last;
   }
 
@@ -217,7 +217,7 @@ public final class HorizonAdvance {
     if (to - since <= UNQUESTIONED_NANOS) {
       return;
     }
-    List<Bucket> buckets = new BucketTree(log).find(since, to);
+    List<Bucket> buckets = log.storage().buckets(since, to, this::isSettled);
     OptionalLong vouched = OptionalLong.empty();
     if (!buckets.isEmpty()) {
       since = buckets.get(buckets.size() - 1).end();
@@ -253,8 +253,8 @@ public final class HorizonAdvance {
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     var closed = new ArrayList<ClosedBucket>();
-    for (Bucket bucket : new BucketTree(log).find(from, to)) { // step 3
-      Optional<BucketCloser.Closed> it = closer.close(bucket, this::isSettled);
+    for (Bucket bucket : log.storage().buckets(from, to, this::isSettled)) { // step 3
+      Optional<Closed> it = closer.close(bucket, this::isSettled);
       if (it.isEmpty()) {
         return settle(intent, now); // we slept while others settled it, and retired it
       }
@@ -276,8 +276,8 @@ public final class HorizonAdvance {
     return tip.orElseThrow();
   }
 
-  private boolean isSettled(Bucket bucket) throws IOException {
-    return reaches(chain.freshTip(), bucket.end());
+  private boolean isSettled(long end) throws IOException {
+    return reaches(chain.freshTip(), end);
   }
 
   private Link linkNext(

@@ -3,6 +3,7 @@ package dev.cinch.bag.close;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.Optional;
@@ -25,12 +26,12 @@ public final class IdleLog {
   public static final long LONGEST_PAUSE_NANOS = HorizonAdvance.UNQUESTIONED_NANOS / 2;
 
   private final HorizonChain chain;
-  private final BucketTree tree;
+  private final LogStorage storage;
   private Optional<Link> known = Optional.empty();
 
   public IdleLog(LogContext log) {
     this.chain = new HorizonChain(log);
-    this.tree = new BucketTree(log);
+    this.storage = log.storage();
   }
 
   /**
@@ -54,12 +55,12 @@ public final class IdleLog {
    * not behind a checkpoint: then no record in it lists any.
    */
   public boolean isEmpty(long from, long to) throws IOException {
-    return !tree.holdsAny(from, to);
+    return !storage.holdsBuckets(from, to);
   }
 
   private boolean rests(HorizonRecord last, long to) throws IOException {
     long idle = to - last.to();
-    return idle <= 0 || (idle < pause(last) && !tree.holdsAny(last.to(), to));
+    return idle <= 0 || (idle < pause(last) && !storage.holdsBuckets(last.to(), to));
   }
 
   /** Twice the length of the last record, if that was empty too. */

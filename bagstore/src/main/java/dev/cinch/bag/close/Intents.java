@@ -1,11 +1,13 @@
 package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.Announcement;
+import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.lease.Id;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -28,38 +30,80 @@ public final class Intents {
   private static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;
+  private final LogStorage storage;
 
   public Intents(LogContext log) {
     this.log = log;
+    this.storage = log.storage();
+  }
+
+  /**
+   * A closer's own.
+   *
+   * @param to the boundary that it reaches
+   * @param closer drawn for it
+   * @param announcement withdrawn only once a record has reached it that is durable: a link that a
+   *     closer asked for and gave up may still be carried out, and a lock that neither a record nor
+   *     an intent reaches proves that records are missing
+   */
+  record Intent(long to, Id closer, Announcement announcement) {}
+
+  /**
+   * Leaves one: advance, step 2.
+   *
+   * @throws TooEarlyException if the storage's clock was set back since it was read, so that it
+   *     would count for nothing; it is gone then, and nothing was done under it
+   */
+  Intent leave(long to) throws IOException {
+    Intent intent = leave(to, to);
+    OptionalLong made = intent.announcement().madeAt(); // none: swept, a record has reached it
+    if (made.isPresent() && !canBeLeft(to, made.getAsLong())) {
+      intent.announcement().withdraw();
+      throw new TooEarlyException(
+          to, to - made.getAsLong() + log.store().settings().graceNanos());
+    }
+    return intent;
+  }
+
+  /**
+   * Of whoever removes the log: it counts whatever the time is (rule H8).
+   *
+   * @param to the last boundary there is
+   */
+  Intent leaveLast(long to) throws IOException {
+    return leave(to, Long.MAX_VALUE);
+  }
+
+  private Intent leave(long to, long announced) throws IOException {
+    Id closer = Id.random(log.store().random());
+    return new Intent(to, closer, storage.announce(announced, closer));
   }
 
   /** Whether one reaches past a bucket's start, past every cache: append, step 4. */
   boolean reachPast(Bucket bucket) throws IOException {
-    List<String> names = log.store().fresh().list(log.layout().intents());
-    return furthest(names, bucket.start()) > bucket.start();
+    return furthest(storage.announced(Freshness.CERTAIN), bucket.start()) > bucket.start();
   }
 
   /** How far the furthest one reaches, as fresh as this user may look; the lowest time if none. */
   long furthest() throws IOException {
-    return furthest(
-        log.store().fresh().listAsPermittedIfThere(log.layout().intents()), Long.MIN_VALUE);
+    return furthest(storage.announced(Freshness.PERMITTED), Long.MIN_VALUE);
   }
 
-  private long furthest(List<String> names, long least) {
+  private long furthest(List<Announcement> intents, long least) {
     long furthest = least;
-    for (String name : names) {
-      OptionalLong reach = LogLayout.intentReach(name);
-      if (reach.isPresent() && reach.getAsLong() > furthest && counts(name, reach)) {
-        furthest = reach.getAsLong();
+    for (Announcement intent : intents) {
+      if (intent.to() > furthest && counts(intent)) {
+        furthest = intent.to();
       }
     }
     return furthest;
   }
 
   /** In doubt it does: who believes one too many closes a bucket or waits for a record. */
-  private boolean counts(String name, OptionalLong reach) {
+  private boolean counts(Announcement intent) {
     try {
-      return canBeLeft(reach.getAsLong(), changed(name));
+      OptionalLong made = intent.madeAt();
+      return made.isEmpty() || canBeLeft(intent.to(), made.getAsLong());
     } catch (IOException e) {
       return true;
     }
@@ -76,36 +120,29 @@ public final class Intents {
     return reach == Long.MAX_VALUE || reach <= changed;
   }
 
-  private long changed(String name) throws IOException {
-    return log.store().fs().status(path(name)).changeTime();
-  }
-
-  private Path path(String name) {
-    return log.layout().intents().resolve(name);
-  }
-
   /**
    * Removes those that a record has reached, whoever left them (advance, step 5), and after a day
    * those that count for nothing.
    *
    * @param settled the {@code to} of a record that is durable
-   * @param now by the filesystem's clock
+   * @param now by the storage's clock
    */
   void sweep(long settled, long now) throws IOException {
-    for (String name : log.store().fs().list(log.layout().intents())) {
-      OptionalLong reach = LogLayout.intentReach(name);
-      if (reach.isPresent() && (reach.getAsLong() <= settled || isStale(name, reach, now))) {
-        log.store().fresh().removeQuietly(path(name));
+    for (Announcement intent : storage.announced(Freshness.CACHED)) {
+      if (intent.to() <= settled || isStale(intent, now)) {
+        intent.withdraw();
       }
     }
   }
 
-  private boolean isStale(String name, OptionalLong reach, long now) {
+  private boolean isStale(Announcement intent, long now) {
     try {
-      long changed = changed(name);
-      return !canBeLeft(reach.getAsLong(), changed) && now - changed > STALE_NANOS;
+      OptionalLong made = intent.madeAt();
+      return made.isPresent()
+          && !canBeLeft(intent.to(), made.getAsLong())
+          && now - made.getAsLong() > STALE_NANOS;
     } catch (IOException e) {
-      LOG.debug("{}: left: {}", name, e.toString());
+      LOG.debug("intent to {}: left: {}", intent.to(), e.toString());
       return false;
     }
   }

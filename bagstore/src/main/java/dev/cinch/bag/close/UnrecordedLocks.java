@@ -3,13 +3,12 @@ package dev.cinch.bag.close;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -52,7 +51,7 @@ public final class UnrecordedLocks {
         long number = tip.map(t -> t.record().number()).orElse(0L) + 1;
         return Optional.of(
             new DamagedException(
-                LogLayout.lock(log.layout().bucket(first)),
+                new Locks(log).path(first),
                 0,
                 "a record or an intent that reaches this lock",
                 "neither: the records from number "
@@ -68,18 +67,19 @@ public final class UnrecordedLocks {
    * To be asked where there is no record.
    */
   public void refuseAny() throws IOException {
-    refuse(new BucketTree(log).known(Long.MIN_VALUE, Long.MAX_VALUE), new BucketCloser(log));
+    refuse(Long.MIN_VALUE, Long.MAX_VALUE);
   }
 
   /**
-   * Refuses to settle over what was settled before. To be asked before an intent is left, which
+   * Refuses to settle {@code [from, to)} over what was settled before. To be asked before an intent is left, which
    * would look like the one that the lock was made under.
    */
-  void refuse(List<Bucket> buckets, BucketCloser closer) throws IOException {
+  void refuse(long from, long to) throws IOException {
+    var locks = new Locks(log);
     var locked = new ArrayList<Bucket>();
-    for (Bucket bucket : buckets) {
+    for (Bucket bucket : log.storage().buckets(from, to, Freshness.CACHED)) {
       try {
-        if (closer.readIfListed(bucket).isPresent()) {
+        if (locks.readIfListed(bucket).isPresent()) {
           locked.add(bucket);
         }
       } catch (IOException e) {

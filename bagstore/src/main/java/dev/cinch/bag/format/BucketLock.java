@@ -2,9 +2,12 @@ package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -24,6 +27,9 @@ import java.util.TreeMap;
  */
 public record BucketLock(
     Id store, Id log, Bucket bucket, List<LockedFile> files, List<Part> parts) {
+  /** The longest lock, or part of one, that is read, bytes; what is written is a fraction of it. */
+  public static final int MAX_BYTES = 1 << 26;
+
   private static final String TYPE = "lock";
   private static final String PART = "lock-part";
 
@@ -60,13 +66,46 @@ public record BucketLock(
     return new BucketLock(store, log, bucket, files, others);
   }
 
+  /** Reads a part of a lock. */
+  @FunctionalInterface
+  public interface Parts {
+    /**
+     * @param path of the part, for error messages
+     * @throws java.nio.file.NoSuchFileException if it is not there
+     */
+    List<LockedFile> read(Part part, Path path) throws IOException;
+  }
+
+  /**
+   * Reads a lock, its parts included.
+   *
+   * @param path for error messages
+   * @throws DamagedException also if a part is missing or another one
+   */
+  public static BucketLock decode(byte[] bytes, Path path, Parts beside) throws IOException {
+    BucketLock lock = decode(bytes, path);
+    if (lock.parts().isEmpty()) {
+      return lock;
+    }
+    var files = new ArrayList<LockedFile>();
+    for (Part part : lock.parts()) {
+      Path file = LogLayout.lockPart(path, part.sha256());
+      try {
+        files.addAll(beside.read(part, file));
+      } catch (NoSuchFileException e) {
+        throw new DamagedException(file, 0, "a part of the lock beside it", "no file");
+      }
+    }
+    return lock.withFiles(files, path);
+  }
+
   /**
    * The same with the list that its parts have.
    *
    * @param path for error messages
    * @throws DamagedException if the parts are not in the order of names
    */
-  public BucketLock withFiles(List<LockedFile> listed, Path path) throws DamagedException {
+  private BucketLock withFiles(List<LockedFile> listed, Path path) throws DamagedException {
     String before = "";
     long left = Long.MAX_VALUE;
     for (LockedFile f : listed) {

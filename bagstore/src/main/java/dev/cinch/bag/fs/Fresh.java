@@ -370,7 +370,8 @@ public final class Fresh {
     List<String> unused = fs.list(directory);
   }
 
-  private static Path parent(Path file) {
+  /** The directory in which a file stands. */
+  public static Path parent(Path file) {
     Path parent = file.getParent();
     if (parent == null) {
       throw new IllegalArgumentException("no parent: " + file);

@@ -1,7 +1,7 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
@@ -29,11 +29,11 @@ import java.util.function.Consumer;
 @CheckReturnValue
 final class BucketCursors {
   private final LogContext log;
-  private final BucketCloser locks;
+  private final Locks locks;
 
   BucketCursors(LogContext log) {
     this.log = log;
-    this.locks = new BucketCloser(log);
+    this.locks = new Locks(log);
   }
 
   /** Of a bucket that a record lists. */
@@ -90,7 +90,7 @@ final class BucketCursors {
   }
 
   private Optional<BucketLock> lock(Bucket bucket) throws IOException {
-    return locks.read(bucket).map(BucketCloser.Closed::lock);
+    return locks.read(bucket).map(Locks.Closed::lock);
   }
 
   /**

@@ -1,7 +1,7 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -25,12 +25,12 @@ import java.util.Optional;
 final class Counts {
   private final LogContext log;
   private final HorizonChain chain;
-  private final BucketCloser locks;
+  private final Locks locks;
 
   Counts(LogContext log, HorizonChain chain) {
     this.log = log;
     this.chain = chain;
-    this.locks = new BucketCloser(log);
+    this.locks = new Locks(log);
   }
 
   private interface Count {

@@ -3,8 +3,8 @@ package dev.cinch.bag.read;
 import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
-import dev.cinch.bag.close.BucketTree;
+import dev.cinch.bag.close.Locks;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;
@@ -39,7 +39,7 @@ public final class EvidenceReader {
   private final LogContext log;
   private final HorizonChain chain;
   private final LogReader reader;
-  private final BucketCloser locks;
+  private final Locks locks;
   private final Sink sink;
   private CountingKeys keys;
   private long covered = Long.MIN_VALUE; // everything before was read
@@ -67,7 +67,7 @@ public final class EvidenceReader {
     this.log = log;
     this.chain = new HorizonChain(log);
     this.reader = new LogReader(log);
-    this.locks = new BucketCloser(log);
+    this.locks = new Locks(log);
     this.sink = sink;
     this.keys = CountingKeys.ofStore(log.store());
   }

@@ -1,6 +1,6 @@
 package dev.cinch.bag.read;
 
-import dev.cinch.bag.close.BucketTree;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;

@@ -1,6 +1,6 @@
 package dev.cinch.bag.read;
 
-import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -27,7 +27,7 @@ final class SegmentChain {
 
   private final LogContext log;
   private final HorizonChain chain;
-  private final BucketCloser locks;
+  private final Locks locks;
   private final SegmentReader segment;
   private final SegmentHeader header;
   private final Link tip;
@@ -46,7 +46,7 @@ final class SegmentChain {
   SegmentChain(LogContext log, SegmentReader segment, Link tip, long from) throws IOException {
     this.log = log;
     this.chain = new HorizonChain(log);
-    this.locks = new BucketCloser(log);
+    this.locks = new Locks(log);
     this.segment = segment;
     this.header = segment.header();
     this.tip = tip;
@@ -77,7 +77,7 @@ final class SegmentChain {
           listed == null ? "no further bucket" : "the bucket " + listed.bucket().start(),
           "the bucket " + found.start());
     }
-    BucketCloser.Closed closed = locks.readListed(listed.bucket());
+    Locks.Closed closed = locks.readListed(listed.bucket());
     if (!SegmentBucket.of(closed.lock(), listed.record()).equals(found)) {
       throw wrong(
           "what the lock of " + new Bucket(found.start(), log.bucketWidth()) + " says",

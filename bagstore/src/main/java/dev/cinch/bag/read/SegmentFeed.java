@@ -1,7 +1,7 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -34,12 +34,12 @@ import org.jspecify.annotations.Nullable;
 public final class SegmentFeed {
   private final LogContext log;
   private final LogReader reader;
-  private final BucketCloser locks;
+  private final Locks locks;
 
   public SegmentFeed(LogContext log) {
     this.log = log;
     this.reader = new LogReader(log);
-    this.locks = new BucketCloser(log);
+    this.locks = new Locks(log);
   }
 
   /** Bytes of data files that the record's locks cover. */
@@ -105,7 +105,7 @@ public final class SegmentFeed {
     }
   }
 
-  private void feed(BucketCloser.Closed closed, HorizonRecord record, SegmentEncoder out)
+  private void feed(Locks.Closed closed, HorizonRecord record, SegmentEncoder out)
       throws IOException {
     out.bucket(SegmentBucket.of(closed.lock(), record));
     List<LockedFile> files = closed.lock().files();

@@ -1,6 +1,5 @@
 package dev.cinch.bag.salvage;
 
-import dev.cinch.bag.close.LockFiles;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -176,8 +175,13 @@ final class BucketSalvager {
   private Lock lock(Path path) throws IOException {
     return fresh.decode(
         path,
-        LockFiles.MAX_BYTES,
-        bytes -> new Lock(new LockFiles(fresh).decode(bytes, path), Envelope.sha256(bytes)));
+        BucketLock.MAX_BYTES,
+        bytes -> new Lock(BucketLock.decode(bytes, path, this::part), Envelope.sha256(bytes)));
+  }
+
+  private List<LockedFile> part(BucketLock.Part part, Path path) throws IOException {
+    return fresh.decode(
+        path, BucketLock.MAX_BYTES, bytes -> BucketLock.decodePart(bytes, path, part));
   }
 
   /** What the lock says; null if there is none to go by. */

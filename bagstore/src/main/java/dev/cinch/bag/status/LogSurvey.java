@@ -1,10 +1,10 @@
 package dev.cinch.bag.status;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
-import dev.cinch.bag.close.BucketTree;
+import dev.cinch.bag.close.Locks;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.close.ChainWalk;
-import dev.cinch.bag.close.DataFileEnd;
+import dev.cinch.bag.storage.posix.DataFileEnd;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
@@ -43,7 +43,7 @@ import java.util.OptionalLong;
 public final class LogSurvey {
   private final LogContext log;
   private final HorizonChain chain;
-  private final BucketCloser locks;
+  private final Locks locks;
   private final Totals segments;
   private long countedSegments;
   private long countedRecords;
@@ -54,7 +54,7 @@ public final class LogSurvey {
   public LogSurvey(LogContext log) {
     this.log = log;
     this.chain = new HorizonChain(log);
-    this.locks = new BucketCloser(log);
+    this.locks = new Locks(log);
     this.segments = new Totals();
   }
 

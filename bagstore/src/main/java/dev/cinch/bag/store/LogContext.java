@@ -1,11 +1,9 @@
 package dev.cinch.bag.store;
 
-import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.lease.Id;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 
 /**
  * What everything that works on one log needs. Thread-safe.
@@ -14,8 +12,10 @@ import java.nio.file.Path;
  * @param layout where things stand
  * @param id drawn at random when the log was made
  * @param created the filesystem's clock then
+ * @param storage where its bags are
  */
-public record LogContext(StoreContext store, LogLayout layout, Id id, long created) {
+public record LogContext(
+    StoreContext store, LogLayout layout, Id id, long created, LogStorage storage) {
   /** The type of the envelope that a log's identity is. */
   public static final String IDENTITY = "log";
 
@@ -23,25 +23,8 @@ public record LogContext(StoreContext store, LogLayout layout, Id id, long creat
     return store.settings().bucketWidthNanos();
   }
 
-  /**
-   * As {@link StoreContext#requireSame}, for the log too. One that was removed meanwhile is not
-   * another one: its last record leaves no place for a further one.
-   */
+  /** See {@link LogStorage#requireSame}. */
   public void requireSame() throws IOException {
-    store.requireSame();
-    Path file = layout.identity();
-    Id now;
-    try {
-      byte[] bytes = store.fresh().readAllGrowing(file, StoreContext.MAX_SETTINGS);
-      now = Envelope.decode(IDENTITY, bytes, file).id("log");
-    } catch (NoSuchFileException e) {
-      if (new RemovedLogs(store).find(layout.name()).isEmpty()) {
-        throw e;
-      }
-      return;
-    }
-    if (!now.equals(id)) {
-      throw new StoreReplacedException(file, "log", id, now);
-    }
+    storage.requireSame();
   }
 }

@@ -43,7 +43,7 @@ public record StoreContext(
   private static final int COMPARISONS = 3;
 
   /** After so long every cache of a network filesystem has expired, nanoseconds (rule N2). */
-  static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
+  public static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
 
   public StoreSettings settings() {
     return identity.settings();

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 public final class StoreReplacedException extends IOException {
   private static final long serialVersionUID = 1;
 
-  StoreReplacedException(Path file, String what, Id expected, Id actual) {
+  public StoreReplacedException(Path file, String what, Id expected, Id actual) {
     super(
         "%s: expected %s %s, found %s: it was made anew, or another one is mounted here; start this"
                 .formatted(file, what, expected, actual)

@@ -7,6 +7,7 @@ import dev.cinch.bag.format.Trailer;
 import dev.cinch.lease.SignedWitness;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Turns a pending batch into the bytes of a frame for one file. Confined to the committer; keeps
@@ -114,24 +115,14 @@ final class BatchEncoder {
     }
   }
 
-  /** Whether the batch may be written in one step. */
-  boolean oneStep() {
-    return oneStep;
+  /** What is written first: all of it where one step will do. */
+  ByteBuffer[] frame() {
+    return oneStep ? new ByteBuffer[] {whole} : new ByteBuffer[] {before, messages};
   }
 
-  /** All of it, for one step. */
-  ByteBuffer whole() {
-    return whole;
-  }
-
-  /** All but the last bytes, for the first of two steps. */
-  ByteBuffer[] allButTrailer() {
-    return new ByteBuffer[] {before, messages};
-  }
-
-  /** The last bytes, for the second of two steps. */
-  ByteBuffer trailer() {
-    return trailer;
+  /** The last bytes, which prove the others; null if all was written in one step. */
+  @Nullable ByteBuffer proof() {
+    return oneStep ? null : trailer;
   }
 
   long newLength() {

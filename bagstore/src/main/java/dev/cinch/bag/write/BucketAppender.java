@@ -1,27 +1,19 @@
 package dev.cinch.bag.write;
 
-import static java.util.Objects.requireNonNull;
-
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.InWords;
-import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.Entered.Mark;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,26 +28,16 @@ import org.slf4j.LoggerFactory;
 final class BucketAppender {
   private static final Logger LOG = LoggerFactory.getLogger(BucketAppender.class);
 
-  /** How often, and how far apart, to look whether the creator of a prelock has set its mode. */
-  private static final int MODE_LOOKS = 20;
-
-  private static final long MODE_LOOK_NANOS = 2_000_000;
-
   /** How long the server's time of one write may be carried on by the monotonic clock. */
   private static final long SERVER_TIME_NANOS = 100_000_000;
 
   private final LogContext log;
-  private final StoreFs fs;
   private final StoreSettings settings;
   private final Durability durability;
   private final HorizonAdvance horizon;
   private final ClockCheck clock;
   private final BatchEncoder encoder = new BatchEncoder();
-  private Id incarnation;
   private @Nullable BucketFile current;
-
-  /** The group directory whose own name this writer has forced. */
-  private @Nullable Path forcedGroup;
 
   private volatile @Nullable StoreReplacedException replaced;
 
@@ -76,12 +58,10 @@ final class BucketAppender {
 
   BucketAppender(LogContext log, Durability durability, HorizonAdvance horizon) {
     this.log = log;
-    this.fs = log.store().fs();
     this.settings = log.store().settings();
     this.durability = durability;
     this.horizon = horizon;
     this.clock = new ClockCheck(log.store());
-    this.incarnation = Id.random(log.store().random());
   }
 
   Attempt append(PendingBatch batch) {
@@ -97,15 +77,12 @@ final class BucketAppender {
       }
       try { // step 2; before the first byte, an error means REJECTED (rule A1)
         file = enter(batch.bucket);
-        file.out = fs.create(file.path, settings.fileMode());
       } catch (StoreReplacedException e) {
         replaced = e;
         return rejected(message(e));
       } catch (AccessDeniedException e) {
         return rejected("the bucket is closed to this user: " + e.getMessage());
       } catch (IOException e) {
-        incarnation =
-            Id.random(log.store().random()); // the name may exist now; it is never used again
         return rejected(message(e));
       }
     }
@@ -127,7 +104,7 @@ final class BucketAppender {
     var unknown = new Attempt.Unknown(batch.bucket, file.name, encoder.newLength(), position, "");
     writeBegan = log.store().time().monotonicNanos();
     try {
-      write(file); // step 3
+      file.entered.append(encoder.frame(), encoder.proof()); // step 3
     } catch (IOException e) {
       return failed(unknown, file, e);
     }
@@ -173,7 +150,6 @@ final class BucketAppender {
   private Attempt failed(Attempt.Unknown unknown, BucketFile file, IOException e) {
     file.leave();
     LOG.debug("{}: write not confirmed: {}", unknown.file(), e.toString());
-    incarnation = Id.random(log.store().random());
     return why(unknown, message(e));
   }
 
@@ -185,107 +161,11 @@ final class BucketAppender {
     return new FileHeader(log.store().identity().id(), log.id(), file.bucket, file.name);
   }
 
-  /** Makes sure that the bucket and an empty prelock exist, and remembers the prelock: step 2. */
+  /** Step 2. One incarnation names one file: a bucket that is entered twice gets a second one. */
   private BucketFile enter(Bucket bucket) throws IOException {
     clock.check();
-    Path directory = log.layout().bucket(bucket);
-    makeDirectories(bucket, directory);
-    Path prelock = LogLayout.prelock(directory);
-    FileStatus status = enterPrelock(prelock);
-    if (status.size() != 0) {
-      throw new IOException("the bucket is being closed");
-    }
-    // The look at the prelock in step 4 then tells a store that takes this one's place later.
-    log.requireSame();
-    // One incarnation names one file a bucket; a bucket entered twice gets a second one.
-    incarnation = Id.random(log.store().random());
-    var name = new DataFileName(log.store().machine(), incarnation);
-    return new BucketFile(bucket, name, directory, prelock, status);
-  }
-
-  private void makeDirectories(Bucket bucket, Path directory) throws IOException {
-    int mode = settings.directoryMode();
-    try {
-      makeDirectory(directory, mode);
-    } catch (NoSuchFileException e) {
-      // A log that has buckets and no identity would stop everybody, whatever we promise.
-      fs.forceDirectory(log.layout().root());
-      makeDirectory(log.layout().era(bucket), mode);
-      makeDirectory(log.layout().group(bucket), mode);
-      makeDirectory(directory, mode);
-    }
-    if (durability == Durability.SYNC) {
-      // Also what somebody else made: whether it was forced, nobody but us can know.
-      Path group = log.layout().group(bucket);
-      if (forcedGroup == null) {
-        fs.forceDirectory(log.layout().root()); // the log's identity
-      }
-      if (!group.equals(forcedGroup)) {
-        fs.forceDirectory(log.layout().buckets());
-        fs.forceDirectory(log.layout().era(bucket));
-        forcedGroup = group;
-      }
-      fs.forceDirectory(group);
-    }
-  }
-
-  private void makeDirectory(Path directory, int mode) throws IOException {
-    boolean unused = log.store().fresh().ensureDirectory(directory, mode);
-  }
-
-  private FileStatus enterPrelock(Path prelock) throws IOException {
-    try {
-      fs.create(prelock, settings.fileMode()).close();
-      return fs.status(prelock);
-    } catch (FileAlreadyExistsException e) {
-      // Its creator sets the mode right after creating it, which changes the change time that we
-      // are about to remember; until then others may not be permitted to open it.
-      for (int i = 0; ; i++) {
-        try {
-          FileStatus status = log.store().fresh().status(prelock);
-          if (status.mode() == settings.fileMode() || i == MODE_LOOKS) {
-            return status;
-          }
-        } catch (AccessDeniedException denied) {
-          if (i == MODE_LOOKS) {
-            throw denied;
-          }
-        }
-        pause();
-      }
-    }
-  }
-
-  private void pause() throws IOException {
-    try {
-      log.store().time().sleepNanos(MODE_LOOK_NANOS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted before anything was written", e);
-    }
-  }
-
-  private void write(BucketFile file) throws IOException {
-    StoreFile out = requireNonNull(file.out);
-    // Where others may not see what was only written, "visible" takes forcing too (step 4).
-    boolean sync = durability == Durability.SYNC || !fs.isLocal(file.path);
-    if (encoder.oneStep()) {
-      out.write(encoder.whole());
-    } else {
-      // Two steps: the last bytes are only written once the others are there, and so prove them
-      // (rule C3).
-      out.write(encoder.allButTrailer());
-      if (sync) {
-        out.force();
-      }
-      out.write(encoder.trailer());
-    }
-    if (sync) {
-      out.force();
-    }
-    if (durability == Durability.SYNC && file.length == 0) {
-      fs.forceDirectory(file.directory);
-    }
+    var name = new DataFileName(log.store().machine(), Id.random(log.store().random()));
+    return new BucketFile(bucket, name, log.storage().enter(bucket, name, durability));
   }
 
   /** Step 4: after the batch is visible, never before (rule A6). */
@@ -293,16 +173,11 @@ final class BucketAppender {
     if (settings.confirm() == StoreSettings.Confirm.LATE && clearlyEarly(file)) {
       return true;
     }
-    try {
-      FileStatus now = fs.freshStatus(file.prelock);
-      if (now.size() != 0 || !now.sameUnchanged(file.prelockStatus)) {
-        return false;
-      }
-    } catch (NoSuchFileException e) {
-      return false; // a wrong "no" from a cache only leads to step 5
+    Mark mark = file.entered.look();
+    if (mark == Mark.SEALED) {
+      return false;
     }
-    // Where the look at the prelock may come from a cache, only new listings tell (rule N6).
-    if (!file.passedHorizon || !fs.readsReachServer(file.prelock)) {
+    if (!file.passedHorizon || mark == Mark.UNSURE) {
       if (horizon.marked(file.bucket)) {
         return false;
       }
@@ -320,10 +195,7 @@ final class BucketAppender {
   private boolean clearlyEarly(BucketFile file) throws IOException {
     long now = log.store().time().monotonicNanos();
     if (!serverTimeKnown || now - serverTimeAt > SERVER_TIME_NANOS) {
-      serverTime =
-          fs.isLocal(file.path)
-              ? fs.status(file.path).changeTime()
-              : log.store().fsClock().now(); // the file's may be this client's, or old (N6)
+      serverTime = file.entered.changedAt();
       serverTimeAt = writeBegan; // not after that write, or a pause since would be forgotten
       serverTimeKnown = true;
     }

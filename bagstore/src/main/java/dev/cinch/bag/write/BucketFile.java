@@ -1,18 +1,12 @@
 package dev.cinch.bag.write;
 
 import dev.cinch.bag.format.FrameCodec;
-import dev.cinch.bag.fs.FileStatus;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.storage.Entered;
 import dev.cinch.lease.SignedWitness;
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What a writer remembers of its data file in one bucket. Confined to the committer.
@@ -21,27 +15,16 @@ import org.slf4j.LoggerFactory;
  * object is dropped (rule A2).
  */
 final class BucketFile {
-  private static final Logger LOG = LoggerFactory.getLogger(BucketFile.class);
-
   final Bucket bucket;
   final DataFileName name;
-  final Path directory;
-  final Path path;
-  final Path prelock;
 
-  /** The prelock as it was when the bucket was entered: append, step 2. */
-  final FileStatus prelockStatus;
+  /** Where it is: from the first batch until this process leaves the bucket, or meets an error. */
+  final Entered entered;
 
   final FrameCodec codec;
 
   /** Numbers of the witnesses that stand in the file. */
   final Map<SignedWitness, Integer> witnesses = new HashMap<>();
-
-  /**
-   * Open for appending while this process writes to it: from its first batch here until it leaves
-   * the bucket, or meets an error.
-   */
-  @Nullable StoreFile out;
 
   long length;
   int digest;
@@ -54,31 +37,15 @@ final class BucketFile {
    */
   boolean passedHorizon;
 
-  BucketFile(
-      Bucket bucket, DataFileName name, Path directory, Path prelock, FileStatus prelockStatus) {
+  BucketFile(Bucket bucket, DataFileName name, Entered entered) {
     this.bucket = bucket;
     this.name = name;
-    this.directory = directory;
-    this.path = directory.resolve(name.toString());
-    this.prelock = prelock;
-    this.prelockStatus = prelockStatus;
+    this.entered = entered;
     this.codec = new FrameCodec(name);
   }
 
-  /**
-   * Closes it, if it is open. An error then concerns no batch: each was forced, or is where
-   * everyone sees it, before it was confirmed (rule N4 asks only about what was not).
-   */
+  /** Writes no more to it. */
   void leave() {
-    StoreFile open = out;
-    out = null;
-    if (open == null) {
-      return;
-    }
-    try {
-      open.close();
-    } catch (IOException e) {
-      LOG.debug("{}: left: {}", path, e.toString());
-    }
+    entered.leave();
   }
 }

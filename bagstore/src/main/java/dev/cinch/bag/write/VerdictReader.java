@@ -1,7 +1,7 @@
 package dev.cinch.bag.write;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.BucketCloser;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
@@ -42,12 +42,12 @@ final class VerdictReader {
 
   private final LogContext log;
   private final HorizonAdvance horizon;
-  private final BucketCloser closer;
+  private final Locks locks;
 
   VerdictReader(LogContext log, HorizonAdvance horizon) {
     this.log = log;
     this.horizon = horizon;
-    this.closer = new BucketCloser(log);
+    this.locks = new Locks(log);
   }
 
   /**
@@ -150,7 +150,7 @@ final class VerdictReader {
     }
     BucketLock lock;
     try {
-      lock = closer.readListed(listed.get()).lock();
+      lock = locks.readListed(listed.get()).lock();
     } catch (DamagedException e) {
       Optional<Checkpoint> line = chain.checkpoint();
       if (line.isPresent() && line.get().to() >= attempt.bucket().end()) {

@@ -1,5 +1,6 @@
 package dev.cinch.bag.close;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -12,10 +13,12 @@ import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fuzz.DataFile;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings.Leases;
+import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.write.LeaseStamp;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -155,11 +158,14 @@ class LockPartsTest {
     BucketLock truth = decoded();
     String foreign = LogLayout.lockPartName("0".repeat(64));
     Files.writeString(directory.resolve(foreign), "a part");
-    var names = new ArrayList<>(parts().stream().map(p -> "" + p.getFileName()).toList());
-    var mine = truth.withParts(List.of(new BucketLock.Part("1".repeat(64), 1)));
     Path own = directory.resolve(LogLayout.lockPartName("1".repeat(64)));
-    Files.writeString(own, "a part");
-    new LockFiles(log.context().store().fresh()).sweep(directory, names, mine, truth);
+    try (Closing late = log.context().storage().seal(truth.bucket())) {
+      List<LockedFile> unused = late.measure(n -> DataFile.HEADER, MUCH, e -> {});
+      late.publishPart("1".repeat(64), new byte[1]);
+      assertTrue(Files.exists(own));
+      assertArrayEquals(Files.readAllBytes(lock), late.publish(new byte[1]));
+      late.finish(truth.parts().stream().map(BucketLock.Part::sha256).toList());
+    }
     assertFalse(Files.exists(directory.resolve(foreign)));
     assertFalse(Files.exists(own));
     isWhole();

@@ -18,8 +18,7 @@ public final class SmallLocks {
    */
   @CanIgnoreReturnValue
   public static Link settle(Log log, long to, int partBytes, int maxCopies) throws Exception {
-    var locks = new LockFiles(log.context().store().fresh(), partBytes);
-    var closer = new BucketCloser(log.context(), e -> {}, locks, maxCopies);
+    var closer = new BucketCloser(log.context(), e -> {}, partBytes, maxCopies);
     return new HorizonAdvance(log.context(), buckets -> {}, closer)
         .advance(to, OptionalLong.of(log.context().store().time().wallNanos()));
   }

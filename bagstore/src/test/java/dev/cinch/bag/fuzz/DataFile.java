@@ -1,7 +1,7 @@
 package dev.cinch.bag.fuzz;
 
 import dev.cinch.bag.bench.DataFileBytes;
-import dev.cinch.bag.close.DataFileEnd;
+import dev.cinch.bag.storage.posix.DataFileEnd;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;

@@ -87,7 +87,7 @@ class LogWriterTest {
   }
 
   @Test
-  void aBatchThatReadersWouldNotTakeIsNotWritten() {
+  void aBatchThatReadersWouldNotTakeIsNotWritten() throws IOException {
     var empty = new PendingBatch(bucket(), new ReentrantLock().newCondition(), null);
     BucketFile file = file();
     var header =
@@ -570,14 +570,10 @@ class LogWriterTest {
     return Bucket.of(rig.time.wallNanos(), log.context().bucketWidth());
   }
 
-  private BucketFile file() {
-    Path directory = log.context().layout().bucket(bucket());
+  private BucketFile file() throws IOException {
+    var name = new DataFileName(new MachineName("m"), Id.random(new Random(1)));
     return new BucketFile(
-        bucket(),
-        new DataFileName(new MachineName("m"), Id.random(new Random(1))),
-        directory,
-        LogLayout.prelock(directory),
-        new FileStatus(1, 1, 0, 0, 0, 0));
+        bucket(), name, log.context().storage().enter(bucket(), name, Durability.CLOSE));
   }
 
   /** As long as witnesses get without a fence. */

@@ -1,4 +1,4 @@
-package dev.cinch.bag.close;
+package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.FileHeader;

@@ -1,11 +1,13 @@
-package dev.cinch.bag.close;
+package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.LogStorage.Settled;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -18,10 +20,18 @@ import java.util.List;
  */
 @CheckReturnValue
 public final class BucketTree {
-  private final LogContext log;
+  private final StoreContext store;
+  private final LogLayout layout;
+  private final long bucketWidth;
 
   public BucketTree(LogContext log) {
-    this.log = log;
+    this(log.store(), log.layout());
+  }
+
+  BucketTree(StoreContext store, LogLayout layout) {
+    this.store = store;
+    this.layout = layout;
+    this.bucketWidth = store.settings().bucketWidthNanos();
   }
 
   /** Lists a directory of the tree. */
@@ -56,8 +66,8 @@ public final class BucketTree {
    * @return whether the visitor wanted all of it
    */
   public boolean walk(long from, long to, Lister lister, Visitor visitor) throws IOException {
-    long width = LogLayout.eraWidth(log.bucketWidth());
-    return walk(log.layout().buckets(), Long.MAX_VALUE, width, from, to, lister, visitor);
+    long width = LogLayout.eraWidth(bucketWidth);
+    return walk(layout.buckets(), Long.MAX_VALUE, width, from, to, lister, visitor);
   }
 
   private boolean walk(
@@ -65,7 +75,7 @@ public final class BucketTree {
       throws IOException {
     List<String> names = lister.list(directory, end, width);
     for (long start : LogLayout.starts(directory, names, from, to, width)) {
-      if (width == log.bucketWidth()) {
+      if (width == bucketWidth) {
         if (!visitor.bucket(new Bucket(start, width))) {
           return false;
         }
@@ -89,18 +99,19 @@ public final class BucketTree {
   }
 
   /** The buckets that exist in {@code [from, to)}, past every cache (rule N2): advance, step 3. */
-  List<Bucket> find(long from, long to) throws IOException {
-    return find(from, to, (directory, end, width) -> unlessSettled(directory, end));
+  List<Bucket> certain(long from, long to, Settled settled) throws IOException {
+    return find(from, to, (directory, end, width) -> unlessSettled(directory, end, settled));
   }
 
   /** The directory may have been settled and retired since its parent was listed. */
-  private List<String> unlessSettled(Path directory, long end) throws IOException {
+  private List<String> unlessSettled(Path directory, long end, Settled settled)
+      throws IOException {
     try {
-      List<String> names = log.store().fresh().list(directory);
-      log.store().fs().forceDirectory(directory); // a record must not outlive what it lists
+      List<String> names = store.fresh().list(directory);
+      store.fs().forceDirectory(directory); // a record must not outlive what it lists
       return names;
     } catch (NoSuchFileException e) {
-      if (new HorizonChain(log).freshTip().filter(tip -> tip.record().to() >= end).isEmpty()) {
+      if (!settled.through(end)) {
         throw e;
       }
       return List.of();
@@ -108,7 +119,7 @@ public final class BucketTree {
   }
 
   /**
-   * As {@link #find(long, long)}, as far as this machine knows: what is old is there, what is new
+   * As {@link #certain}, as far as this machine knows: what is old is there, what is new
    * may be missing.
    */
   List<Bucket> known(long from, long to) throws IOException {
@@ -117,7 +128,7 @@ public final class BucketTree {
         to,
         (directory, end, width) -> {
           try {
-            return log.store().fs().list(directory);
+            return store.fs().list(directory);
           } catch (IOException e) { // not there yet, or any more; whoever settles tells
             return List.of();
           }
@@ -125,12 +136,12 @@ public final class BucketTree {
   }
 
   /**
-   * As {@link #find(long, long)}, as fresh as this user may look, and nothing is forced: for who
+   * As {@link #certain}, as fresh as this user may look, and nothing is forced: for who
    * misses buckets that a record lists. What is asked for grows with what there is, and not with
    * what a record lists, which may be forged.
    */
   public List<Bucket> permitted(long from, long to) throws IOException {
-    Fresh fresh = log.store().fresh();
+    Fresh fresh = store.fresh();
     return find(
         from,
         to,
@@ -142,7 +153,7 @@ public final class BucketTree {
 
   private boolean isLocal(Path directory) throws IOException {
     try {
-      return log.store().fs().isLocal(directory);
+      return store.fs().isLocal(directory);
     } catch (NoSuchFileException e) {
       return false;
     }
@@ -158,9 +169,9 @@ public final class BucketTree {
           from,
           to,
           (directory, end, width) ->
-              log.store().fs().isLocal(directory)
-                  ? log.store().fs().list(directory)
-                  : log.store().fresh().list(directory),
+              store.fs().isLocal(directory)
+                  ? store.fs().list(directory)
+                  : store.fresh().list(directory),
           bucket -> false);
     } catch (NoSuchFileException e) {
       return true; // retired since its parent was listed, or lost: whoever settles tells

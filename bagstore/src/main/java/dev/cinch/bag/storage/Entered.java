@@ -1,0 +1,41 @@
+package dev.cinch.bag.storage;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/** A bucket that a writer has entered, and the writer's data file there. Not thread-safe. */
+public interface Entered {
+  /**
+   * Writes a whole frame behind what was written. When it returns others see the frame, and it is
+   * durable where the writer asked for that. An error leaves its fate open; nothing may be appended
+   * afterwards (rule A2).
+   *
+   * @param frame in this order; all of it if there is no proof
+   * @param proof what is written once all else of the frame is there, and so proves it (rule C3);
+   *     null: none is needed
+   */
+  void append(ByteBuffer[] frame, @Nullable ByteBuffer proof) throws IOException;
+
+  /** What a look at a bucket's mark tells. */
+  enum Mark {
+    /** It has none, past every cache (S1). */
+    OPEN,
+    /** It has one, or is another bucket than the one that was entered. */
+    SEALED,
+    /** None was seen, but only intents and records tell: append, step 4. */
+    UNSURE
+  }
+
+  /** Looks for the mark: append, step 4. Asked after {@link #append} returned (rule A6). */
+  Mark look() throws IOException;
+
+  /** The storage's clock at the last append, or later. */
+  long changedAt() throws IOException;
+
+  /**
+   * Writes no more to it. An error then concerns no frame: each was where {@link #append} says when
+   * that returned.
+   */
+  void leave();
+}

@@ -1,0 +1,127 @@
+package dev.cinch.bag.storage;
+
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One log's place in a storage: the verbs of the protocol, and their promises S1 to S8 (protocol.md,
+ * section 1). Put-if-absent, reading, listing and deleting are enough to keep them.
+ *
+ * <p>Times are nanoseconds since the Unix epoch, by the storage's clock unless said otherwise.
+ *
+ * <p>Errors are those of {@code java.nio.file}: {@link java.nio.file.NoSuchFileException} for what
+ * is not there, {@link java.nio.file.AccessDeniedException} for what this user may not do, and
+ * other {@link IOException}s for the rest. {@link dev.cinch.bag.store.StoreReplacedException} where
+ * another store, or another log, stands in the place of the one that was opened. Implementations
+ * are thread-safe.
+ */
+public interface LogStorage {
+  /**
+   * Looks whether the store and the log there are still those that were opened: before anything is
+   * published or deleted. A log that was removed meanwhile is not another one: its last record
+   * leaves no place for a further one.
+   *
+   * @throws dev.cinch.bag.store.StoreReplacedException if one is another
+   * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
+   */
+  void requireSame() throws IOException;
+
+  /** The storage's own clock (S8): the time that it gives a change made just now. */
+  long now() throws IOException;
+
+  /**
+   * For how long what somebody else made may look missing to a read that is not {@link
+   * Freshness#CERTAIN}, nanoseconds; 0 where nothing does.
+   */
+  long staleNanos();
+
+  /**
+   * Makes sure that a bucket exists, remembers its mark, and makes a data file there: append, step
+   * 2. Nothing is written to that yet.
+   *
+   * @param file a name that was never used before
+   * @param durability what {@link Entered#append} answers for when it returns
+   * @throws BucketSealedException if the bucket has its mark
+   */
+  Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException;
+
+  /** Tells whether everything before a time is settled, so that buckets there may be retired. */
+  @FunctionalInterface
+  interface Settled {
+    boolean through(long end) throws IOException;
+  }
+
+  /**
+   * The buckets that exist in {@code [from, to)}, ascending and past every cache (S5). What it names
+   * is durable: a record must not outlive what it lists.
+   *
+   * @param settled asked where something vanishes meanwhile, as retired buckets do
+   */
+  List<Bucket> buckets(long from, long to, Settled settled) throws IOException;
+
+  /** The buckets in {@code [from, to)}, ascending, as fresh as is asked for; nothing is forced. */
+  List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException;
+
+  /** Whether a bucket may exist in {@code [from, to)}, past every cache; in doubt there is one. */
+  boolean holdsBuckets(long from, long to) throws IOException;
+
+  /**
+   * Sets the mark that {@link Entered#look} looks for (S2), and begins to measure what is there:
+   * close, steps 1 and 2.
+   */
+  Closing seal(Bucket bucket) throws IOException;
+
+  /**
+   * Makes durable what somebody else published in a bucket, and write-protects it: its closer may
+   * have stopped before that.
+   */
+  void finish(Bucket bucket) throws IOException;
+
+  /** A lock as its storage has it. */
+  interface Decoder<T> {
+    T decode(byte[] bytes) throws IOException;
+  }
+
+  /**
+   * Reads a document. Damaged content is read again past every cache before it is believed.
+   *
+   * @param limit the most bytes that it may have
+   * @throws java.nio.file.NoSuchFileException if it is not there; a "no" may be old, unless this is
+   *     {@link Freshness#CERTAIN}
+   */
+  <T> T read(Key key, int limit, Freshness freshness, Decoder<T> decoder) throws IOException;
+
+  /**
+   * Reads a document if a listing shows it: of what may not be there yet, since a name that was
+   * asked for too early may look missing long after it came.
+   */
+  <T> Optional<T> readIfListed(Key key, int limit, Decoder<T> decoder) throws IOException;
+
+  /** Whether a bucket changed so lately that a cache may not know what is in it. */
+  boolean mayBeUnseen(Bucket bucket) throws IOException;
+
+  /**
+   * Leaves an intent to settle up to a time (S4): advance, step 2. Durable when it returns.
+   *
+   * @param to the boundary; {@link Long#MAX_VALUE}: to the end of time
+   */
+  Announcement announce(long to, Id closer) throws IOException;
+
+  /** The intents there are. */
+  List<Announcement> announced(Freshness freshness) throws IOException;
+
+  /** How things look that may be cached. */
+  enum Freshness {
+    /** As far as this machine knows: up to {@link #staleNanos} old. */
+    CACHED,
+    /** As fresh as this user may ask. */
+    PERMITTED,
+    /** Past every cache. */
+    CERTAIN
+  }
+}

@@ -1,0 +1,83 @@
+package dev.cinch.bag.storage.posix;
+
+import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.store.StoreContext;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Write-protects what is closed: a courtesy to honest tools. Safety does not rest on it, so a
+ * refusal is no error (rule C5). Thread-safe.
+ */
+final class BucketProtection {
+  private static final Logger LOG = LoggerFactory.getLogger(BucketProtection.class);
+
+  /** How coarse change times may be: a whole second on some servers. */
+  private static final long SHORTEST_TICK_NANOS = 1_000_000;
+
+  private static final long LONGEST_TICK_NANOS = 1L << 30;
+
+  private final StoreContext store;
+  private final StoreFs fs;
+
+  BucketProtection(StoreContext store) {
+    this.store = store;
+    this.fs = store.fs();
+  }
+
+  void file(Path path) {
+    makeReadOnly(path, store.settings().closedFileMode());
+  }
+
+  /**
+   * Makes a bucket read-only in a later tick of the server's clock than that in which the lock was
+   * linked. A client that looked just before the link would else believe for ever that there is
+   * none: its kernel goes by the directory's change time, and where nobody can make an entry that
+   * never changes again (rule N2).
+   */
+  void closed(Path directory) {
+    makeReadOnly(directory, store.settings().closedDirectoryMode());
+    try {
+      for (long pause = SHORTEST_TICK_NANOS;
+          pause <= LONGEST_TICK_NANOS && !fs.isLocal(directory) && isOfItsTick(directory);
+          pause *= 2) {
+        store.time().sleepNanos(pause);
+        change(directory);
+      }
+    } catch (IOException e) {
+      LOG.debug("{}: left as it was: {}", directory, e.toString());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // the bucket is closed all the same
+    }
+  }
+
+  /** Where its mode is another user's to set, by an entry of one's own. */
+  private void change(Path directory) throws IOException {
+    try {
+      fs.chmod(directory, store.settings().closedDirectoryMode());
+    } catch (IOException e) {
+      store.fresh().change(directory);
+    }
+  }
+
+  private boolean isOfItsTick(Path directory) throws IOException {
+    long linked = fs.status(LogLayout.lock(directory)).changeTime();
+    return fs.status(directory).changeTime() == linked;
+  }
+
+  private void makeReadOnly(Path path, int mode) {
+    try {
+      fs.chmod(path, mode);
+    } catch (ForeignEntryException e) {
+      if (e.isFile()) { // read all the same: a backup may have linked it
+        LOG.warn("{}", e.getMessage());
+      }
+    } catch (IOException e) {
+      LOG.debug("{}: left writable: {}", path, e.toString());
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package dev.cinch.bag.storage.posix;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.store.StoreContext;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A data file that is open for appending, and the prelock beside it. Not thread-safe. */
+final class PosixDataFile implements Entered {
+  private static final Logger LOG = LoggerFactory.getLogger(PosixDataFile.class);
+
+  private final StoreContext store;
+  private final StoreFs fs;
+  private final Path path;
+  private final Path prelock;
+  private final FileStatus entered;
+  private final boolean sync;
+  private @Nullable StoreFile out;
+  private boolean written;
+
+  /**
+   * @param prelockStatus the prelock as it was when the bucket was entered
+   * @param sync whether what was appended survives a loss of power
+   */
+  PosixDataFile(
+      StoreContext store,
+      Path path,
+      StoreFile out,
+      Path prelock,
+      FileStatus prelockStatus,
+      boolean sync) {
+    this.store = store;
+    this.fs = store.fs();
+    this.path = path;
+    this.out = out;
+    this.prelock = prelock;
+    this.entered = prelockStatus;
+    this.sync = sync;
+  }
+
+  @Override
+  public void append(ByteBuffer[] frame, @Nullable ByteBuffer proof) throws IOException {
+    StoreFile file = requireNonNull(out);
+    // Where others may not see what was only written, "visible" takes forcing too.
+    boolean force = sync || !fs.isLocal(path);
+    file.write(frame);
+    if (proof != null) {
+      if (force) {
+        file.force();
+      }
+      file.write(proof);
+    }
+    if (force) {
+      file.force();
+    }
+    if (sync && !written) {
+      fs.forceDirectory(requireNonNull(path.getParent()));
+    }
+    written = true;
+  }
+
+  @Override
+  public Mark look() throws IOException {
+    try {
+      FileStatus now = fs.freshStatus(prelock);
+      if (now.size() != 0 || !now.sameUnchanged(entered)) {
+        return Mark.SEALED;
+      }
+    } catch (NoSuchFileException e) {
+      return Mark.SEALED; // a wrong "no" from a cache only leads to the verdict
+    }
+    // Where the look at the prelock may come from a cache, only new listings tell (rule N6).
+    return fs.readsReachServer(prelock) ? Mark.OPEN : Mark.UNSURE;
+  }
+
+  @Override
+  public long changedAt() throws IOException {
+    return fs.isLocal(path)
+        ? fs.status(path).changeTime()
+        : store.fsClock().now(); // the file's may be this client's, or old (N6)
+  }
+
+  @Override
+  public void leave() {
+    StoreFile open = out;
+    out = null;
+    if (open == null) {
+      return;
+    }
+    try {
+      open.close();
+    } catch (IOException e) {
+      LOG.debug("{}: left: {}", path, e.toString());
+    }
+  }
+}

@@ -1,0 +1,332 @@
+package dev.cinch.bag.storage.posix;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.storage.Announcement;
+import dev.cinch.bag.storage.BucketSealedException;
+import dev.cinch.bag.storage.Closing;
+import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreReplacedException;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A log in a directory of a POSIX or network filesystem. A bucket is a directory, its mark the
+ * first byte of a file that is empty before, the prelock; a document is linked into place. What
+ * that takes past the caches of clients: storage-posix.md. Thread-safe.
+ */
+@CheckReturnValue
+public final class PosixLog implements LogStorage {
+  /** How often, and how far apart, to look whether the creator of a prelock has set its mode. */
+  private static final long MODE_LOOK_NANOS = 2_000_000;
+
+  private static final int MODE_LOOKS = 20;
+
+  private final StoreContext store;
+  private final Id id;
+  private final StoreFs fs;
+  private final Fresh fresh;
+  private final LogLayout layout;
+  private final BucketTree tree;
+  private final BucketProtection protection;
+
+  /** The group of buckets whose way this process has forced; null: none yet. */
+  private volatile @Nullable Path forcedGroup;
+
+  /**
+   * @param layout where the log stands
+   * @param id the log's
+   */
+  public PosixLog(StoreContext store, LogLayout layout, Id id) {
+    this.store = store;
+    this.id = id;
+    this.fs = store.fs();
+    this.fresh = store.fresh();
+    this.layout = layout;
+    this.tree = new BucketTree(store, layout);
+    this.protection = new BucketProtection(store);
+  }
+
+  @Override
+  public void requireSame() throws IOException {
+    store.requireSame();
+    Path file = layout.identity();
+    Id now;
+    try {
+      byte[] bytes = fresh.readAllGrowing(file, StoreContext.MAX_SETTINGS);
+      now = Envelope.decode(LogContext.IDENTITY, bytes, file).id("log");
+    } catch (NoSuchFileException e) {
+      if (new RemovedLogs(store).find(layout.name()).isEmpty()) {
+        throw e;
+      }
+      return;
+    }
+    if (!now.equals(id)) {
+      throw new StoreReplacedException(file, "log", id, now);
+    }
+  }
+
+  @Override
+  public long now() throws IOException {
+    return store.fsClock().now();
+  }
+
+  @Override
+  public long staleNanos() {
+    return StoreContext.CACHE_EXPIRY_NANOS;
+  }
+
+  @Override
+  public Entered enter(Bucket bucket, DataFileName file, Durability durability)
+      throws IOException {
+    Path directory = layout.bucket(bucket);
+    makeDirectories(bucket, directory, durability == Durability.SYNC);
+    Path prelock = LogLayout.prelock(directory);
+    FileStatus status = enterPrelock(prelock);
+    if (status.size() != 0) {
+      throw new BucketSealedException();
+    }
+    // The look at the prelock afterwards then tells a store that takes this one's place later.
+    requireSame();
+    Path path = LogLayout.dataFile(directory, file);
+    return new PosixDataFile(
+        store,
+        path,
+        fs.create(path, store.fileMode()),
+        prelock,
+        status,
+        durability == Durability.SYNC);
+  }
+
+  private void makeDirectories(Bucket bucket, Path directory, boolean sync) throws IOException {
+    int mode = store.directoryMode();
+    try {
+      makeDirectory(directory, mode);
+    } catch (NoSuchFileException e) {
+      // A log that has buckets and no identity would stop everybody, whatever we promise.
+      fs.forceDirectory(layout.root());
+      makeDirectory(layout.era(bucket), mode);
+      makeDirectory(layout.group(bucket), mode);
+      makeDirectory(directory, mode);
+    }
+    if (sync) {
+      // Also what somebody else made: whether it was forced, nobody but us can know.
+      Path group = layout.group(bucket);
+      Path forced = forcedGroup;
+      if (forced == null) {
+        fs.forceDirectory(layout.root()); // the log's identity
+      }
+      if (!group.equals(forced)) {
+        fs.forceDirectory(layout.buckets());
+        fs.forceDirectory(layout.era(bucket));
+        forcedGroup = group;
+      }
+      fs.forceDirectory(group);
+    }
+  }
+
+  private void makeDirectory(Path directory, int mode) throws IOException {
+    boolean unused = fresh.ensureDirectory(directory, mode);
+  }
+
+  /** Makes sure that there is a prelock, and remembers it as it is. */
+  private FileStatus enterPrelock(Path prelock) throws IOException {
+    int mode = store.fileMode();
+    try {
+      fs.create(prelock, mode).close();
+      return fs.status(prelock);
+    } catch (FileAlreadyExistsException e) {
+      // Its creator sets the mode right after creating it, which changes the change time that we
+      // are about to remember; until then others may not be permitted to open it.
+      for (int i = 0; ; i++) {
+        try {
+          FileStatus status = fresh.status(prelock);
+          if (status.mode() == mode || i == MODE_LOOKS) {
+            return status;
+          }
+        } catch (AccessDeniedException denied) {
+          if (i == MODE_LOOKS) {
+            throw denied;
+          }
+        }
+        pause();
+      }
+    }
+  }
+
+  private void pause() throws IOException {
+    try {
+      store.time().sleepNanos(MODE_LOOK_NANOS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted before anything was written", e);
+    }
+  }
+
+  @Override
+  public List<Bucket> buckets(long from, long to, Settled settled) throws IOException {
+    return tree.certain(from, to, settled);
+  }
+
+  @Override
+  public List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException {
+    return switch (freshness) {
+      case CACHED -> tree.known(from, to);
+      case PERMITTED -> tree.permitted(from, to);
+      case CERTAIN -> tree.certain(from, to, end -> false);
+    };
+  }
+
+  @Override
+  public boolean holdsBuckets(long from, long to) throws IOException {
+    return tree.holdsAny(from, to);
+  }
+
+  @Override
+  public Closing seal(Bucket bucket) throws IOException {
+    return PosixClosing.begin(this, bucket, protection);
+  }
+
+  @Override
+  public void finish(Bucket bucket) throws IOException {
+    Path directory = layout.bucket(bucket);
+    fs.forceDirectory(directory);
+    protection.closed(directory);
+  }
+
+  StoreContext store() {
+    return store;
+  }
+
+  LogLayout layout() {
+    return layout;
+  }
+
+  private Path path(Key key) {
+    if (key instanceof Key.Lock lock) {
+      return LogLayout.lock(layout.bucket(lock.bucket()));
+    }
+    Key.LockPart part = (Key.LockPart) key;
+    return LogLayout.lockPart(
+        LogLayout.lock(layout.bucket(part.bucket())), part.sha256());
+  }
+
+  @Override
+  public <T> T read(Key key, int limit, Freshness freshness, Decoder<T> decoder)
+      throws IOException {
+    Path path = path(key);
+    if (freshness == Freshness.CERTAIN) {
+      Path directory = Fresh.parent(path);
+      List<String> unused = fs.list(Fresh.parent(directory));
+      unused = fs.list(directory);
+    }
+    return fresh.decode(path, limit, decoder::decode);
+  }
+
+  @Override
+  public <T> Optional<T> readIfListed(Key key, int limit, Decoder<T> decoder) throws IOException {
+    Path path = path(key);
+    try {
+      return fs.list(Fresh.parent(path)).contains("" + path.getFileName())
+          ? Optional.of(fresh.decode(path, limit, decoder::decode))
+          : Optional.empty();
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  public boolean mayBeUnseen(Bucket bucket) throws IOException {
+    try {
+      return present() - fs.status(layout.bucket(bucket)).changeTime() < StoreContext.CACHE_EXPIRY_NANOS;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  /** By the clock that gives change times; by this machine's for who may not ask that. */
+  private long present() {
+    try {
+      return now();
+    } catch (IOException e) {
+      return store.time().wallNanos();
+    }
+  }
+
+  @Override
+  public Announcement announce(long to, Id closer) throws IOException {
+    Path file = to == Long.MAX_VALUE ? layout.endIntent(closer) : layout.intent(to, closer);
+    fs.create(file, store.fileMode()).close();
+    fs.forceDirectory(layout.intents());
+    return new Intent(to, file);
+  }
+
+  @Override
+  public List<Announcement> announced(Freshness freshness) throws IOException {
+    Path directory = layout.intents();
+    List<String> names =
+        switch (freshness) {
+          case CACHED -> fs.list(directory);
+          case PERMITTED -> fresh.listAsPermittedIfThere(directory);
+          case CERTAIN -> fresh.list(directory);
+        };
+    var all = new ArrayList<Announcement>();
+    for (String name : names) {
+      OptionalLong reach = LogLayout.intentReach(name);
+      if (reach.isPresent()) {
+        all.add(new Intent(reach.getAsLong(), directory.resolve(name)));
+      }
+    }
+    return all;
+  }
+
+  private final class Intent implements Announcement {
+    private final long to;
+    private final Path file;
+
+    Intent(long to, Path file) {
+      this.to = to;
+      this.file = file;
+    }
+
+    @Override
+    public long to() {
+      return to;
+    }
+
+    @Override
+    public OptionalLong madeAt() throws IOException {
+      try {
+        return OptionalLong.of(fs.status(file).changeTime());
+      } catch (NoSuchFileException e) {
+        return OptionalLong.empty();
+      }
+    }
+
+    @Override
+    public void withdraw() {
+      fresh.removeQuietly(file);
+    }
+  }
+}
