@@ -1,7 +1,6 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.storage.posix.BucketTree;
-import dev.cinch.bag.close.CacheWait;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
@@ -14,6 +13,8 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -197,7 +198,7 @@ final class LogVerifier {
 
   private boolean exists(long number) throws IOException {
     Path path = log.layout().record(number);
-    var wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+    Patience wait = log.storage().patience(new Key.Record(number));
     while (!log.store().fresh().exists(path)) {
       if (segments.retiredRecord(number) || !wait.again()) {
         return false;

@@ -5,14 +5,14 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.LogStorage.Family;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.function.Function;
 
 /**
  * How far a log was retired (rule R2), and how far it expired (rule R4): the last checkpoint and
@@ -31,21 +31,21 @@ final class Checkpoints {
   }
 
   Optional<Checkpoint> last() throws IOException {
-    return last(Numbered::parse, this::read);
+    return last(Family.CHECKPOINT, this::read);
   }
 
   Floor floor() throws IOException {
-    return last(LogLayout::floorNumber, this::readFloor).orElse(Floor.none(log.id()));
+    return last(Family.FLOOR, this::readFloor).orElse(Floor.none(log.id()));
   }
 
-  private <T> Optional<T> last(Function<String, OptionalLong> numbers, Reading<T> reading)
+  private <T> Optional<T> last(Family family, Reading<T> reading)
       throws IOException {
-    OptionalLong number = listed(numbers);
+    OptionalLong number = listed(family);
     while (number.isPresent()) {
       try {
         return Optional.of(reading.read(number.getAsLong()));
       } catch (IOException e) {
-        OptionalLong now = listed(numbers);
+        OptionalLong now = listed(family);
         if (now.equals(number)) {
           throw e;
         }
@@ -57,27 +57,24 @@ final class Checkpoints {
 
   /** The number of the last checkpoint. */
   OptionalLong number() throws IOException {
-    return listed(Numbered::parse);
+    return listed(Family.CHECKPOINT);
   }
 
   /**
    * Where the directory was lost with what was in it, the first record that is left has another
    * number than 1.
    */
-  private OptionalLong listed(Function<String, OptionalLong> numbers) throws IOException {
-    return log.store().fresh().listAsPermittedIfThere(log.layout().checkpoints()).stream()
-        .map(numbers)
-        .flatMapToLong(OptionalLong::stream)
-        .max();
+  private OptionalLong listed(Family family) throws IOException {
+    return log.storage().last(family, Freshness.PERMITTED);
   }
 
   Checkpoint read(long number) throws IOException {
     Path path = log.layout().checkpoint(number);
-    return log.store()
-        .fresh()
-        .decode(
-            path,
+    return log.storage()
+        .read(
+            new Key.Checkpoint(number),
             Checkpoint.MAX_BYTES,
+            Freshness.CACHED,
             bytes -> {
               Checkpoint c = Checkpoint.decode(bytes, path);
               boolean same = c.log().equals(log.id()) && c.number() == number;
@@ -89,11 +86,11 @@ final class Checkpoints {
 
   private Floor readFloor(long number) throws IOException {
     Path path = log.layout().floor(number);
-    return log.store()
-        .fresh()
-        .decode(
-            path,
+    return log.storage()
+        .read(
+            new Key.Floor(number),
             Envelope.MAX_SMALL_BYTES,
+            Freshness.CACHED,
             bytes -> {
               Floor f = Floor.decode(bytes, path);
               boolean same = f.log().equals(log.id()) && f.segment() == number;

@@ -8,8 +8,9 @@ import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.ListedLog;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.KeyCount;
 import dev.cinch.bag.store.LogContext;
@@ -249,7 +250,7 @@ public final class HorizonAdvance {
     if (tip.isPresent()) {
       chain.durable(tip.get()); // or the next record could outlive it
     } else {
-      log.store().fs().forceDirectory(log.layout().root()); // or the first one the log's identity
+      log.storage().secure(new Key.Identity()); // or the first one the log's identity
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     var closed = new ArrayList<ClosedBucket>();
@@ -303,23 +304,8 @@ public final class HorizonAdvance {
             mine,
             log.store().machine() + "-" + intent.closer(),
             now);
-    boolean newGroup =
-        log.store()
-            .fresh()
-            .ensureDirectory(
-                log.layout().recordGroup(LogLayout.groupOfRecord(number)),
-                log.store().directoryMode());
-    if (newGroup || number % LogLayout.RECORDS_PER_GROUP == 1) {
-      log.store().fs().forceDirectory(log.layout().records());
-    }
     try {
-      log.store()
-          .fresh()
-          .publish(
-              log.layout().record(number),
-              record.encode(),
-              log.store().fileMode(),
-              log::requireSame);
+      log.storage().publish(new Key.Record(number), record.encode());
     } catch (NoSuchFileException e) {
       Optional<Link> passed = chain.freshTip();
       if (passed.isPresent() && passed.get().record().number() >= number) {

@@ -9,22 +9,21 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SegmentSeal;
+import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.LogStorage.Family;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedSet;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,6 +36,7 @@ public final class HorizonChain {
   private static final Logger LOG = LoggerFactory.getLogger(HorizonChain.class);
 
   private final LogContext log;
+  private final LogStorage storage;
   private final Checkpoints checkpoints;
 
   /** Whether the records were seen to reach as far as what was made of them. */
@@ -44,6 +44,7 @@ public final class HorizonChain {
 
   public HorizonChain(LogContext log) {
     this.log = log;
+    this.storage = log.storage();
     this.checkpoints = new Checkpoints(log);
   }
 
@@ -60,12 +61,12 @@ public final class HorizonChain {
    * (rule H3).
    */
   public Optional<Link> freshTip() throws IOException {
-    return tip(directory -> log.store().fresh().list(directory));
+    return tip(Freshness.CERTAIN);
   }
 
   /** The last record as far as this machine knows: may be old, never wrong. */
   public Optional<Link> knownTip() throws IOException {
-    return tip(log.store().fresh()::listKnown);
+    return tip(Freshness.CACHED);
   }
 
   /**
@@ -73,7 +74,7 @@ public final class HorizonChain {
    * want to read, and decide nothing by it.
    */
   public Optional<Link> permittedTip() throws IOException {
-    return tip(this::listAsPermitted);
+    return tip(Freshness.PERMITTED);
   }
 
   /**
@@ -82,17 +83,13 @@ public final class HorizonChain {
    */
   Optional<Link> glimpse() {
     try {
-      RecordListing listing = RecordListing.of(log.layout(), log.store().fresh()::listKnown);
+      Records listing = storage.records(Freshness.CACHED);
       long last = listing.last();
       return last == 0 ? Optional.empty() : Optional.of(sealed(read(last), listing));
     } catch (IOException e) {
       LOG.debug("{}: no glimpse of its last record: {}", log.layout().name(), e.toString());
       return Optional.empty();
     }
-  }
-
-  private List<String> listAsPermitted(Path directory) throws IOException {
-    return log.store().fresh().listAsPermitted(directory);
   }
 
   /**
@@ -102,8 +99,8 @@ public final class HorizonChain {
    *
    * <p>A seal without its record is as good as a name: the record was there, and its name durable.
    */
-  private Optional<Link> tip(RecordListing.Lister lister) throws IOException {
-    Optional<Link> tip = listedTip(lister);
+  private Optional<Link> tip(Freshness freshness) throws IOException {
+    Optional<Link> tip = listedTip(freshness);
     return whole ? tip : reaching(tip);
   }
 
@@ -114,19 +111,19 @@ public final class HorizonChain {
    */
   private Optional<Link> reaching(Optional<Link> listed) throws IOException {
     Optional<Link> tip = listed;
-    CacheWait wait = CacheWait.ofAll(log);
+    Patience wait = storage.patience();
     while (true) {
       Optional<DamagedException> missing = missing(tip.map(t -> t.record().number()).orElse(0L));
       if (missing.isEmpty()) {
         whole = true;
         return tip;
       }
-      Optional<Link> now = listedTip(this::listAsPermitted); // it was published since
+      Optional<Link> now = listedTip(Freshness.PERMITTED); // it was published since
       if (now.equals(tip)) {
         if (!wait.again()) {
           throw missing.get();
         }
-        now = listedTip(this::listAsPermitted);
+        now = listedTip(Freshness.PERMITTED);
       }
       tip = now;
     }
@@ -134,17 +131,18 @@ public final class HorizonChain {
 
   /** What says that there was a record above a number, if anything does. */
   private Optional<DamagedException> missing(long last) throws IOException {
-    OptionalLong segment = highest(log.layout().segments(), HorizonChain::segmentNumber);
+    OptionalLong segment = storage.last(Family.SEGMENT, Freshness.CACHED);
     if (segment.isPresent()) {
-      Path path = log.layout().segment(segment.getAsLong());
-      long ends = last == 0 ? 1 : lastRecord(path);
+      long number = segment.getAsLong();
+      Path path = log.layout().segment(number);
+      long ends = last == 0 ? 1 : lastRecord(number, path);
       if (ends > last) {
-        return Optional.of(missing(path, last == 0 ? lastRecord(path) : ends, last));
+        return Optional.of(missing(path, last == 0 ? lastRecord(number, path) : ends, last));
       }
     }
     OptionalLong floor =
         last == 0
-            ? highest(log.layout().checkpoints(), LogLayout::floorNumber)
+            ? storage.last(Family.FLOOR, Freshness.CACHED)
             : OptionalLong.empty();
     return floor.isEmpty()
         ? Optional.empty()
@@ -159,27 +157,11 @@ public final class HorizonChain {
         last == 0 ? "none at all" : "none above number " + last);
   }
 
-  private static OptionalLong segmentNumber(String name) {
-    OptionalLong number = Numbered.parse(name);
-    return number.isPresent()
-        ? number
-        : SegmentSeal.parse(name).map(s -> OptionalLong.of(s.number())).orElse(number);
-  }
-
-  private OptionalLong highest(Path directory, Function<String, OptionalLong> number)
-      throws IOException {
-    return log.store().fresh().listIfThere(directory).stream()
-        .map(number)
-        .flatMapToLong(OptionalLong::stream)
-        .max();
-  }
-
   /** The last record that a segment covers; 0 if it says nothing, which its readers tell. */
-  private long lastRecord(Path segment) throws IOException {
-    try (StoreFile in = log.store().fs().read(segment)) {
-      ByteBuffer header = ByteBuffer.allocate(SegmentHeader.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-      int unused = in.read(header, 0);
-      SegmentHeader h = SegmentHeader.decode(header.flip(), segment);
+  private long lastRecord(long number, Path segment) throws IOException {
+    try {
+      ByteBuffer start = storage.readStart(new Key.Segment(number), SegmentHeader.BYTES);
+      SegmentHeader h = SegmentHeader.decode(start, segment);
       return h.log().equals(log.id()) ? h.lastRecord() : 0;
     } catch (DamagedException | NoSuchFileException e) {
       return 0;
@@ -192,10 +174,10 @@ public final class HorizonChain {
     return freshTip();
   }
 
-  private Optional<Link> listedTip(RecordListing.Lister lister) throws IOException {
-    RecordListing listing;
+  private Optional<Link> listedTip(Freshness freshness) throws IOException {
+    Records listing;
     try {
-      listing = RecordListing.of(log.layout(), lister);
+      listing = storage.records(freshness);
     } catch (NoSuchFileException e) { // it was made before the identity, and is never removed
       Path records = log.layout().records();
       throw new DamagedException(records, 0, "the directory of the log's records", "none");
@@ -209,22 +191,21 @@ public final class HorizonChain {
       // Retired between the listing and the read; a cached listing may say the same again, but the
       // checkpoint's own record stays.
       long checkpoint = checkpoints.number().orElseThrow();
-      listing = RecordListing.of(log.layout(), lister);
+      listing = storage.records(freshness);
       number = Math.max(checkpoint, listing.last());
     }
     return Optional.empty();
   }
 
   /** Checks a record against its seal, if it has one; nobody else vouches for the last one. */
-  private Link sealed(Link link, RecordListing listing) throws IOException {
+  private Link sealed(Link link, Records listing) throws IOException {
     long number = link.record().number();
     SortedSet<String> seals = listing.seals(number);
     if (seals.isEmpty() || seals.equals(Set.of(link.digest()))) {
       return link;
     }
     Path path = path(number);
-    byte[] again = log.store().fresh().readAllUncached(path, HorizonRecord.MAX_BYTES); // rule N5
-    Link stored = decode(again, path, number);
+    Link stored = read(number, Freshness.CERTAIN); // rule N5
     if (seals.equals(Set.of(stored.digest()))) {
       return stored;
     }
@@ -265,7 +246,7 @@ public final class HorizonChain {
    * @throws NoSuchFileException if it is missing, and a checkpoint stands above it
    */
   Link readKept(long number) throws IOException {
-    var wait = new CacheWait(log, log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+    Patience wait = storage.patience(new Key.Record(number));
     while (true) {
       try {
         return read(number);
@@ -294,8 +275,7 @@ public final class HorizonChain {
   public Link durable(Link link) throws IOException {
     long number = link.record().number();
     try {
-      log.store().fs().forceDirectory(log.layout().records());
-      log.store().fs().forceDirectory(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+      storage.secure(new Key.Record(number));
     } catch (IOException e) {
       if (!retired(number)) {
         throw e;
@@ -310,11 +290,10 @@ public final class HorizonChain {
    * shows that it was altered or has vanished. A failure is none: no seal says nothing.
    */
   void seal(Link link) {
-    Path seal = log.layout().recordSeal(link.record().number(), link.digest());
+    var seal = new Key.RecordSeal(link.record().number(), link.digest());
     try {
       durable(link);
-      log.requireSame();
-      log.store().fs().create(seal, log.store().fileMode()).close();
+      storage.publish(seal, new byte[0]);
     } catch (IOException e) {
       LOG.debug("{}: not left: {}", seal, e.toString());
     }
@@ -333,13 +312,19 @@ public final class HorizonChain {
    *     altered, also past the cache (rule N5)
    */
   public Link read(long number) throws IOException {
-    Path path = log.layout().record(number);
-    return log.store()
-        .fresh()
-        .decode(path, HorizonRecord.MAX_BYTES, bytes -> decode(bytes, path, number));
+    return read(number, Freshness.CACHED);
   }
 
-  private Link decode(byte[] bytes, Path path, long number) throws DamagedException {
+  private Link read(long number, Freshness freshness) throws IOException {
+    return storage.read(
+        new Key.Record(number),
+        HorizonRecord.MAX_BYTES,
+        freshness,
+        bytes -> decode(bytes, number));
+  }
+
+  private Link decode(byte[] bytes, long number) throws DamagedException {
+    Path path = path(number);
     HorizonRecord record = HorizonRecord.decode(bytes, path, log.bucketWidth());
     if (!record.log().equals(log.id()) || record.number() != number) {
       throw new DamagedException(

@@ -5,6 +5,7 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -37,7 +38,7 @@ public final class UnrecordedLocks {
    */
   public Optional<DamagedException> missing(Collection<Bucket> locked) throws IOException {
     long last = locked.stream().mapToLong(Bucket::end).max().orElse(Long.MIN_VALUE);
-    var wait = new CacheWait(log, log.layout().intents());
+    Patience wait = log.storage().patience();
     while (true) {
       long announced = intents.furthest();
       Optional<Link> tip = chain.permittedTip();

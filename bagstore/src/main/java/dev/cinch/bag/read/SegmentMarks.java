@@ -1,7 +1,7 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.CacheWait;
+import dev.cinch.bag.storage.posix.CacheWait;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
@@ -38,7 +38,7 @@ public final class SegmentMarks {
   public SegmentMarks(LogContext log, Optional<Checkpoint> checkpoint) {
     this.log = log;
     this.checkpoint = checkpoint;
-    this.wait = new CacheWait(log, log.layout().segments());
+    this.wait = new CacheWait(log.store(), log.layout().segments());
   }
 
   /** Seals by number, of the names in the directory of segments. */

@@ -5,8 +5,10 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.lease.Id;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * One log's place in a storage: the verbs of the protocol, and their promises S1 to S8 (protocol.md,
@@ -82,7 +84,8 @@ public interface LogStorage {
    */
   void finish(Bucket bucket) throws IOException;
 
-  /** A lock as its storage has it. */
+  /** Turns the bytes of a document into what they say. */
+  @FunctionalInterface
   interface Decoder<T> {
     T decode(byte[] bytes) throws IOException;
   }
@@ -101,6 +104,49 @@ public interface LogStorage {
    * asked for too early may look missing long after it came.
    */
   <T> Optional<T> readIfListed(Key key, int limit, Decoder<T> decoder) throws IOException;
+
+  /** The first bytes of a document, as far as this machine knows; fewer if it is shorter. */
+  ByteBuffer readStart(Key key, int bytes) throws IOException;
+
+  /**
+   * Publishes a document (S3). Whatever becomes of it, the truth is what the key holds afterwards:
+   * read it. A seal, which is all name, may be there already.
+   *
+   * @throws IOException also when nothing was published
+   */
+  void publish(Key key, byte[] content) throws IOException;
+
+  /**
+   * Makes durable what somebody published: it may have stopped before it did, and what is acted on
+   * must not vanish with the power (S6).
+   */
+  void secure(Key key) throws IOException;
+
+  /**
+   * The end of the chain of records.
+   *
+   * @throws java.nio.file.NoSuchFileException if there is no place for records any more
+   */
+  Records records(Freshness freshness) throws IOException;
+
+  /** Documents that are looked for by their last number. */
+  enum Family {
+    /** See {@link Key.Checkpoint}. */
+    CHECKPOINT,
+    /** See {@link Key.Floor}. */
+    FLOOR,
+    /** Segments, and seals of segments. */
+    SEGMENT
+  }
+
+  /** The highest number in a family; empty if there is none. */
+  OptionalLong last(Family family, Freshness freshness) throws IOException;
+
+  /** Patience with a document that looks missing. */
+  Patience patience(Key key);
+
+  /** Patience with anything of the log. */
+  Patience patience();
 
   /** Whether a bucket changed so lately that a cache may not know what is in it. */
   boolean mayBeUnseen(Bucket bucket) throws IOException;

@@ -2,7 +2,7 @@ package dev.cinch.bag.write;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.Locks;
-import dev.cinch.bag.close.CacheWait;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -61,7 +61,7 @@ final class VerdictReader {
     boolean interrupted = Thread.interrupted();
     try {
       boolean said = false;
-      CacheWait damaged = null;
+      Patience damaged = null;
       while (true) {
         long wait = RETRY_NANOS;
         try {
@@ -117,8 +117,8 @@ final class VerdictReader {
    * @param before what was made when it was seen first, at each look since; null: not seen before
    * @throws FateUnknownException once every cache has expired
    */
-  private CacheWait stillDamaged(DamagedException e, @Nullable CacheWait before) {
-    CacheWait wait = before != null ? before : CacheWait.ofAll(log);
+  private Patience stillDamaged(DamagedException e, @Nullable Patience before) {
+    Patience wait = before != null ? before : log.storage().patience();
     if (wait.isOver() && before != null) {
       throw FateUnknownException.of(log.layout().name().toString(), e);
     }

@@ -4,8 +4,11 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -15,12 +18,16 @@ import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.Id;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
@@ -226,10 +233,21 @@ public final class PosixLog implements LogStorage {
   private Path path(Key key) {
     if (key instanceof Key.Lock lock) {
       return LogLayout.lock(layout.bucket(lock.bucket()));
+    } else if (key instanceof Key.LockPart part) {
+      Path lock = LogLayout.lock(layout.bucket(part.bucket()));
+      return LogLayout.lockPart(lock, part.sha256());
+    } else if (key instanceof Key.Record record) {
+      return layout.record(record.number());
+    } else if (key instanceof Key.RecordSeal seal) {
+      return layout.recordSeal(seal.number(), seal.digest());
+    } else if (key instanceof Key.Checkpoint checkpoint) {
+      return layout.checkpoint(checkpoint.number());
+    } else if (key instanceof Key.Floor floor) {
+      return layout.floor(floor.segment());
+    } else if (key instanceof Key.Segment segment) {
+      return layout.segment(segment.number());
     }
-    Key.LockPart part = (Key.LockPart) key;
-    return LogLayout.lockPart(
-        LogLayout.lock(layout.bucket(part.bucket())), part.sha256());
+    return layout.identity();
   }
 
   @Override
@@ -240,6 +258,7 @@ public final class PosixLog implements LogStorage {
       Path directory = Fresh.parent(path);
       List<String> unused = fs.list(Fresh.parent(directory));
       unused = fs.list(directory);
+      return decoder.decode(fresh.readAllUncached(path, limit));
     }
     return fresh.decode(path, limit, decoder::decode);
   }
@@ -254,6 +273,84 @@ public final class PosixLog implements LogStorage {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
+  }
+
+  @Override
+  public ByteBuffer readStart(Key key, int bytes) throws IOException {
+    try (StoreFile in = fs.read(path(key))) {
+      ByteBuffer start = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+      int unused = in.read(start, 0);
+      return start.flip();
+    }
+  }
+
+  @Override
+  public void publish(Key key, byte[] content) throws IOException {
+    if (key instanceof Key.RecordSeal) {
+      requireSame();
+      fs.create(path(key), store.fileMode()).close();
+      return;
+    }
+    if (key instanceof Key.Record record) {
+      long number = record.number();
+      Path group = layout.recordGroup(LogLayout.groupOfRecord(number));
+      boolean made = fresh.ensureDirectory(group, store.directoryMode());
+      if (made || number % LogLayout.RECORDS_PER_GROUP == 1) {
+        fs.forceDirectory(layout.records());
+      }
+    }
+    fresh.publish(path(key), content, store.fileMode(), this::requireSame);
+  }
+
+  @Override
+  public void secure(Key key) throws IOException {
+    if (key instanceof Key.Record) {
+      fs.forceDirectory(layout.records());
+    }
+    fs.forceDirectory(Fresh.parent(path(key)));
+  }
+
+  @Override
+  public Records records(Freshness freshness) throws IOException {
+    return RecordListing.of(
+        layout,
+        directory ->
+            switch (freshness) {
+              case CACHED -> fresh.listKnown(directory);
+              case PERMITTED -> fresh.listAsPermitted(directory);
+              case CERTAIN -> fresh.list(directory);
+            });
+  }
+
+  @Override
+  public OptionalLong last(Family family, Freshness freshness) throws IOException {
+    Path directory = family == Family.SEGMENT ? layout.segments() : layout.checkpoints();
+    List<String> names =
+        freshness == Freshness.CACHED
+            ? fresh.listIfThere(directory)
+            : fresh.listAsPermittedIfThere(directory);
+    return names.stream()
+        .map(name -> number(family, name))
+        .flatMapToLong(OptionalLong::stream)
+        .max();
+  }
+
+  private static OptionalLong number(Family family, String name) {
+    OptionalLong number =
+        family == Family.FLOOR ? LogLayout.floorNumber(name) : Numbered.parse(name);
+    return number.isPresent() || family != Family.SEGMENT
+        ? number
+        : SegmentSeal.parse(name).map(s -> OptionalLong.of(s.number())).orElse(number);
+  }
+
+  @Override
+  public Patience patience(Key key) {
+    return new CacheWait(store, Fresh.parent(path(key)));
+  }
+
+  @Override
+  public Patience patience() {
+    return new CacheWait(store, layout.root());
   }
 
   @Override

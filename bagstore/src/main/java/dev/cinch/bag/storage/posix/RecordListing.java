@@ -1,9 +1,10 @@
-package dev.cinch.bag.close;
+package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.storage.Records;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -15,10 +16,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/**
- * What listings show at the end of a log's chain: the last record, and the seals beside it and
- * above. Not thread-safe.
- */
+/** Lists the end of a log's chain. Not thread-safe. */
 @CheckReturnValue
 public final class RecordListing {
   private final SortedMap<Long, SortedSet<String>> seals = new TreeMap<>();
@@ -30,7 +28,7 @@ public final class RecordListing {
   }
 
   /** Lists the groups from the last one down to the one that has a record. */
-  public static RecordListing of(LogLayout log, Lister lister) throws IOException {
+  public static Records of(LogLayout log, Lister lister) throws IOException {
     List<Long> groups =
         lister.list(log.records()).stream()
             .map(LogLayout::recordGroupNumber)
@@ -47,7 +45,7 @@ public final class RecordListing {
         // Retired since, with all that stood in it.
       }
     }
-    return listing;
+    return new Records(listing.last, listing.seals);
   }
 
   /**
@@ -71,18 +69,5 @@ public final class RecordListing {
         seals.computeIfAbsent(seal.get().number(), n -> new TreeSet<>()).add(seal.get().digest());
       }
     }
-  }
-
-  /** The number of the last record of which there is a name or a seal; 0 if there is none. */
-  public long last() {
-    return Math.max(last, seals.isEmpty() ? 0 : seals.lastKey());
-  }
-
-  /**
-   * The digests that seals of the last record, or of one above, name: one, or none where its closer
-   * left none.
-   */
-  SortedSet<String> seals(long number) {
-    return seals.getOrDefault(number, new TreeSet<>());
   }
 }

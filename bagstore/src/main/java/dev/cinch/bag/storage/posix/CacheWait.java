@@ -1,7 +1,7 @@
-package dev.cinch.bag.close;
+package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -9,13 +9,9 @@ import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Patience with something that looks missing: who may make entries of one's own in a directory sees
- * past every cache and need not wait; who may only read looks again until every cache has expired
- * (rules N2, N3). Begins when it is first asked. Not thread-safe.
- */
+/** Waits for the caches of network filesystems (rules N2, N3). Not thread-safe. */
 @CheckReturnValue
-public final class CacheWait {
+public final class CacheWait implements Patience {
   private static final Logger LOG = LoggerFactory.getLogger(CacheWait.class);
 
   private final StoreContext store;
@@ -27,19 +23,9 @@ public final class CacheWait {
   /**
    * @param directory the one in which it is looked for
    */
-  public CacheWait(LogContext log, Path directory) {
-    this(log.store(), directory);
-  }
-
-  /** As {@link #CacheWait(LogContext, Path)}, for what is no log's. */
   public CacheWait(StoreContext store, Path directory) {
     this.store = store;
     this.directory = directory;
-  }
-
-  /** For one who looks again anyhow, at whatever there is of a log. */
-  public static CacheWait ofAll(LogContext log) {
-    return new CacheWait(log, log.layout().root());
   }
 
   private void begin() {
@@ -49,7 +35,7 @@ public final class CacheWait {
     }
   }
 
-  /** Whether every cache has expired since this was first asked, or there is none. */
+  @Override
   public boolean isOver() {
     begin();
     try {
@@ -59,11 +45,7 @@ public final class CacheWait {
     }
   }
 
-  /**
-   * Waits a while where another look may show more.
-   *
-   * @return false if it would not: what looked missing then is missing
-   */
+  @Override
   public boolean again() throws IOException {
     begin();
     if (expired || seesPastCaches()) {
