@@ -4,7 +4,6 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
@@ -14,6 +13,7 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;

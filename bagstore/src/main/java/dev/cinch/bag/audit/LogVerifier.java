@@ -1,6 +1,5 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
@@ -15,6 +14,7 @@ import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;

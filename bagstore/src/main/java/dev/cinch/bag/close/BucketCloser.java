@@ -179,7 +179,8 @@ public final class BucketCloser {
     if (whole.encode().length > BucketLock.MAX_BYTES) {
       throw new IOException(
           "%s: a lock of %d data files in %d parts is longer than %d bytes, which is what readers"
-                  .formatted(locks.path(bucket), lock.files().size(), parts.size(), BucketLock.MAX_BYTES)
+                  .formatted(
+                      locks.path(bucket), lock.files().size(), parts.size(), BucketLock.MAX_BYTES)
               + " take: the bucket can't be closed");
     }
     return whole;

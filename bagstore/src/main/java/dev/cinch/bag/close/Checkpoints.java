@@ -38,8 +38,7 @@ final class Checkpoints {
     return last(Family.FLOOR, this::readFloor).orElse(Floor.none(log.id()));
   }
 
-  private <T> Optional<T> last(Family family, Reading<T> reading)
-      throws IOException {
+  private <T> Optional<T> last(Family family, Reading<T> reading) throws IOException {
     OptionalLong number = listed(family);
     while (number.isPresent()) {
       try {

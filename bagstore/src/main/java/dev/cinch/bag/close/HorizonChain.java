@@ -141,9 +141,7 @@ public final class HorizonChain {
       }
     }
     OptionalLong floor =
-        last == 0
-            ? storage.last(Family.FLOOR, Freshness.CACHED)
-            : OptionalLong.empty();
+        last == 0 ? storage.last(Family.FLOOR, Freshness.CACHED) : OptionalLong.empty();
     return floor.isEmpty()
         ? Optional.empty()
         : Optional.of(missing(log.layout().floor(floor.getAsLong()), 1, last));
@@ -317,10 +315,7 @@ public final class HorizonChain {
 
   private Link read(long number, Freshness freshness) throws IOException {
     return storage.read(
-        new Key.Record(number),
-        HorizonRecord.MAX_BYTES,
-        freshness,
-        bytes -> decode(bytes, number));
+        new Key.Record(number), HorizonRecord.MAX_BYTES, freshness, bytes -> decode(bytes, number));
   }
 
   private Link decode(byte[] bytes, long number) throws DamagedException {

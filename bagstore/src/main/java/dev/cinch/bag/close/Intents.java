@@ -59,8 +59,7 @@ public final class Intents {
     OptionalLong made = intent.announcement().madeAt(); // none: swept, a record has reached it
     if (made.isPresent() && !canBeLeft(to, made.getAsLong())) {
       intent.announcement().withdraw();
-      throw new TooEarlyException(
-          to, to - made.getAsLong() + log.store().settings().graceNanos());
+      throw new TooEarlyException(to, to - made.getAsLong() + log.store().settings().graceNanos());
     }
     return intent;
   }

@@ -81,8 +81,7 @@ public final class Locks {
     Optional<Closed> closed = read(bucket);
     boolean expired = false; // before the last look: a pause in that proves nothing
     while (closed.isEmpty() && !expired && !isRetired(bucket)) {
-      expired =
-          log.store().time().monotonicNanos() - deadline >= 0 || !storage.mayBeUnseen(bucket);
+      expired = log.store().time().monotonicNanos() - deadline >= 0 || !storage.mayBeUnseen(bucket);
       if (!expired) {
         LOG.info("{} has no lock; trying again until caches have expired", bucket);
         log.store().awaitCaches(bucket);

@@ -72,8 +72,8 @@ public final class UnrecordedLocks {
   }
 
   /**
-   * Refuses to settle {@code [from, to)} over what was settled before. To be asked before an intent is left, which
-   * would look like the one that the lock was made under.
+   * Refuses to settle {@code [from, to)} over what was settled before. To be asked before an intent
+   * is left, which would look like the one that the lock was made under.
    */
   void refuse(long from, long to) throws IOException {
     var locks = new Locks(log);

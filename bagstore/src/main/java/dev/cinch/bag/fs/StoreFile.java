@@ -1,5 +1,6 @@
 package dev.cinch.bag.fs;
 
+import dev.cinch.bag.storage.ByteSource;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -8,7 +9,7 @@ import java.nio.ByteBuffer;
  * An open file. Not thread-safe. Errors of {@link #force} and {@link #close} are write errors (rule
  * N4): what was written may or may not be there.
  */
-public interface StoreFile extends Closeable {
+public interface StoreFile extends ByteSource, Closeable {
   /**
    * Writes all that remains in the buffers, in their order, at the end of the file (or on from
    * where an overwriting handle is).
@@ -20,13 +21,6 @@ public interface StoreFile extends Closeable {
    * all that was written to the file, also through a handle that only reads.
    */
   void force() throws IOException;
-
-  /**
-   * Reads from an offset until the buffer is full or the file ends.
-   *
-   * @return the number of bytes read, 0 at the end of the file
-   */
-  int read(ByteBuffer into, long offset) throws IOException;
 
   /** The file's size; as the server had it when the file was opened, or later. */
   long size() throws IOException;

@@ -1,10 +1,10 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;

@@ -1,6 +1,5 @@
 package dev.cinch.bag.read;
 
-import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;
@@ -8,6 +7,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.read.BucketCursors.Found;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;

@@ -1,9 +1,9 @@
 package dev.cinch.bag.read;
 
-import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;

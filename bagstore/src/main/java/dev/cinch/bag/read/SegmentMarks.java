@@ -1,11 +1,11 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.storage.posix.CacheWait;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.layout.SegmentSeal;
+import dev.cinch.bag.storage.posix.CacheWait;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

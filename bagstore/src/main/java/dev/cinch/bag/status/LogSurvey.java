@@ -1,13 +1,11 @@
 package dev.cinch.bag.status;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.Locks;
-import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.close.ChainWalk;
-import dev.cinch.bag.storage.posix.DataFileEnd;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
@@ -26,6 +24,8 @@ import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.status.LogStatus.LeftIntent;
+import dev.cinch.bag.storage.DataFileEnd;
+import dev.cinch.bag.storage.posix.BucketTree;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

@@ -2,17 +2,17 @@ package dev.cinch.bag.storage;
 
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.model.DataFileName;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import dev.cinch.bag.model.DataFileName;
 
 /**
- * One process's closing of one bucket, whose mark is set: close, steps 2 to 5. To be closed whatever
- * happens. Not thread-safe.
+ * One process's closing of one bucket, whose mark is set: close, steps 2 to 5. To be closed
+ * whatever happens. Not thread-safe.
  */
 public interface Closing extends Closeable {
   /**

@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * One log's place in a storage: the verbs of the protocol, and their promises S1 to S8 (protocol.md,
- * section 1). Put-if-absent, reading, listing and deleting are enough to keep them.
+ * One log's place in a storage: the verbs of the protocol, and their promises S1 to S8
+ * (protocol.md, section 1). Put-if-absent, reading, listing and deleting are enough to keep them.
  *
  * <p>Times are nanoseconds since the Unix epoch, by the storage's clock unless said otherwise.
  *
@@ -59,8 +59,8 @@ public interface LogStorage {
   }
 
   /**
-   * The buckets that exist in {@code [from, to)}, ascending and past every cache (S5). What it names
-   * is durable: a record must not outlive what it lists.
+   * The buckets that exist in {@code [from, to)}, ascending and past every cache (S5). What it
+   * names is durable: a record must not outlive what it lists.
    *
    * @param settled asked where something vanishes meanwhile, as retired buckets do
    */

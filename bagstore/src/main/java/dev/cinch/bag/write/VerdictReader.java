@@ -1,11 +1,10 @@
 package dev.cinch.bag.write;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.Locks;
-import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
@@ -14,6 +13,7 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreReplacedException;

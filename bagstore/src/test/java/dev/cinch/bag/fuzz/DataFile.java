@@ -1,7 +1,6 @@
 package dev.cinch.bag.fuzz;
 
 import dev.cinch.bag.bench.DataFileBytes;
-import dev.cinch.bag.storage.posix.DataFileEnd;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
@@ -11,6 +10,7 @@ import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.storage.DataFileEnd;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;

@@ -104,8 +104,7 @@ public final class BucketTree {
   }
 
   /** The directory may have been settled and retired since its parent was listed. */
-  private List<String> unlessSettled(Path directory, long end, Settled settled)
-      throws IOException {
+  private List<String> unlessSettled(Path directory, long end, Settled settled) throws IOException {
     try {
       List<String> names = store.fresh().list(directory);
       store.fs().forceDirectory(directory); // a record must not outlive what it lists
@@ -119,8 +118,8 @@ public final class BucketTree {
   }
 
   /**
-   * As {@link #certain}, as far as this machine knows: what is old is there, what is new
-   * may be missing.
+   * As {@link #certain}, as far as this machine knows: what is old is there, what is new may be
+   * missing.
    */
   List<Bucket> known(long from, long to) throws IOException {
     return find(
@@ -136,9 +135,9 @@ public final class BucketTree {
   }
 
   /**
-   * As {@link #certain}, as fresh as this user may look, and nothing is forced: for who
-   * misses buckets that a record lists. What is asked for grows with what there is, and not with
-   * what a record lists, which may be forged.
+   * As {@link #certain}, as fresh as this user may look, and nothing is forced: for who misses
+   * buckets that a record lists. What is asked for grows with what there is, and not with what a
+   * record lists, which may be forged.
    */
   public List<Bucket> permitted(long from, long to) throws IOException {
     Fresh fresh = store.fresh();

@@ -12,6 +12,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.Closing;
+import dev.cinch.bag.storage.DataFileEnd;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;

@@ -105,8 +105,7 @@ public final class PosixLog implements LogStorage {
   }
 
   @Override
-  public Entered enter(Bucket bucket, DataFileName file, Durability durability)
-      throws IOException {
+  public Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException {
     Path directory = layout.bucket(bucket);
     makeDirectories(bucket, directory, durability == Durability.SYNC);
     Path prelock = LogLayout.prelock(directory);
@@ -356,7 +355,8 @@ public final class PosixLog implements LogStorage {
   @Override
   public boolean mayBeUnseen(Bucket bucket) throws IOException {
     try {
-      return present() - fs.status(layout.bucket(bucket)).changeTime() < StoreContext.CACHE_EXPIRY_NANOS;
+      return present() - fs.status(layout.bucket(bucket)).changeTime()
+          < StoreContext.CACHE_EXPIRY_NANOS;
     } catch (NoSuchFileException e) {
       return false;
     }

@@ -1,4 +1,4 @@
-package dev.cinch.bag.storage.posix;
+package dev.cinch.bag.storage;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

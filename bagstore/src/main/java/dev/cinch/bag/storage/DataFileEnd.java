@@ -1,4 +1,4 @@
-package dev.cinch.bag.storage.posix;
+package dev.cinch.bag.storage;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.FileHeader;
@@ -7,7 +7,6 @@ import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.DataFileName;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -33,7 +32,7 @@ public final class DataFileEnd {
    * @param size as its attributes said after the open
    * @param expected the header that it must have
    */
-  public LockedFile measure(StoreFile in, long size, FileHeader expected) throws IOException {
+  public LockedFile measure(ByteSource in, long size, FileHeader expected) throws IOException {
     long tailStart = Math.max(0, size - tail.capacity());
     tail.clear().limit((int) (size - tailStart)); // no more, or a short file costs a second read
     in.read(tail, tailStart);
@@ -106,7 +105,7 @@ public final class DataFileEnd {
    * where the last one is not whole.
    */
   private LockedFile walk(
-      StoreFile in, FrameCodec codec, long size, FileHeader header, int headerDigest)
+      ByteSource in, FrameCodec codec, long size, FileHeader header, int headerDigest)
       throws IOException {
     long offset = header.length();
     int digest = headerDigest;
@@ -135,7 +134,7 @@ public final class DataFileEnd {
     }
   }
 
-  private @Nullable LockedFile at(StoreFile in, FrameCodec codec, long end, FileHeader header)
+  private @Nullable LockedFile at(ByteSource in, FrameCodec codec, long end, FileHeader header)
       throws IOException {
     long start = Math.max(0, end - tail.capacity());
     tail.clear().limit((int) (end - start));

@@ -1,0 +1,243 @@
+package dev.cinch.bag.storage;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.fuzz.DataFile;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.storage.Entered.Mark;
+import dev.cinch.bag.storage.LogStorage.Family;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The promises of a storage (protocol.md, section 1), for two clients of one log. What S6 promises
+ * is in {@link dev.cinch.bag.PowerCutTest}.
+ */
+@SuppressWarnings("NullAway.Init")
+abstract class StorageContract {
+  private static final DataFile SAMPLE = DataFile.sample();
+  private static final Bucket BUCKET = DataFile.HEADER.bucket();
+  private static final DataFileName NAME = DataFile.HEADER.name();
+
+  private LogStorage alice;
+  private LogStorage bob;
+
+  /** Another client of the same log, which has buckets of a second. */
+  abstract LogStorage client() throws Exception;
+
+  /** Deletes all that stands in a bucket. */
+  abstract void retire(Bucket bucket) throws Exception;
+
+  @BeforeEach
+  void open() throws Exception {
+    alice = client();
+    bob = client();
+  }
+
+  private static Entered written(LogStorage by, DataFileName name, byte[] bytes)
+      throws IOException {
+    Entered entered = by.enter(BUCKET, name, Durability.SYNC);
+    append(entered, bytes);
+    return entered;
+  }
+
+  private static void append(Entered entered, byte[] bytes) throws IOException {
+    entered.append(new ByteBuffer[] {ByteBuffer.wrap(bytes)}, null);
+  }
+
+  private static FileHeader header(DataFileName name) {
+    return new FileHeader(DataFile.STORE, DataFile.LOG, BUCKET, name);
+  }
+
+  private static List<LockedFile> measured(Closing closing) throws IOException {
+    return closing.measure(
+        StorageContract::header,
+        0,
+        e -> {
+          throw new IllegalStateException(e);
+        });
+  }
+
+  @Test
+  void s1WhatWasAppendedToAnOpenBucketIsMeasured() throws Exception {
+    Entered entered = written(alice, NAME, SAMPLE.bytes());
+    assertNotEquals(Mark.SEALED, entered.look());
+    entered.leave();
+    try (Closing closing = bob.seal(BUCKET)) {
+      LockedFile file = measured(closing).get(0);
+      assertEquals(NAME, file.name());
+      assertEquals(SAMPLE.bytes().length, file.validLength());
+      assertEquals(6, file.messages());
+    }
+  }
+
+  /** In two steps, to a file that the closer may have looked at before. */
+  @Test
+  void s1WhatIsAppendedLaterIsMeasuredToo() throws Exception {
+    int first = SAMPLE.ends().get(0);
+    byte[] all = SAMPLE.bytes();
+    Entered entered = written(alice, NAME, Arrays.copyOf(all, first));
+    assertEquals(List.of(BUCKET), bob.buckets(BUCKET.start(), BUCKET.end(), Freshness.CACHED));
+    entered.append(
+        new ByteBuffer[] {ByteBuffer.wrap(all, first, 20)}, // the rest of the file, in three
+        ByteBuffer.wrap(all, first + 20, all.length - first - 20));
+    assertNotEquals(Mark.SEALED, entered.look());
+    try (Closing closing = bob.seal(BUCKET)) {
+      assertEquals(all.length, measured(closing).get(0).validLength());
+    }
+  }
+
+  @Test
+  void s2WhoLooksAfterASealSeesIt() throws Exception {
+    Entered before = written(alice, NAME, SAMPLE.bytes());
+    assertNotEquals(Mark.SEALED, before.look());
+    Entered idle = bob.enter(BUCKET, other(1), Durability.CLOSE);
+    try (Closing closing = bob.seal(BUCKET)) {
+      assertNotEquals(Mark.OPEN, before.look());
+      assertNotEquals(Mark.OPEN, idle.look());
+      try { // an early "no" is welcome, and not promised
+        assertNotEquals(Mark.OPEN, written(alice, other(2), SAMPLE.bytes()).look());
+      } catch (BucketSealedException e) {
+        assertEquals("the bucket is being closed", e.getMessage());
+      }
+    }
+  }
+
+  @Test
+  void s2AlsoWhereTheBucketWasRetiredAndMadeAnew() throws Exception {
+    Entered late = written(alice, NAME, SAMPLE.bytes());
+    try (Closing closing = bob.seal(BUCKET)) {
+      byte[] unused = closing.publish(new byte[] {1});
+      closing.finish(List.of());
+    }
+    retire(BUCKET);
+    written(bob, other(1), SAMPLE.bytes()).leave();
+    assertNotEquals(Mark.OPEN, late.look());
+  }
+
+  private static DataFileName other(long incarnation) {
+    return new DataFileName(new MachineName("m2"), new Id(9, incarnation));
+  }
+
+  @Test
+  void s3TheFirstLockWins() throws Exception {
+    written(alice, NAME, SAMPLE.bytes()).leave();
+    try (Closing first = alice.seal(BUCKET);
+        Closing second = bob.seal(BUCKET)) {
+      assertEquals(1, measured(first).size());
+      assertEquals(1, measured(second).size());
+      assertArrayEquals(new byte[] {2, 2}, second.publish(new byte[] {2, 2}));
+      assertArrayEquals(new byte[] {2, 2}, first.publish(new byte[] {1}));
+      first.finish(List.of());
+      second.finish(List.of());
+    }
+    for (LogStorage client : List.of(alice, bob)) {
+      assertArrayEquals(new byte[] {2, 2}, read(client, new Key.Lock(BUCKET)));
+      assertTrue(client.readIfListed(new Key.Lock(BUCKET), 100, b -> b).isPresent());
+    }
+  }
+
+  private static byte[] read(LogStorage client, Key key) throws IOException {
+    return client.read(key, 100, Freshness.CERTAIN, bytes -> bytes);
+  }
+
+  @Test
+  void s3TheFirstRecordWins() throws Exception {
+    assertEquals(0, bob.records(Freshness.CERTAIN).last());
+    alice.publish(new Key.Record(1), new byte[] {1});
+    bob.publish(new Key.Record(1), new byte[] {2});
+    bob.publish(new Key.RecordSeal(1, "a".repeat(64)), new byte[0]);
+    for (LogStorage client : List.of(alice, bob, client())) {
+      assertArrayEquals(new byte[] {1}, read(client, new Key.Record(1)));
+      Records records = client.records(Freshness.CERTAIN);
+      assertEquals(1, records.last());
+      assertEquals(1, records.seals(1).size());
+    }
+  }
+
+  @Test
+  void s4IntentsStayUntilTheyAreWithdrawn() throws Exception {
+    assertEquals(List.of(), bob.announced(Freshness.CERTAIN));
+    Announcement mine = alice.announce(BUCKET.end(), new Id(1, 1));
+    Announcement last = alice.announce(Long.MAX_VALUE, new Id(1, 2));
+    assertEquals(List.of(BUCKET.end(), Long.MAX_VALUE), reaches(bob));
+    mine.withdraw();
+    assertTrue(mine.madeAt().isEmpty());
+    assertEquals(List.of(Long.MAX_VALUE), reaches(bob));
+    last.withdraw();
+    assertEquals(List.of(), reaches(bob));
+  }
+
+  private static List<Long> reaches(LogStorage client) throws IOException {
+    return client.announced(Freshness.CERTAIN).stream().map(Announcement::to).sorted().toList();
+  }
+
+  @Test
+  void s5CertainListsMissNothing() throws Exception {
+    var made = new ArrayList<Bucket>();
+    for (int i : List.of(0, 1, 300, 70_000)) { // of one group, one era, and another one
+      var bucket = new Bucket(BUCKET.start() + i * BUCKET.width(), BUCKET.width());
+      assertFalse(bob.holdsBuckets(bucket.start(), bucket.end()));
+      alice.enter(bucket, NAME, Durability.CLOSE).leave();
+      made.add(bucket);
+      assertTrue(bob.holdsBuckets(bucket.start(), bucket.end()));
+      assertEquals(made, bob.buckets(BUCKET.start(), Long.MAX_VALUE, end -> false));
+    }
+    assertEquals(
+        made.subList(1, 3), bob.buckets(made.get(0).end(), made.get(3).start(), Freshness.CERTAIN));
+    assertTrue(bob.last(Family.CHECKPOINT, Freshness.CERTAIN).isEmpty());
+    alice.publish(new Key.Checkpoint(7), new byte[] {7});
+    alice.publish(new Key.Floor(3), new byte[] {3});
+    assertEquals(7, bob.last(Family.CHECKPOINT, Freshness.CERTAIN).orElse(0));
+    assertEquals(3, bob.last(Family.FLOOR, Freshness.CERTAIN).orElse(0));
+  }
+
+  @Test
+  void s7ANameIsNeverUsedAgain() throws Exception {
+    Entered first = written(alice, NAME, SAMPLE.bytes());
+    assertThrows(FileAlreadyExistsException.class, () -> bob.enter(BUCKET, NAME, Durability.CLOSE));
+    assertNotEquals(Mark.SEALED, first.look());
+  }
+
+  @Test
+  void s7WhatWasMeasuredIsTheSameForEverybody() throws Exception {
+    Entered entered = written(alice, NAME, SAMPLE.bytes());
+    try (Closing one = alice.seal(BUCKET);
+        Closing two = bob.seal(BUCKET)) {
+      List<LockedFile> measured = measured(one);
+      append(entered, new byte[] {1, 2, 3}); // too late, and torn
+      assertEquals(measured.get(0).validLength(), measured(two).get(0).validLength());
+      assertEquals(measured.get(0).digest(), measured(two).get(0).digest());
+    }
+  }
+
+  @Test
+  void s8TheClockIsNotBeforeAnyChange() throws Exception {
+    long before = alice.now();
+    Announcement intent = alice.announce(BUCKET.end(), new Id(1, 1));
+    Entered entered = written(bob, NAME, SAMPLE.bytes());
+    assertTrue(intent.madeAt().orElseThrow() >= before);
+    assertTrue(bob.now() >= intent.madeAt().orElseThrow());
+    long changed = entered.changedAt();
+    assertTrue(changed >= before);
+    assertTrue(alice.now() >= changed);
+  }
+}

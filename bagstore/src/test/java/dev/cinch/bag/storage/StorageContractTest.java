@@ -1,0 +1,157 @@
+package dev.cinch.bag.storage;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.DelegatedFs;
+import dev.cinch.bag.fs.FilterFs;
+import dev.cinch.bag.fs.FuseFs;
+import dev.cinch.bag.fs.NegativeFs;
+import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.memory.MemoryLog;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every storage, and every kind of client of a network filesystem. */
+@SuppressWarnings("NullAway.Init")
+class StorageContractTest {
+  @Nested
+  class InMemory extends StorageContract {
+    private final MemoryLog log = new MemoryLog(ManualTime.ticking());
+
+    @Override
+    LogStorage client() {
+      return log;
+    }
+
+    @Override
+    void retire(Bucket bucket) {
+      log.retire(bucket);
+    }
+  }
+
+  /** On no filesystem of one kernel. */
+  private static final class Shared extends FilterFs {
+    Shared(StoreFs inner) {
+      super(inner);
+    }
+
+    @Override
+    public boolean isLocal(Path file) {
+      return false;
+    }
+  }
+
+  /** A simulated disk, seen by clients with caches of one kind. */
+  abstract static class OnDisk extends StorageContract {
+    final Rig rig;
+    private final UnaryOperator<StoreFs> caches;
+
+    OnDisk(UnaryOperator<StoreFs> caches) {
+      this(memory(), caches);
+    }
+
+    private OnDisk(Rig rig, UnaryOperator<StoreFs> caches) {
+      this.rig = rig;
+      this.caches = caches;
+    }
+
+    private static Rig memory() {
+      try {
+        return Rig.memory(1);
+      } catch (IOException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    LogStorage client() throws IOException {
+      return rig.open(caches.apply(rig.disk.view(Rig.ALICE))).context().storage();
+    }
+
+    @Override
+    void retire(Bucket bucket) throws IOException {
+      remove(
+          rig.disk.view(Rig.ALICE), rig.open(rig.disk.view(Rig.ALICE)).context().layout(), bucket);
+    }
+  }
+
+  private static void remove(StoreFs fs, LogLayout layout, Bucket bucket) throws IOException {
+    Path directory = layout.bucket(bucket);
+    fs.chmod(directory, 0770);
+    for (String name : fs.list(directory)) {
+      fs.unlink(directory.resolve(name));
+    }
+    fs.rmdir(directory);
+  }
+
+  @Nested
+  class Plain extends OnDisk {
+    Plain() {
+      super(fs -> fs);
+    }
+  }
+
+  @Nested
+  class StaleListings extends OnDisk {
+    StaleListings() {
+      super(fs -> new Shared(new StaleListFs(fs)));
+    }
+  }
+
+  @Nested
+  class NegativeEntries extends OnDisk {
+    NegativeEntries() {
+      super(fs -> new Shared(new NegativeFs(fs)));
+    }
+  }
+
+  @Nested
+  class Delegations extends OnDisk {
+    Delegations() {
+      super(DelegatedFs::new);
+    }
+  }
+
+  @Nested
+  class Fuse extends OnDisk {
+    Fuse() {
+      super(fs -> new FuseFs(fs, ManualTime.ticking()));
+    }
+  }
+
+  @Nested
+  class RealDirectory extends StorageContract {
+    private final StoreFs fs = new PosixFs(null, null);
+    @TempDir Path directory;
+    private Rig rig;
+
+    private Store.Environment environment() {
+      return rig.environment(fs, SystemTime.INSTANCE);
+    }
+
+    @Override
+    LogStorage client() throws IOException {
+      if (rig == null) {
+        rig = Rig.at(directory.resolve("store"), 1);
+        Log unused = Store.init(rig.root, StoreSettings.DEFAULT, environment()).createLog(Rig.JOBS);
+      }
+      return Store.open(rig.root, environment()).log(Rig.JOBS).context().storage();
+    }
+
+    @Override
+    void retire(Bucket bucket) throws IOException {
+      remove(fs, Store.open(rig.root, environment()).log(Rig.JOBS).context().layout(), bucket);
+    }
+  }
+}
