@@ -38,7 +38,7 @@ final class NewStore {
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException(String.join("; ", problems));
     }
-    StoreFs fs = environment.fs().forStore(root, settings.group());
+    StoreFs fs = environment.fs(root, settings.group());
     var layout = new StoreLayout(root);
     var fresh = new Fresh(fs, environment.random(), null);
     boolean made = fresh.ensureDirectory(root, settings.directoryMode());

@@ -11,6 +11,7 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.fs.VirtualFs;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
@@ -31,6 +32,7 @@ import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
+import java.nio.file.FileSystems;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -78,9 +80,14 @@ public final class Store {
    */
   public record Environment(
       StoreFs fs, MachineName machine, TimeSource time, RandomGenerator random) {
-    /** This machine's real filesystem. */
+    /** The filesystem that a store's path is of: this machine's, or one within this process. */
     public static Environment of(MachineName machine, TimeSource time) {
       return new Environment(new PosixFs(null, null), machine, time, new SecureRandom());
+    }
+
+    StoreFs fs(Path root, Optional<String> group) {
+      boolean virtual = fs instanceof PosixFs && root.getFileSystem() != FileSystems.getDefault();
+      return virtual ? new VirtualFs(time) : fs.forStore(root, group);
     }
   }
 
@@ -136,7 +143,7 @@ public final class Store {
   public static Store open(Path root, Environment environment) throws IOException {
     var layout = new StoreLayout(root);
     StoreIdentity identity;
-    StoreFs anybody = environment.fs().forStore(root, Optional.empty());
+    StoreFs anybody = environment.fs(root, Optional.empty());
     try {
       identity =
           new Fresh(anybody)
@@ -152,7 +159,7 @@ public final class Store {
               : root + " is not a Cinch store: it has no store.json; make one with init",
           lost);
     }
-    StoreFs fs = environment.fs().forStore(root, identity.settings().group());
+    StoreFs fs = environment.fs(root, identity.settings().group());
     var fresh = new Fresh(fs, environment.random(), root);
     var clock = new FsClock(fs, fresh, layout.clock(), identity.settings().directoryMode());
     return new Store(

@@ -5,7 +5,6 @@ import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.close.OpinionNeededException;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Io;
@@ -92,7 +91,7 @@ final class LogClosing {
       throws IOException, InterruptedException {
     var progress = new Progress(io);
     var closed = new AtomicLong();
-    var foreign = new ArrayList<ForeignEntryException>();
+    var foreign = new ArrayList<IOException>();
     var horizon =
         new HorizonAdvance(
             opened.context(),
@@ -119,8 +118,8 @@ final class LogClosing {
     }
     if (!foreign.isEmpty()) {
       out.flush();
-      for (ForeignEntryException e : foreign.subList(1, foreign.size())) {
-        io.say("cinch close", e.getMessage());
+      for (IOException e : foreign.subList(1, foreign.size())) {
+        io.say("cinch close", "" + e.getMessage());
       }
       throw foreign.get(0); // all else is settled, and whoever runs this must look
     }
