@@ -26,6 +26,7 @@ import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
@@ -72,6 +73,22 @@ class ModulesTest {
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(BAG, VIEW, CLI));
+  }
+
+  /** What is written and closed would be so on any storage (protocol.md, section 1). */
+  @Test
+  void theProtocolKnowsNoFilesystem() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAnyPackage(
+                "dev.cinch.bag.write", "dev.cinch.bag.close", "dev.cinch.bag.storage")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("dev.cinch.bag.storage.posix")
+            .orShould()
+            .dependOnClassesThat()
+            .resideInAnyPackage("dev.cinch.bag.fs"));
   }
 
   @Test
@@ -276,7 +293,7 @@ class ModulesTest {
                         "java.nio.channels..",
                         "java.nio.file",
                         "java.time")
-                    .and(not(belongToAnyOf(IOException.class, Path.class)))) // Path: for messages
+                    .and(not(belongToAnyOf(IOException.class, NoSuchFileException.class, Path.class)))) // Path: for messages
             .orShould()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.cinch.bag.fs", "dev.cinch.lease.time"));

@@ -1,9 +1,9 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.InWords;
 import java.io.IOException;
 import java.nio.file.Path;
 

@@ -1,5 +1,7 @@
 package dev.cinch.bag.storage;
 
+import com.google.common.jimfs.Configuration;
+import com.google.common.jimfs.Jimfs;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
@@ -12,11 +14,14 @@ import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.memory.MemoryLog;
+import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Nested;
@@ -127,6 +132,37 @@ class StorageContractTest {
   class Fuse extends OnDisk {
     Fuse() {
       super(fs -> new FuseFs(fs, ManualTime.ticking()));
+    }
+  }
+
+  /** A filesystem of another provider, as programs have in their tests. */
+  @Nested
+  class OnJimfs extends StorageContract {
+    private final ManualTime time = ManualTime.ticking();
+    private final Path root =
+        Jimfs.newFileSystem(
+                Configuration.unix().toBuilder()
+                    .setAttributeViews("basic", "owner", "posix")
+                    .setWorkingDirectory("/")
+                    .build())
+            .getPath("/store");
+
+    private Log log() throws IOException {
+      var here = Store.Environment.of(new MachineName("m"), time);
+      return Files.exists(root)
+          ? Store.open(root, here).log(Rig.JOBS)
+          : Store.init(root, StoreSettings.DEFAULT, here).createLog(Rig.JOBS);
+    }
+
+    @Override
+    LogStorage client() throws IOException {
+      return log().context().storage();
+    }
+
+    @Override
+    void retire(Bucket bucket) throws IOException {
+      LogContext log = log().context();
+      remove(log.store().fs(), log.layout(), bucket);
     }
   }
 

@@ -1,7 +1,7 @@
 package dev.cinch.cli.base;
 
-import dev.cinch.bag.fs.InWords;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.InWords;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;

@@ -1,4 +1,4 @@
-package dev.cinch.bag.fs;
+package dev.cinch.bag.storage;
 
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
@@ -11,7 +11,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.attribute.UserPrincipalNotFoundException;
 
-/** Says what an error of the filesystem means, for a line to the user: no names of classes. */
+/** Says what an error of the storage means, for a line to the user: no names of classes. */
 public final class InWords {
   private InWords() {}
 
