@@ -293,7 +293,12 @@ class ModulesTest {
                         "java.nio.channels..",
                         "java.nio.file",
                         "java.time")
-                    .and(not(belongToAnyOf(IOException.class, NoSuchFileException.class, Path.class)))) // Path: for messages
+                    .and(
+                        not(
+                            belongToAnyOf(
+                                IOException.class,
+                                NoSuchFileException.class,
+                                Path.class)))) // Path: for messages
             .orShould()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.cinch.bag.fs", "dev.cinch.lease.time"));
