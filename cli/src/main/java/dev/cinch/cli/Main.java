@@ -30,11 +30,9 @@ public final class Main {
           .getBytes(US_ASCII);
 
   public static void main(String[] args) {
-    // An error of Java's own would end the process with 1, which means damage, or only a thread.
     boolean debug = List.of(args).contains("--debug");
-    Thread.setDefaultUncaughtExceptionHandler((t, e) -> uncaught(e, e instanceof Error, debug));
     try {
-      Logging.install(args);
+      install(debug, args);
       Io io = Io.ofProcess();
       for (String arg : args) {
         if (arg.indexOf(NO_TEXT) >= 0) { // two such names would be taken for one
@@ -46,6 +44,13 @@ public final class Main {
     } catch (Throwable e) {
       uncaught(e, true, debug);
     }
+  }
+
+  /** To be called first: what the whole process is set to. */
+  static void install(boolean debug, String... args) {
+    // An error of Java's own would end the process with 1, which means damage, or only a thread.
+    Thread.setDefaultUncaughtExceptionHandler((t, e) -> uncaught(e, e instanceof Error, debug));
+    Logging.install(args);
   }
 
   private static void uncaught(Throwable e, boolean ends, boolean debug) {

@@ -27,7 +27,7 @@ public final class Warmup {
   private Warmup() {}
 
   public static void main(String[] args) throws IOException, InterruptedException {
-    Logging.install();
+    Main.install(false);
     Path directory = Files.createTempDirectory("cinch-warmup-");
     int worst = 0;
     try {
