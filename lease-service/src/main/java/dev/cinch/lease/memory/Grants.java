@@ -2,10 +2,10 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.SortedRows;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -49,12 +49,22 @@ final class Grants {
   }
 
   /**
-   * A request that was granted, and not released.
+   * A request that was granted, or given back before.
    *
    * @param rows its leases as it last left them, in ascending order of names, at least one. The
-   *     request and what became of it are the same in each.
+   *     request and what became of it are the same in each. Or the stub that is left of it.
    */
   record Grant(List<byte[]> rows) {
+    /** Whether nothing is left of it but that it is over. */
+    boolean isOver() {
+      return LeaseRow.isStub(rows.get(0));
+    }
+
+    /** Whether it is over since it was released; else, if it is over, it was never granted. */
+    boolean isReleased() {
+      return isOver() && !LeaseRow.isGivenUp(rows.get(0));
+    }
+
     /** Whether its leases are full: asked for so, or upgraded. */
     boolean isFull() {
       return LeaseRow.isFull(rows.get(0));
@@ -62,8 +72,16 @@ final class Grants {
 
     /** In ascending order. */
     List<String> names() {
-      return rows.stream().map(LeaseRow::name).toList();
+      var names = new ArrayList<String>(rows.size());
+      rows.forEach(row -> names.add(LeaseRow.name(row)));
+      return names;
     }
+  }
+
+  /** What is known of a request. */
+  @Nullable Grant get(Id id) {
+    List<byte[]> found = rows(id);
+    return found.isEmpty() ? null : new Grant(found);
   }
 
   private List<byte[]> rows(Id id) {
@@ -73,36 +91,23 @@ final class Grants {
         : rows.from(key, true, Integer.MAX_VALUE, row -> LeaseRow.hasId(row, key));
   }
 
-  boolean wasReleased(Id id) {
-    byte[] stub = rows.get(LeaseRow.key(id));
-    return stub != null && !LeaseRow.isGivenUp(stub);
-  }
-
-  /** Whether it was given back before it was granted. */
-  boolean wasGivenUp(Id id) {
-    byte[] stub = rows.get(LeaseRow.key(id));
-    return stub != null && LeaseRow.isGivenUp(stub);
-  }
-
-  /** A grant that was not released. */
-  @Nullable Grant get(Id id) {
-    List<byte[]> found = rows(id);
-    return found.isEmpty() || LeaseRow.isStub(found.get(0)) ? null : new Grant(found);
-  }
-
   /** Whether a grant is of the same request, whose names are given in ascending order. */
-  boolean isFor(Grant grant, AcquireRequest request, List<LeaseName> ascending) {
+  boolean isFor(Grant grant, AcquireRequest request, List<String> ascending) {
     return LeaseLayout.unpack(grant.rows().get(0), logSets).isFor(request)
-        && grant.names().equals(ascending.stream().map(LeaseName::value).toList());
+        && grant.names().equals(ascending);
   }
 
   /** Adds a lease of a grant, or keeps what became of it: the row that the table has of it. */
   void put(byte[] row, long now) {
+    add(row);
+    squeeze(now);
+  }
+
+  private void add(byte[] row) {
     if (lastGone != null && LeaseRow.hasId(lastGone, row)) {
       lastGone = null;
     }
     rows.put(row);
-    squeeze(now);
   }
 
   /** Keeps nothing of a grant but that it is over. */
@@ -110,13 +115,12 @@ final class Grants {
     for (byte[] row : rows(id)) {
       rows.remove(row);
     }
-    rows.put(LeaseRow.stub(id, now, false));
+    add(LeaseRow.stub(id, now, false));
   }
 
   /** Takes note that a request that is not known is not to be granted when it comes. */
   void giveUp(Id id, long now) {
-    rows.put(LeaseRow.stub(id, now, true));
-    squeeze(now);
+    put(LeaseRow.stub(id, now, true), now);
   }
 
   /**

@@ -8,7 +8,10 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.SortedRows;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -22,6 +25,9 @@ import java.util.Arrays;
 final class LeaseRow {
   /** In a stub: the request was given back before it was granted. */
   private static final int GIVEN_UP = 0x1;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
   private LeaseRow() {}
 
@@ -52,7 +58,10 @@ final class LeaseRow {
 
     @Override
     protected int compare(byte[] row, byte[] key) {
-      int order = Arrays.compareUnsigned(row, 0, Id.BYTES, key, 0, Id.BYTES);
+      int order = Long.compareUnsigned((long) LONG.get(row, 0), (long) LONG.get(key, 0));
+      if (order == 0) {
+        order = Arrays.compareUnsigned(row, 0, Id.BYTES, key, 0, Id.BYTES);
+      }
       if (order != 0 || isStub(row)) {
         return order != 0 ? order : Integer.compare(Id.BYTES, key.length);
       }
@@ -101,7 +110,7 @@ final class LeaseRow {
 
   /** The lease's expiry; a stub's time of the end. */
   static long expiry(byte[] row) {
-    return ByteBuffer.wrap(row).getLong(EXPIRY);
+    return (long) LONG.get(row, EXPIRY);
   }
 
   static String name(byte[] row) {

@@ -16,7 +16,6 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Listeners;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
@@ -51,27 +50,8 @@ final class LeaseTable implements LeaseBackend {
   /** How soon to come back when there is no room, nanoseconds. */
   private static final long NO_ROOM_WAIT = 1_000_000_000L;
 
-  /** How long a full table waits before it looks for room again, nanoseconds. */
-  private static final long SWEEP_EVERY = 1_000_000_000L;
-
-  /** How many names it looks at for one request at least, to make room. */
-  private static final int AT_ONCE = 16_384;
-
-  /** How many leases may be ended at once beyond those that room is needed for. */
-  private static final int MOST_UNENDED = 64;
-
-  /** What a new row needs at least, about; many more bytes than that are seldom needed. */
-  private static final long NEW_ROW = 150;
-
-  /** How many leases of a page are read at once. */
-  private static final int LISTED_AT_ONCE = 200;
-
-  /** What a page may take as JSON, about; one lease may take some 90 KB. */
-  private static final long MAX_PAGE_BYTES = 1 << 20;
-
   private final TableLimits limits;
   private final long instance;
-  private final Inheritance origin;
   private final boolean resumable;
   private final LeaseRules rules;
   private final LogSets logSets = new LogSets();
@@ -80,6 +60,7 @@ final class LeaseTable implements LeaseBackend {
   private final SortedRows names = new LeaseRow.ByName();
 
   private final Grants grants;
+  private final Room room;
 
   /** Why leases were revoked. */
   private final Revocations revocations = new Revocations();
@@ -87,16 +68,8 @@ final class LeaseTable implements LeaseBackend {
   /** Told of each change under the table's lock. */
   private final Listeners listeners = new Listeners();
 
-  /** What is left of names that were forgotten (rule L4). */
-  private @Nullable Inheritance forgotten;
-
-  /** What the last attempt to make room could not forget because it was not ended (rule L11). */
-  private List<Tenure> unended = List.of();
-
   private long now = Long.MIN_VALUE;
   private long steady = Long.MIN_VALUE;
-  private long nextSweep = Long.MIN_VALUE;
-  private int place;
   private int grantsPlace;
 
   /**
@@ -108,8 +81,8 @@ final class LeaseTable implements LeaseBackend {
   LeaseTable(TableLimits limits, long instance, Inheritance origin, Optional<Id> store) {
     this.limits = limits;
     this.instance = instance;
-    this.origin = origin;
     this.resumable = store.isPresent();
+    this.room = new Room(names, limits, origin, resumable, logSets);
     // As many as can be held, and some that ended.
     long bytes = limits.maxBytes();
     this.grants =
@@ -135,17 +108,23 @@ final class LeaseTable implements LeaseBackend {
    * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
   @Override
-  public synchronized List<Witness> acquire(AcquireRequest request, Moment time, long ceiling)
+  public List<Witness> acquire(AcquireRequest request, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
-    List<LeaseName> wanted = request.names().stream().sorted().toList();
-    if (grants.wasReleased(request.id())) {
-      throw notHeld("this request was granted and released; acquire with a new id");
-    }
-    if (grants.wasGivenUp(request.id())) {
-      throw notHeld("this request was given back before it came; acquire with a new id");
-    }
+    return acquire(
+        request, request.names().stream().sorted().map(LeaseName::value).toList(), time, ceiling);
+  }
+
+  private synchronized List<Witness> acquire(
+      AcquireRequest request, List<String> wanted, Moment time, long ceiling)
+      throws LeaseRefusedException, UnendedException {
     Grants.Grant known = grants.get(request.id());
     if (known != null) {
+      if (known.isOver()) {
+        throw notHeld(
+            known.isReleased()
+                ? "this request was granted and released; acquire with a new id"
+                : "this request was given back before it came; acquire with a new id");
+      }
       if (!grants.isFor(known, request, wanted)) {
         throw invalid("another request had this id");
       }
@@ -156,13 +135,12 @@ final class LeaseTable implements LeaseBackend {
     Moment at = advance(time);
     // First, since to make room is to forget.
     long unused = LeaseRules.expiry(at, request.durationMs(), ceiling);
-    List<String> all = wanted.stream().map(LeaseName::value).toList();
-    if (!makeRoom((int) all.stream().filter(name -> get(name) == null).count())) {
-      requireEnded(unended);
+    if (!room.make(wanted, now())) {
+      requireEnded(room.unended());
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
-    List<LeaseState> leases = leases(all);
-    List<Tenure> toEnd = rules.acquire(request, leases, unknown(), at, ceiling);
+    List<LeaseState> leases = leases(wanted);
+    List<Tenure> toEnd = rules.acquire(request, leases, room.inherited(), at, ceiling);
     if (resumable) {
       requireEnded(toEnd);
     }
@@ -176,7 +154,8 @@ final class LeaseTable implements LeaseBackend {
   @Override
   public synchronized void requireFree(AcquireRequest request, Moment time)
       throws LeaseRefusedException {
-    if (grants.get(request.id()) != null) {
+    Grants.Grant known = grants.get(request.id());
+    if (known != null && !known.isOver()) {
       return; // it may be the holder
     }
     for (LeaseName name : request.names().stream().sorted().toList()) {
@@ -256,18 +235,18 @@ final class LeaseTable implements LeaseBackend {
       ResumeRequest request, boolean ended, Moment time, long ceiling)
       throws LeaseRefusedException {
     List<String> wanted = LeaseRules.names(request);
-    requireNotReleased(request.id());
-    if (grants.wasGivenUp(request.id())) {
+    Grants.Grant known = grants.get(request.id());
+    if (known != null && known.isOver()) {
       throw released();
     }
     List<LeaseState> leases = leases(wanted);
     LeaseRules.Resumed resumed =
-        rules.resume(request, ended, leases, forgotten != null, advance(time), ceiling);
+        rules.resume(request, ended, leases, room.hasForgotten(), advance(time), ceiling);
     if (resumed == LeaseRules.Resumed.UNENDED) {
       return Optional.empty();
     }
     // To make room would be to forget, after which nothing is resumed.
-    if (resumed == LeaseRules.Resumed.BEGUN && !hasRoom(wanted.size())) {
+    if (resumed == LeaseRules.Resumed.BEGUN && !room.isFor(wanted.size())) {
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
     return Optional.of(keepNew(leases));
@@ -288,7 +267,8 @@ final class LeaseTable implements LeaseBackend {
   /** Whether a grant of this id was made here, and is remembered. */
   @Override
   public synchronized boolean knows(Id id) {
-    return grants.get(id) != null || grants.wasReleased(id);
+    Grants.Grant known = grants.get(id);
+    return known != null && (known.isReleased() || !known.isOver());
   }
 
   /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
@@ -339,16 +319,18 @@ final class LeaseTable implements LeaseBackend {
       throws LeaseRefusedException {
     rules.requireHere(report);
     synchronized (this) {
-      if (grants.wasReleased(id)) {
+      Grants.Grant grant = grants.get(id);
+      if (grant != null && grant.isReleased()) {
         return;
       }
-      if (grants.get(id) != null || report.instance().isEmpty()) {
+      boolean known = grant != null && !grant.isOver();
+      if (known || report.instance().isEmpty()) {
         latest.require();
       }
-      if (grants.get(id) == null) {
+      if (grant == null || grant.isOver()) {
         grants.giveUp(id, time.time());
+        throw unknown();
       }
-      Grants.Grant grant = known(id);
       Moment at = advance(time);
       var release = new Operation.Release(id, report);
       List<LeaseState> leases = rules.release(release, grant.isFull(), leases(grant.names()), at);
@@ -376,25 +358,18 @@ final class LeaseTable implements LeaseBackend {
     String from = after.map(LeaseName::value).orElse("");
     boolean inclusive = from.compareTo(prefix) < 0;
     from = inclusive ? prefix : from;
-    var page = new ArrayList<LeaseInfo>();
-    long bytes = 0;
-    while (page.size() < limit) {
-      int most = Math.min(LISTED_AT_ONCE, limit - page.size());
+    var page = new LeasePage(limit);
+    while (!page.isFull()) {
+      int most = page.most();
       List<LeaseInfo> more = some(prefix, from, inclusive, most, time);
-      for (LeaseInfo info : more) {
-        bytes += jsonBytes(info);
-        if (bytes > MAX_PAGE_BYTES && !page.isEmpty()) {
-          return page;
-        }
-        page.add(info);
-      }
+      more.forEach(page::add);
       if (more.size() < most) {
         break;
       }
       from = more.get(most - 1).witness().name().value();
       inclusive = false;
     }
-    return page;
+    return page.leases();
   }
 
   private synchronized List<LeaseInfo> some(
@@ -407,22 +382,6 @@ final class LeaseTable implements LeaseBackend {
       leases.add(LeaseLayout.unpack(row, logSets).info(instance, at));
     }
     return leases;
-  }
-
-  /** At least what a lease takes as JSON in UTF-8, and not much more. */
-  private static long jsonBytes(LeaseInfo info) {
-    Witness w = info.witness();
-    long bytes = 540 + w.name().value().length() + jsonBytes(w.holder());
-    bytes += 35L * (w.logs().ids().size() + w.fence().logs().ids().size());
-    for (Metadata m : info.recent()) {
-      bytes += 110 + jsonBytes(m.dataFile());
-    }
-    return bytes;
-  }
-
-  /** Others than those of ASCII may be escaped. */
-  private static long jsonBytes(String text) {
-    return text.chars().mapToLong(c -> c >= ' ' && c < 0x7F && c != '"' && c != '\\' ? 1 : 6).sum();
   }
 
   /** A table forgets no lease of another machine: it has none. */
@@ -488,18 +447,18 @@ final class LeaseTable implements LeaseBackend {
     return notHeld("the grant was released; acquire anew");
   }
 
-  private void requireNotReleased(Id id) throws LeaseRefusedException {
-    if (grants.wasReleased(id)) {
-      throw released();
-    }
+  private static LeaseRefusedException unknown() {
+    return notHeld(
+        "no grant has this id: it expired long ago, or the service was restarted; acquire anew");
   }
 
   private Grants.Grant known(Id id) throws LeaseRefusedException {
-    requireNotReleased(id);
     Grants.Grant grant = grants.get(id);
-    if (grant == null) {
-      throw notHeld(
-          "no grant has this id: it expired long ago, or the service was restarted; acquire anew");
+    if (grant != null && grant.isReleased()) {
+      throw released();
+    }
+    if (grant == null || grant.isOver()) {
+      throw unknown();
     }
     return grant;
   }
@@ -559,90 +518,5 @@ final class LeaseTable implements LeaseBackend {
       made[i] = leases.get(i).witness(instance);
     }
     return List.of(made);
-  }
-
-  /** What the first lease of a name that has no entry inherits. */
-  private Inheritance unknown() {
-    return forgotten == null ? origin : origin.orForgotten(forgotten);
-  }
-
-  /** Whether there is room for so many new names as it is. */
-  private boolean hasRoom(int needed) {
-    return names.size() + needed <= limits.maxEntries()
-        && names.bytes() + needed * NEW_ROW <= limits.maxBytes();
-  }
-
-  /** Makes room for so many new names by forgetting ended ones; false if there is none. */
-  private boolean makeRoom(int needed) {
-    unended = List.of();
-    if (needed == 0 || hasRoom(needed)) {
-      return true;
-    }
-    if (now < nextSweep) {
-      return false;
-    }
-    // Down to 7/8, so that the walk is paid by many new names.
-    int next = forget(needed, 8, true);
-    if (!hasRoom(needed)) {
-      next = forget(needed, Integer.MAX_VALUE, false);
-    }
-    place = next;
-    boolean enough = hasRoom(needed);
-    nextSweep = enough || place != SortedRows.DONE || !unended.isEmpty() ? now : now + SWEEP_EVERY;
-    return enough;
-  }
-
-  /** Down to what leaves room for so many, and a part of what there may be; of some names. */
-  private int forget(int needed, int part, boolean longEndedOnly) {
-    int most = limits.maxEntries() - limits.maxEntries() / part - needed;
-    long mostBytes = limits.maxBytes() - limits.maxBytes() / part - needed * NEW_ROW;
-    long[] left = {names.size(), names.bytes()};
-    var first = new ArrayList<Tenure>();
-    int next =
-        names.sweep(
-            place,
-            names.size() / Grants.STEPS + AT_ONCE,
-            row -> {
-              if (left[0] <= Math.max(0, most) && left[1] <= Math.max(0, mostBytes)
-                  || !mayForget(row, needed, longEndedOnly, first)) {
-                return false;
-              }
-              left[0]--;
-              left[1] -= SortedRows.bytesOf(row);
-              return true;
-            });
-    if (longEndedOnly) {
-      unended = first;
-    }
-    return next;
-  }
-
-  /** Whether a lease may be forgotten; then what it leaves is remembered. */
-  private boolean mayForget(byte[] row, int needed, boolean longEndedOnly, List<Tenure> notEnded) {
-    if (LeaseRow.expiry(row) > now && !LeaseRow.isReleased(row)) {
-      return false; // held
-    }
-    LeaseState lease = LeaseLayout.unpack(row, logSets);
-    if (lease.isHeld(now())) {
-      return false; // though the wall clock was set past its expiry
-    }
-    boolean released = lease.state() == LeaseState.State.RELEASED;
-    long ended = released ? lease.endedAt() : lease.expiry();
-    // Short of room also what was released just now, but not what others would have to fence:
-    // a recent expiry handed out for unknown names makes everyone wait.
-    boolean may =
-        longEndedOnly ? now - ended >= limits.retentionNanos() : released && !lease.carriesFence();
-    if (may && resumable && lease.isUnended()) {
-      // Later it would not be known whom a later instance may have resumed.
-      if (notEnded.size() < needed + MOST_UNENDED) {
-        notEnded.add(lease.tenure());
-      }
-      return false;
-    }
-    if (may) {
-      Inheritance left = lease.inheritance(now, origin.fence());
-      forgotten = forgotten == null ? left : forgotten.orForgotten(left);
-    }
-    return may;
   }
 }

@@ -31,6 +31,11 @@ public abstract class SortedRows {
   private int count;
   private long bytes;
 
+  /** Where the last key was looked for, and in which chunk: what was read is often put next. */
+  private int at;
+
+  private int in;
+
   /** The key of a row. */
   protected abstract byte[] key(byte[] row);
 
@@ -52,12 +57,7 @@ public abstract class SortedRows {
   }
 
   public final byte @Nullable [] get(byte[] key) {
-    if (used == 0) {
-      return null;
-    }
-    int chunk = chunkOf(key);
-    int at = search(chunk, key);
-    return at < 0 ? null : chunks[chunk][at];
+    return used > 0 && find(key) ? chunks[in][at] : null;
   }
 
   /** Adds a row, or puts it in the place of the one of the same key. */
@@ -65,51 +65,45 @@ public abstract class SortedRows {
     if (used == 0) {
       insertChunk(0, SMALLEST);
     }
-    byte[] key = key(row);
-    int chunk = chunkOf(key);
-    int at = search(chunk, key);
+    boolean found = find(key(row));
     bytes += bytesOf(row);
-    if (at >= 0) {
-      bytes -= bytesOf(chunks[chunk][at]);
-      chunks[chunk][at] = row;
+    if (found) {
+      bytes -= bytesOf(chunks[in][at]);
+      chunks[in][at] = row;
       return;
     }
-    at = -at - 1;
-    if (sizes[chunk] == CHUNK) {
+    if (sizes[in] == CHUNK) {
       // Keys that come in ascending order leave full chunks behind.
       int keep = at == CHUNK ? CHUNK : CHUNK / 2;
-      split(chunk, keep);
+      split(in, keep);
       if (at >= keep) {
-        chunk++;
+        in++;
         at -= keep;
       }
-    } else if (sizes[chunk] == chunks[chunk].length) {
-      chunks[chunk] = Arrays.copyOf(chunks[chunk], 2 * sizes[chunk]);
-      Arrays.fill(chunks[chunk], sizes[chunk], chunks[chunk].length, EMPTY);
+    } else if (sizes[in] == chunks[in].length) {
+      chunks[in] = Arrays.copyOf(chunks[in], 2 * sizes[in]);
+      Arrays.fill(chunks[in], sizes[in], chunks[in].length, EMPTY);
     }
-    byte[][] rows = chunks[chunk];
-    System.arraycopy(rows, at, rows, at + 1, sizes[chunk] - at);
+    byte[][] rows = chunks[in];
+    System.arraycopy(rows, at, rows, at + 1, sizes[in] - at);
     rows[at] = row;
-    sizes[chunk]++;
+    sizes[in]++;
     count++;
   }
 
   /** Takes out the row of the same key, if there is one. */
   public final void remove(byte[] row) {
-    byte[] key = key(row);
-    int chunk = used == 0 ? 0 : chunkOf(key);
-    int at = used == 0 ? -1 : search(chunk, key);
-    if (at < 0) {
+    if (used == 0 || !find(key(row))) {
       return;
     }
-    byte[][] rows = chunks[chunk];
+    byte[][] rows = chunks[in];
     bytes -= bytesOf(rows[at]);
     count--;
-    sizes[chunk]--;
-    System.arraycopy(rows, at + 1, rows, at, sizes[chunk] - at);
-    rows[sizes[chunk]] = EMPTY;
-    if (sizes[chunk] == 0) {
-      removeChunk(chunk);
+    sizes[in]--;
+    System.arraycopy(rows, at + 1, rows, at, sizes[in] - at);
+    rows[sizes[in]] = EMPTY;
+    if (sizes[in] == 0) {
+      removeChunk(in);
     }
   }
 
@@ -120,16 +114,15 @@ public abstract class SortedRows {
     if (used == 0) {
       return found;
     }
-    int chunk = chunkOf(key);
-    int at = search(chunk, key);
-    at = at < 0 ? -at - 1 : inclusive ? at : at + 1;
+    int next = find(key) && !inclusive ? at + 1 : at;
+    int chunk = in;
     while (chunk < used && found.size() < limit) {
-      if (at == sizes[chunk]) {
+      if (next == sizes[chunk]) {
         chunk++;
-        at = 0;
+        next = 0;
         continue;
       }
-      byte[] row = chunks[chunk][at++];
+      byte[] row = chunks[chunk][next++];
       if (!matches.test(row)) {
         break;
       }
@@ -191,6 +184,20 @@ public abstract class SortedRows {
       count -= sizes[chunk] - kept;
       sizes[chunk] = kept;
     }
+  }
+
+  /** Looks for a key, of which there is none or which is at {@link #at}; else it would be there. */
+  private boolean find(byte[] key) {
+    if (in < used && at < sizes[in]) {
+      int order = compare(chunks[in][at], key);
+      if (order == 0 || order > 0 && at > 0 && compare(chunks[in][at - 1], key) < 0) {
+        return order == 0;
+      }
+    }
+    in = chunkOf(key);
+    int found = search(in, key);
+    at = found < 0 ? -found - 1 : found;
+    return found >= 0;
   }
 
   /** The last chunk that starts at or before a key, else the first. */
