@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Stop;
@@ -15,6 +16,7 @@ import java.nio.channels.Pipe;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -35,6 +37,8 @@ public final class Forked implements AutoCloseable {
   // Within this process.
   private final Stop stop = Stop.byHand(System::nanoTime, code -> {});
   private final CompletableFuture<Integer> code = new CompletableFuture<>();
+  private final @Nullable Thread thread;
+  private boolean interrupted;
 
   public Forked(String... args) throws IOException {
     this(List.of(), args);
@@ -58,6 +62,7 @@ public final class Forked implements AutoCloseable {
     command.addAll(List.of(args));
     Process process = new ProcessBuilder(command).start();
     forked = process;
+    thread = null;
     in = process.getOutputStream();
     out = process.inputReader(UTF_8);
     err = process.errorReader(UTF_8);
@@ -77,7 +82,8 @@ public final class Forked implements AutoCloseable {
             false,
             false,
             stop);
-    new Thread(
+    thread =
+        new Thread(
             () -> {
               try (var unused = output.sink();
                   var both = errors.sink()) {
@@ -86,13 +92,20 @@ public final class Forked implements AutoCloseable {
                 code.completeExceptionally(e);
               }
             },
-            "cinch " + args[0])
-        .start();
+            "cinch " + args[0]);
+    thread.start();
   }
 
-  /** Within this process: for commands that {@code SIGTERM} ends. */
+  /** Within this process: for commands that end by themselves or hear {@code SIGTERM}. */
   public static Forked here(String... args) throws IOException {
     return new Forked(Pipe.open(), Pipe.open(), Pipe.open(), args);
+  }
+
+  /** Within this process: for commands that would go on for ever, and are interrupted instead. */
+  public static Forked endless(String... args) throws IOException {
+    Forked here = here(args);
+    here.interrupted = true;
+    return here;
   }
 
   /** Starts a lease service on the store, and says where. */
@@ -156,6 +169,11 @@ public final class Forked implements AutoCloseable {
     String jstack = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
     String stacks = "";
     while (!stacks.contains(method)) {
+      if (thread != null) {
+        assertTrue(thread.isAlive(), this::err);
+        stacks = Arrays.toString(thread.getStackTrace());
+        continue;
+      }
       if (!process().isAlive()) {
         throw new IOException("it ended; " + err());
       }
@@ -229,7 +247,9 @@ public final class Forked implements AutoCloseable {
   /** Kills it, or tells it to end, if it has not ended. */
   @Override
   public void close() throws InterruptedException {
-    if (forked == null) {
+    if (thread != null && interrupted) {
+      thread.interrupt();
+    } else if (forked == null) {
       stop.arrived(Stop.SIGTERM);
     } else {
       forked.destroyForcibly();

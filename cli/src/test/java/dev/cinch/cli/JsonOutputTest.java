@@ -118,7 +118,7 @@ final class JsonOutputTest {
     lines("cinch lease show", cinch.run("lease", "show", "--json", "jobs/1").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--json").ended(0));
     lines("cinch lease list", cinch.run("lease", "list", "--prefix=none", "--json").ended(0));
-    try (Forked watch = new Forked("lease", "watch", "--server=" + uri, "--json")) {
+    try (Forked watch = Forked.endless("lease", "watch", "--server=" + uri, "--json")) {
       String printed = watch.line() + "\n" + watch.line() + "\n" + watch.line();
       lines("cinch lease watch", new Cinch.Ran(0, printed.getBytes(StandardCharsets.UTF_8), ""));
     }

@@ -123,9 +123,9 @@ final class SequenceTest {
     Cinch cinch = filled(temp);
     String store = "--store=" + temp.resolve("store");
     String[] follow = {"cat", "--log=jobs", "--json", "--follow", store};
-    try (var now = new Forked(follow);
-        var later = new Forked(with(follow, "--from=-8m"));
-        var tail = new Forked(with(follow, "--tail=1"))) {
+    try (var now = Forked.endless(follow);
+        var later = Forked.endless(with(follow, "--from=-8m"));
+        var tail = Forked.endless(with(follow, "--tail=1"))) {
       assertEquals("f6", shown(tail.line()));
       now.awaitStack("Follower.settled");
       later.awaitStack("Follower.settled");

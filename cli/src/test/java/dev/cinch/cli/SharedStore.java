@@ -31,6 +31,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +41,8 @@ public final class SharedStore implements AutoCloseable {
 
   /** What each has refused, and nobody has waited for. */
   private final Map<LeaseServer, Map<Reason, Semaphore>> refusals = new ConcurrentHashMap<>();
+
+  private final Map<LeaseServer, CountDownLatch> superseded = new ConcurrentHashMap<>();
 
   private final SigningKey key = SigningKey.generate();
   public final Path path;
@@ -72,12 +75,18 @@ public final class SharedStore implements AutoCloseable {
   public LeaseServer serve(int shard) throws IOException {
     var service = new LateService(store.context());
     var told = new ConcurrentHashMap<Reason, Semaphore>();
+    var over = new CountDownLatch(1);
     LeaseServer server =
         LeaseServer.builder(counting(service, told), service::info)
             .health(() -> service.health(store.context().identity().id().toString()))
             .port(0)
-            .maintenance(service::maintain)
+            .maintenance(
+                () -> {
+                  service.maintain();
+                  service.supersededBy().ifPresent(by -> over.countDown());
+                })
             .start();
+    superseded.put(server, over);
     servers.add(server);
     refusals.put(server, told);
     service.start(
@@ -89,6 +98,11 @@ public final class SharedStore implements AutoCloseable {
   /** Waits until a server has refused something once more for that reason. */
   public void awaitRefused(LeaseServer server, Reason reason) throws InterruptedException {
     count(Objects.requireNonNull(refusals.get(server)), reason).acquire();
+  }
+
+  /** Waits until a server has seen that another one has taken over. */
+  public void awaitSuperseded(LeaseServer server) throws InterruptedException {
+    Objects.requireNonNull(superseded.get(server)).await();
   }
 
   private static Semaphore count(Map<Reason, Semaphore> told, Reason reason) {

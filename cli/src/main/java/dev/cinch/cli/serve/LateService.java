@@ -78,7 +78,7 @@ public final class LateService implements LeaseService {
   }
 
   /** Which instance has taken over for good, in words; empty if none has. */
-  Optional<String> supersededBy() {
+  public Optional<String> supersededBy() {
     return started.isDone() && !started.isCompletedExceptionally()
         ? started.join().supersededBy()
         : Optional.empty();

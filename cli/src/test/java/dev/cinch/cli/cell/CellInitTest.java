@@ -196,7 +196,7 @@ class CellInitTest {
 
   @Test
   void aServerThatAnswersIsReplacedOnlyIfItIsSaid() throws Exception {
-    try (Forked first = Forked.serve(temp, store)) {
+    try (Forked first = Forked.serveHere(temp, store)) {
       String uri = first.listening();
       init(NODES).failed(3, "instance 1 at " + uri);
       assertFalse(Files.exists(file) || Files.exists(key));

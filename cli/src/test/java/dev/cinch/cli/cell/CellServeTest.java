@@ -303,7 +303,7 @@ class CellServeTest {
     Cinch cinch = clients();
     try (Forked holder = holder(CellFile.read(file).httpAddresses());
         Forked watch =
-            new Forked("lease", "watch", "--server=" + CellFile.read(file).httpAddresses())) {
+            Forked.endless("lease", "watch", "--server=" + CellFile.read(file).httpAddresses())) {
       assertTrue(watch.line().startsWith("x held by"));
       nodes.get(0).signal("TERM");
       nodes.get(0).ended(0);

@@ -70,9 +70,9 @@ class ShardsWatchTest {
       Grant first = acquire(router, one);
       Grant last = acquire(router, three);
       String server = "--server=" + any.uri();
-      try (Forked all = new Forked("lease", "watch", "--json", server);
-          Forked some = new Forked("lease", "watch", "--json", server, two + "", three + "");
-          Forked text = new Forked("lease", "watch", server)) {
+      try (Forked all = Forked.endless("lease", "watch", "--json", server);
+          Forked some = Forked.endless("lease", "watch", "--json", server, two + "", three + "");
+          Forked text = Forked.endless("lease", "watch", server)) {
         assertEquals(
             new TreeSet<>(List.of("held " + one, "held " + three, "synced")), first(all, 5));
         assertEquals(new TreeSet<>(List.of("held " + three, "synced")), first(some, 4));
@@ -105,7 +105,7 @@ class ShardsWatchTest {
         String uri = servers.get(1 - ends).uri().toString();
         // With both of them, and then with the one that has ended.
         boolean both = ends == 1;
-        try (Forked watch = new Forked("lease", "watch", "--json", "--server=" + uri)) {
+        try (Forked watch = Forked.endless("lease", "watch", "--json", "--server=" + uri)) {
           if (both) {
             assertEquals("synced", event(watch));
             assertEquals("synced", event(watch));
@@ -126,7 +126,7 @@ class ShardsWatchTest {
       LeaseServer any = shared.serveAll().get(0);
       LeaseName name = shared.name(2, 1);
       Grant unused = acquire(ShardRouter.of(any.uri()), name);
-      try (Forked watch = new Forked("lease", "watch", "--json", "--server=" + any.uri())) {
+      try (Forked watch = Forked.endless("lease", "watch", "--json", "--server=" + any.uri())) {
         assertEquals(new TreeSet<>(List.of("held " + name, "synced")), first(watch, 3));
         shared.set(1);
         String err = watch.err();

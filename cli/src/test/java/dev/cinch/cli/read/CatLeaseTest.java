@@ -42,7 +42,7 @@ final class CatLeaseTest {
   @Test
   void l7_theLastLeaseIsReadWithoutWhatIsEarlierAndOnlyByTheLatestInstance() throws Exception {
     Path store = Cinch.quickStore(temp);
-    try (Forked server = Forked.serve(temp, store)) {
+    try (Forked server = Forked.serveHere(temp, store)) {
       Cinch cinch = Cinch.on(store).with("CINCH_SERVER", server.listening());
       cinch.feed("a\n", "append", "--log=jobs", "--lease=one").ended(0);
       cinch.feed("-\n", "append", "--log=jobs", "--lease=two").ended(0);

@@ -238,7 +238,7 @@ class EqualServersTest {
           new AcquireRequest(
               new Id(1, 2), List.of(new LeaseName("x")), "tester", 60_000, LogSet.ALL, false);
       Grant held = router.acquire(request);
-      try (Forked watch = new Forked("lease", "watch", "--json", "--server=" + both)) {
+      try (Forked watch = Forked.endless("lease", "watch", "--json", "--server=" + both)) {
         assertEquals("held", event(watch));
         assertEquals("synced", event(watch));
         assertEquals(0, first.drain().toCompletableFuture().join());

@@ -55,7 +55,7 @@ class HttpBodiesTest {
   @Test
   void bodiesThatAreNoRequestsAreRefusedAndTheServiceGoesOn() throws Exception {
     Path store = Cinch.quickStore(temp);
-    try (Forked server = Forked.serve(temp, store)) {
+    try (Forked server = Forked.serveHere(temp, store)) {
       String base = server.listening();
       refused(base, "", 400, "MALFORMED", "");
       refused(base, "not json", 400, "MALFORMED", "");

@@ -40,7 +40,7 @@ class ReshardTest {
   private String share(Path store, int count) throws Exception {
     String uri = "";
     for (int shard = 1; shard <= count; shard++) {
-      Forked server = Forked.serve(temp, store, "--shard=" + shard + "/" + count);
+      Forked server = Forked.serveHere(temp, store, "--shard=" + shard + "/" + count);
       forked.add(server);
       uri = server.listening();
       assertEquals(

@@ -173,7 +173,7 @@ class SecondServerTest {
       String uri = first.listening();
       assertTrue(uri.startsWith("http://"));
     }
-    try (Forked second = Forked.serve(temp, store)) {
+    try (Forked second = Forked.serveHere(temp, store)) {
       String uri = second.listening();
       new Cinch().with("CINCH_SERVER", uri).run("lease", "acquire", "--for=5s", "a").ended(0);
       second.signal("TERM");
