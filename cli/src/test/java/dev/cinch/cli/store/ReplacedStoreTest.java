@@ -48,7 +48,7 @@ class ReplacedStoreTest {
   void aCloserEnds() throws Exception {
     Path store = Cinch.quickStore(temp);
     Cinch.on(store).overdue("jobs", "old\n");
-    try (var closer = Forked.endless("close", "--every=20ms", "--store=" + store)) {
+    try (var closer = new Forked("close", "--every=20ms", "--store=" + store)) {
       assertTrue(closer.line().contains("(record 1, 1 bucket closed)"));
       Cinch cinch = replaced(store);
       closer.ended(4);
@@ -62,7 +62,7 @@ class ReplacedStoreTest {
   void anAppendThatEntersItsNextBucketEnds() throws Exception {
     Path store = Cinch.quickStore(temp);
     Cinch.on(store).run("log", "create", "jobs").ended(0);
-    try (var append = Forked.here("append", "--json", "--log=jobs", "--store=" + store)) {
+    try (var append = new Forked("append", "--json", "--log=jobs", "--store=" + store)) {
       append.type("old\n");
       assertTrue(append.line().contains("COMMITTED"));
       Cinch cinch = replaced(store); // takes longer than a bucket is wide
@@ -82,7 +82,7 @@ class ReplacedStoreTest {
     String[] wide = {"--bucket-width=1h", "--longest-lease=3h"};
     Path store = Cinch.store(temp, wide);
     Cinch.on(store).run("log", "create", "jobs").ended(0);
-    try (var append = Forked.here("append", "--json", "--log=jobs", "--store=" + store)) {
+    try (var append = new Forked("append", "--json", "--log=jobs", "--store=" + store)) {
       append.type("old\n");
       assertTrue(append.line().contains("COMMITTED"));
       Cinch cinch = replaced(store, wide);
@@ -103,7 +103,7 @@ class ReplacedStoreTest {
     Path store = Cinch.quickStore(temp);
     Cinch cinch = Cinch.on(store);
     cinch.run("log", "create", "jobs").ended(0);
-    try (var append = Forked.here("append", "--json", "--log=jobs", "--store=" + store)) {
+    try (var append = new Forked("append", "--json", "--log=jobs", "--store=" + store)) {
       append.type("old\n");
       assertTrue(append.line().contains("COMMITTED"));
       Files.move(store.resolve("logs/jobs"), temp.resolve("jobs"));
@@ -128,7 +128,7 @@ class ReplacedStoreTest {
     Path store = Cinch.quickStore(temp);
     Cinch cinch = Cinch.on(store);
     cinch.overdue("jobs", "old\n");
-    try (var closer = Forked.endless("close", "--every=20ms", "--store=" + store)) {
+    try (var closer = new Forked("close", "--every=20ms", "--store=" + store)) {
       assertTrue(closer.line().contains("(record 1, 1 bucket closed)"));
       Path away = temp.resolve("away");
       Files.move(store, away);
