@@ -1,8 +1,5 @@
 package dev.cinch.sim;
 
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -10,13 +7,14 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Witness;
 import dev.cinch.sim.LeaseHost.Request;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
 import dev.cinch.sim.fs.Op;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -136,69 +134,57 @@ final class SimNetwork implements LeaseService {
   }
 
   @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    about = request.names().get(0);
-    return call(s -> noted(s, s.acquire(request)));
+  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    var outcomes = new ArrayList<Outcome>();
+    for (Operation operation : operations) {
+      outcomes.add(one(operation));
+    }
+    return outcomes;
   }
 
-  private Grant noted(LeaseService by, Grant grant) {
-    world.history.granted(by, grant);
-    return grant;
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return told(report, s -> noted(s, s.renew(id, durationMs, addLogs, report)));
-  }
-
-  /** One that does not know the grant says so to whoever names another, as a router does. */
-  private <T> T told(LeaseReport report, Request<T> request)
-      throws LeaseRefusedException, LeaseUnavailableException {
+  private Outcome one(Operation operation) throws LeaseUnavailableException {
+    LeaseReport report = LeaseReport.NOTHING;
+    if (operation instanceof Operation.Acquire acquire) {
+      about = acquire.names().get(0);
+    } else if (operation instanceof Operation.Renew renew) {
+      report = renew.report();
+    } else if (operation instanceof Operation.Resume resume) {
+      aim(resume.witnesses().get(0).witness());
+      isRisky = true;
+    } else if (operation instanceof Operation.Release release) {
+      report = release.report();
+      isRisky = true;
+    }
     try {
-      return call(request);
+      return call(s -> done(s, operation));
     } catch (LeaseRefusedException e) {
-      throw e.reason() == Reason.OTHER_SHARD && report.instance().isPresent()
-          ? new LeaseRefusedException(
-              Reason.OTHER_INSTANCE, String.valueOf(e.getMessage()), e.retryAfterMs())
-          : e;
+      // One that does not know the grant says so to whoever names another, as a router does.
+      return new Outcome.Refused(
+          e.reason() == Reason.OTHER_SHARD && report.instance().isPresent()
+              ? new LeaseRefusedException(
+                  Reason.OTHER_INSTANCE, String.valueOf(e.getMessage()), e.retryAfterMs())
+              : e);
     }
   }
 
-  @Override
-  public Grant resume(ResumeRequest request)
+  private Outcome done(LeaseService by, Operation operation)
       throws LeaseRefusedException, LeaseUnavailableException {
+    Outcome outcome = by.carryOut(operation);
+    outcome.requireDone();
+    if (outcome instanceof Outcome.Granted granted) {
+      world.history.granted(by, granted.grant());
+    } else if (operation instanceof Operation.Release release) {
+      world.history.released(by, release.id());
+    }
+    return outcome;
+  }
+
+  /** A resume goes where it was told so, at this moment. */
+  private void aim(Witness newest) {
     LeaseInstance at = address;
-    Witness newest = request.witnesses().get(0).witness();
     about = newest.name();
-    stays =
-        at != null
-            && at.has(newest.name())
-            && at.service().number() != newest.instance(); // it was told so there, at this moment
+    stays = at != null && at.has(newest.name()) && at.service().number() != newest.instance();
     address = stays ? at : null;
-    isRisky = true;
-    return call(s -> noted(s, s.resume(request)));
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return call(s -> noted(s, s.upgrade(id, durationMs)));
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    isRisky = true;
-    boolean unused =
-        told(
-            report,
-            s -> {
-              s.release(id, report);
-              world.history.released(s, id);
-              return true;
-            });
   }
 
   @Override

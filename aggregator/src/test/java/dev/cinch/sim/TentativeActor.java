@@ -8,7 +8,6 @@ import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -16,7 +15,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.sim.History.Attempt;
@@ -60,9 +59,9 @@ final class TentativeActor extends Actor {
     }
   }
 
-  private AcquireRequest request(SimProcess me, Store store) throws IOException {
+  private Operation.Acquire request(SimProcess me, Store store) throws IOException {
     LogSet logs = rng.oneIn(3) ? LogSet.ALL : LogSet.of(ids(store));
-    return new AcquireRequest(
+    return new Operation.Acquire(
         Id.random(me.random()),
         SessionActor.names(rng),
         me.toString(),
@@ -125,7 +124,7 @@ final class TentativeActor extends Actor {
       throws LeaseUnavailableException, InterruptedException {
     me.sleepNanos(rng.nextLong(MS, 1_000 * MS));
     try {
-      return network.resume(new ResumeRequest(grant.id(), grant.witnesses(), leaseMs()));
+      return network.resume(new Operation.Resume(grant.id(), grant.witnesses(), leaseMs()));
     } catch (LeaseRefusedException e) {
       return grant;
     }

@@ -1,11 +1,11 @@
 package dev.cinch.examples;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.http.ServerAddresses;
@@ -92,7 +92,7 @@ final class Newcomers {
   private void take(
       ShardRouter service, String name, long waitMs, AtomicInteger count, AtomicLong longest) {
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             Id.random(random),
             List.of(new LeaseName(name)),
             "newcomer",
@@ -101,7 +101,7 @@ final class Newcomers {
             false);
     long from = SystemTime.INSTANCE.monotonicNanos();
     try {
-      Grant grant = service.acquire(request, waitMs);
+      Grant grant = service.acquire(request.waiting(waitMs));
       long took = SystemTime.INSTANCE.monotonicNanos() - from;
       longest.accumulateAndGet(took, Math::max);
       count.incrementAndGet();

@@ -160,7 +160,7 @@ final class RivalWriters {
       boolean queues = number < rivalries || random.nextInt(4) == 0;
       LostAnswers.Asking asking =
           (service, request) -> {
-            Grant grant = service.acquire(request, queues ? WAIT_MS : 0);
+            Grant grant = service.acquire(request.waiting(queues ? WAIT_MS : 0));
             tell("GRANTED", grant, System.nanoTime());
             return grant;
           };

@@ -1,17 +1,17 @@
 package dev.cinch.lease;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 
 /**
  * Hands out leases. Every backend implements it, and the HTTP client does too, so that callers need
- * not know which one they have.
+ * not know which one they have. It carries out {@link Operation}s; what else asks for one is here,
+ * and the same for all.
  *
  * <p>Thread-safe. Every call may be sent again after an error that leaves its outcome unknown: the
- * request's secret id makes it the same request. All operations on a grant are all or nothing.
+ * request's secret id makes it the same request.
  */
 @CheckReturnValue
 public interface LeaseService {
@@ -22,58 +22,6 @@ public interface LeaseService {
   long MAX_WAIT_MS = 60_000;
 
   /**
-   * Takes leases.
-   *
-   * @throws LeaseRefusedException when one of them is held, or the service may not grant now
-   * @throws LeaseUnavailableException when no answer came; the leases may have been granted
-   */
-  Grant acquire(AcquireRequest request) throws LeaseRefusedException, LeaseUnavailableException;
-
-  /**
-   * Prolongs the leases of a grant, and adds logs to them.
-   *
-   * @param id the grant's secret
-   * @param durationMs from now, 1 to the longest lease time; an expiry never moves back
-   * @param addLogs logs to add, or all; the leases then name at most {@link Grant#MAX_LOGS} logs
-   *     together, or all
-   * @param report what was written
-   */
-  Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException;
-
-  /**
-   * Goes on with leases that an earlier instance signed: they keep their correlations and bounds,
-   * and nothing has to be fenced (rule L10). Renewals and releases name this instance from then on.
-   * Not to be sent once a release was.
-   *
-   * @throws LeaseRefusedException {@code NOT_HELD} if they can't be resumed, now or later; {@code
-   *     NOT_YET} if it may be asked again, or if they may be renewed where they are
-   * @throws LeaseUnavailableException when no answer came; it may be asked again, or the leases may
-   *     be renewed where they are
-   */
-  Grant resume(ResumeRequest request) throws LeaseRefusedException, LeaseUnavailableException;
-
-  /** Makes the tentative leases of a grant full; refused if one was broken meanwhile. */
-  Grant upgrade(Id id, long durationMs) throws LeaseRefusedException, LeaseUnavailableException;
-
-  /**
-   * Gives the leases of a grant back. Only after every append under them has its verdict (rule L2).
-   * Repeating it is no error.
-   */
-  void release(Id id, LeaseReport report) throws LeaseRefusedException, LeaseUnavailableException;
-
-  /**
-   * As {@link #release}, for a holder that can resume the leases at another server of the service:
-   * it is not sent to that one instead, which does not know them (rule L13).
-   *
-   * @throws LeaseNotSentException if nobody is there any more, and another server is asked next
-   */
-  default void releaseHere(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    release(id, report);
-  }
-
-  /**
    * Carries out operations one after the other, each as if it had been asked for alone: one that is
    * refused changes nothing for the others. Witnesses of all of them may share a signature.
    *
@@ -82,19 +30,7 @@ public interface LeaseService {
    *     witnesses are too many for one answer: the rest was not carried out
    * @throws LeaseUnavailableException when no answer came; any of them may have been carried out
    */
-  default List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
-    var outcomes = new ArrayList<Outcome>(operations.size());
-    for (Operation operation : operations) {
-      Outcome outcome;
-      try {
-        outcome = operation.on(this);
-      } catch (LeaseRefusedException e) {
-        outcome = new Outcome.Refused(e);
-      }
-      outcomes.add(outcome);
-    }
-    return outcomes;
-  }
+  List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException;
 
   /**
    * The same for callers that must not wait, and for several requests at once. An operation for
@@ -108,33 +44,57 @@ public interface LeaseService {
     return Collections.nCopies(requests.size(), List.of());
   }
 
-  /**
-   * Prolongs a lease no more, for an operator who says why: its name is granted again once it has
-   * expired, with its expiry as a fence, or when its holder gives it back (rule L15). Repeating it
-   * is no error.
-   *
-   * @throws LeaseRefusedException {@code NOT_HELD} if no full lease, or not the one meant, is held;
-   *     {@code INVALID} by services that can't; {@code NOT_YET} if the store does not answer, and
-   *     then the lease may be revoked or not
-   * @throws LeaseUnavailableException when no answer came; likewise
-   */
-  default Revoked revoke(RevokeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    throw new LeaseRefusedException(
-        LeaseRefusedException.Reason.INVALID, "this lease service revokes no leases", 0);
+  /** Carries out one operation; as {@link #carryOut(List)}. */
+  default Outcome carryOut(Operation operation) throws LeaseUnavailableException {
+    return carryOut(List.of(operation)).get(0);
   }
 
   /**
-   * As {@link #acquire(AcquireRequest)}, and waits while another holder has one of the names. Those
-   * who wait for a name get it in the order in which they came. The grant may be as old as the
-   * call: deadlines are measured from before it.
+   * {@link Operation.Acquire}.
    *
-   * @param waitMs how long at most, 0 to {@link #MAX_WAIT_MS}; services that can't wait answer at
-   *     once
+   * @throws LeaseRefusedException when one of the leases is held, or the service may not grant now
+   * @throws LeaseUnavailableException when no answer came; the leases may have been granted
    */
-  default Grant acquire(AcquireRequest request, long waitMs)
+  default Grant acquire(Operation.Acquire request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    return acquire(request);
+    return carryOut(request).grant();
+  }
+
+  /** {@link Operation.Renew}. */
+  default Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return carryOut(new Operation.Renew(id, durationMs, addLogs, report)).grant();
+  }
+
+  /**
+   * {@link Operation.Resume}.
+   *
+   * @throws LeaseUnavailableException when no answer came; it may be asked again, or the leases may
+   *     be renewed where they are
+   */
+  default Grant resume(Operation.Resume request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return carryOut(request).grant();
+  }
+
+  /** {@link Operation.Upgrade}. */
+  default Grant upgrade(Id id, long durationMs)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return carryOut(new Operation.Upgrade(id, durationMs)).grant();
+  }
+
+  /** {@link Operation.Release}. Repeating it is no error. */
+  default void release(Id id, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    carryOut(new Operation.Release(id, report)).requireDone();
+  }
+
+  /** {@link Operation.Revoke}. */
+  default Outcome.Revoked revoke(Operation.Revoke request)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    Outcome outcome = carryOut(request);
+    outcome.requireDone();
+    return (Outcome.Revoked) outcome;
   }
 
   /**

@@ -36,13 +36,13 @@ final class HiddenTextTest {
   @ParameterizedTest
   @MethodSource("hidden")
   void aHolderHasNone(int c) {
-    AcquireRequest good = new Rig().request("a");
+    Operation.Acquire good = new Rig().request("a");
     String holder = "web" + Character.toString(c) + "1";
     IllegalArgumentException e =
         assertThrows(
             IllegalArgumentException.class,
             () ->
-                new AcquireRequest(
+                new Operation.Acquire(
                     good.id(), good.names(), holder, good.durationMs(), good.logs(), false));
     assertEquals(
         "the holder has U+%04X at character 3; controls, line ends and marks that turn the"
@@ -59,8 +59,8 @@ final class HiddenTextTest {
   void allElseMayStandInAHolder() throws Exception {
     Rig rig = new Rig();
     String holder = new String(SHOWN, 0, SHOWN.length);
-    AcquireRequest r = rig.request("a");
-    var request = new AcquireRequest(r.id(), r.names(), holder, r.durationMs(), r.logs(), false);
+    Operation.Acquire r = rig.request("a");
+    var request = new Operation.Acquire(r.id(), r.names(), holder, r.durationMs(), r.logs(), false);
     Grant grant = rig.service.acquire(request);
     assertEquals(holder, grant.witnesses().get(0).witness().holder());
   }

@@ -3,7 +3,6 @@ package dev.cinch.bag.session;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -12,6 +11,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -74,7 +74,7 @@ final class Taking {
     List<Log> logs = logs();
     long before = store.context().checkedNow();
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             Id.random(store.context().random()),
             names,
             holder,

@@ -10,12 +10,11 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.MessageRefusedException;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -129,10 +128,10 @@ final class CellGrantTest extends SessionRig {
     if (!majority) {
       by(key);
     }
-    var request = new AcquireRequest(new Id(5, 1), NAMES, "h", 60_000, LogSet.ALL, false);
+    var request = new Operation.Acquire(new Id(5, 1), NAMES, "h", 60_000, LogSet.ALL, false);
     Grant grant = cell.acquire(request);
     MemoryLeaseService next = serve(key, rig.time, store("head3"));
-    var resume = new ResumeRequest(request.id(), grant.witnesses(), 10_000);
+    var resume = new Operation.Resume(request.id(), grant.witnesses(), 10_000);
     if (majority) {
       assertEquals(grant.id(), next.resume(resume).id());
     } else {

@@ -1,13 +1,10 @@
 package dev.cinch.bag.session;
 
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.hold.ForwardingLeases;
 import org.jspecify.annotations.Nullable;
 
@@ -54,36 +51,27 @@ final class Cut extends ForwardingLeases {
   }
 
   @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    run(before);
-    LogSet instead = logs;
-    return super.acquire(
-        instead == null
-            ? request
-            : new AcquireRequest(
-                request.id(),
-                request.names(),
-                request.holder(),
-                request.durationMs(),
-                instead,
-                request.tentative()));
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    Grant grant = super.renew(id, durationMs, addLogs, report);
-    if (!addLogs.isEmpty()) {
+  public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
+    if (operation instanceof Operation.Acquire acquire) {
+      run(before);
+      return super.carryOut(instead(acquire));
+    } else if (operation instanceof Operation.Release) {
+      run(beforeRelease);
+    }
+    Outcome outcome = super.carryOut(operation);
+    if (operation instanceof Operation.Renew renew
+        && outcome instanceof Outcome.Granted
+        && !renew.addLogs().isEmpty()) {
       run(afterRenewal);
     }
-    return grant;
+    return outcome;
   }
 
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    run(beforeRelease);
-    super.release(id, report);
+  private Operation.Acquire instead(Operation.Acquire r) {
+    LogSet instead = logs;
+    return instead == null
+        ? r
+        : new Operation.Acquire(
+            r.id(), r.names(), r.holder(), r.durationMs(), instead, r.tentative(), r.waitMs());
   }
 }

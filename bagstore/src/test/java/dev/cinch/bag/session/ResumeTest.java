@@ -16,7 +16,7 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
 import java.nio.file.Path;
@@ -250,7 +250,8 @@ final class ResumeTest extends SessionRig {
     var grant = acquire("ghost");
     var first = service;
     replace();
-    var unused = service.resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE.toMillis()));
+    var unused =
+        service.resume(new Operation.Resume(grant.id(), grant.witnesses(), LEASE.toMillis()));
     first.release(grant.id(), LeaseReport.NOTHING.to(1));
     try (var b = new Holder("b")) {
       b.network.service = first;

@@ -10,11 +10,11 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.TimeSource;
@@ -104,7 +104,7 @@ abstract class SessionRig {
   /** A lease for the log that there is, which nobody renews. */
   final Grant acquire(String holder) throws Exception {
     return service.acquire(
-        new AcquireRequest(
+        new Operation.Acquire(
             Id.random(new Random(holder.hashCode())),
             NAMES,
             holder,

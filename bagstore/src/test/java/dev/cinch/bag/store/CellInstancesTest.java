@@ -10,12 +10,13 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.witness.SigningKey;
@@ -251,9 +252,9 @@ final class CellInstancesTest {
   }
 
   private Witness acquire(MemoryLeaseService service, String name, long durationMs)
-      throws LeaseRefusedException {
+      throws LeaseRefusedException, LeaseUnavailableException {
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             new Id(2, ++requests),
             List.of(new LeaseName(name)),
             "tester",

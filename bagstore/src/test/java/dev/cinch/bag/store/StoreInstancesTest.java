@@ -15,13 +15,14 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances.Instance;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -74,9 +75,10 @@ final class StoreInstancesTest {
         .start();
   }
 
-  private Witness acquire(MemoryLeaseService service, String name) throws LeaseRefusedException {
+  private Witness acquire(MemoryLeaseService service, String name)
+      throws LeaseRefusedException, LeaseUnavailableException {
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             new Id(1, ++requests),
             List.of(new LeaseName(name)),
             "tester",

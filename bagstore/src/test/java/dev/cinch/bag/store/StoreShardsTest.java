@@ -6,16 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.Witness;
@@ -72,18 +71,19 @@ final class StoreShardsTest {
     }
   }
 
-  private AcquireRequest request(LeaseName... names) {
-    return new AcquireRequest(
+  private Operation.Acquire request(LeaseName... names) {
+    return new Operation.Acquire(
         new Id(1, ++requests), List.of(names), "tester", LEASE_MS, LogSet.ALL, false);
   }
 
-  private Grant acquire(MemoryLeaseService service, LeaseName name) throws LeaseRefusedException {
+  private Grant acquire(MemoryLeaseService service, LeaseName name)
+      throws LeaseRefusedException, LeaseUnavailableException {
     return service.acquire(request(name));
   }
 
   private static Grant resume(MemoryLeaseService service, Grant grant)
-      throws LeaseRefusedException {
-    return service.resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS));
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return service.resume(new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS));
   }
 
   private static Witness witness(Grant grant) {
@@ -195,7 +195,7 @@ final class StoreShardsTest {
             + " /v1/shards says where the others are",
         message);
     refused(
-        Reason.OTHER_SHARD, () -> one.revoke(new RevokeRequest(other, "why", Optional.empty())));
+        Reason.OTHER_SHARD, () -> one.revoke(new Operation.Revoke(other, "why", Optional.empty())));
     String both =
         "" + refused(Reason.INVALID, () -> one.acquire(request(mine, other))).getMessage();
     assertTrue(both.contains("are in shards 1 and 2 of shard map 1 of 2 shards"), both);

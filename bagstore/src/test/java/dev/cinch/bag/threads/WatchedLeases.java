@@ -1,17 +1,16 @@
 package dev.cinch.bag.threads;
 
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.ForwardingLeases;
 import java.io.IOException;
 import java.util.List;
+import java.util.Locale;
 
 /** A lease service as one session reaches it: with trouble, and with notes of what it was told. */
 final class WatchedLeases extends ForwardingLeases {
@@ -45,30 +44,22 @@ final class WatchedLeases extends ForwardingLeases {
   }
 
   @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    meet("acquire", false);
-    Grant grant = super.acquire(request);
-    grants.granted(grant.id(), grant.witnesses());
-    meet("acquire", true);
-    return grant;
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    meet("renew", false);
-    Grant grant = super.renew(id, durationMs, addLogs, report);
-    meet("renew", true);
-    return grant;
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    releases.releasing(id, report);
-    meet("release", false);
-    super.release(id, report);
-    meet("release", true);
+  public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
+    String point = operation.getClass().getSimpleName().toLowerCase(Locale.ROOT);
+    boolean meets = List.of("acquire", "renew", "release").contains(point);
+    if (operation instanceof Operation.Release release) {
+      releases.releasing(release.id(), release.report());
+    }
+    if (meets) {
+      meet(point, false);
+    }
+    Outcome outcome = super.carryOut(operation);
+    if (operation instanceof Operation.Acquire && outcome instanceof Outcome.Granted granted) {
+      grants.granted(granted.grant().id(), granted.grant().witnesses());
+    }
+    if (meets && !(outcome instanceof Outcome.Refused)) {
+      meet(point, true);
+    }
+    return outcome;
   }
 }

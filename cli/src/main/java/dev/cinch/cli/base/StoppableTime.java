@@ -35,7 +35,7 @@ public final class StoppableTime implements TimeSource {
     return (service, request) -> {
       boolean waits = begin();
       try {
-        return service.acquire(request, waits ? waitMs : 0);
+        return service.acquire(waits ? request.waiting(waitMs) : request);
       } catch (LeaseUnavailableException e) {
         if (end()) {
           throw new InterruptedException("stopped by " + stop.name());

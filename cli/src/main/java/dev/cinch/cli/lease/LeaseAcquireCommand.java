@@ -10,7 +10,7 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.StoppableTime;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -189,9 +189,9 @@ final class LeaseAcquireCommand extends LeaseRequest {
     io.say(spec.qualifiedName(), line);
   }
 
-  private AcquireRequest request(LeaseClient client, Id id, LogSet permitted)
+  private Operation.Acquire request(LeaseClient client, Id id, LogSet permitted)
       throws LeaseUnavailableException {
-    return new AcquireRequest(
+    return new Operation.Acquire(
         id,
         names,
         holder == null ? MachineNames.ofHost().value() : holder,

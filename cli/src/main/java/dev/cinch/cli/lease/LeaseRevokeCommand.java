@@ -9,8 +9,8 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.http.LeaseDocuments;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -60,17 +60,17 @@ final class LeaseRevokeCommand extends LeaseRequest {
 
   @Override
   void ask(LeaseClient client, Printer printer) throws Exception {
-    RevokeRequest request;
+    Operation.Revoke request;
     try {
       request =
-          new RevokeRequest(
+          new Operation.Revoke(
               name,
               reason,
               Optional.of(correlation == null ? held(client.service()) : Id.parse(correlation)));
     } catch (IllegalArgumentException e) {
       throw new Misuse(String.valueOf(e.getMessage()));
     }
-    Revoked revoked = client.service().revoke(request);
+    Outcome.Revoked revoked = client.service().revoke(request);
     if (json.json) {
       printer.print(LeaseDocuments.revoked(revoked));
       return;

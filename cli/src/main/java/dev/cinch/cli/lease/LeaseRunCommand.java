@@ -8,7 +8,7 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.StoppableTime;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -200,7 +200,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
     var random = new SecureRandom();
     long lengthMs = length(client, null).toMillis();
     var request =
-        new AcquireRequest(Id.random(random), names, holder(), lengthMs, LogSet.ALL, false);
+        new Operation.Acquire(Id.random(random), names, holder(), lengthMs, LogSet.ALL, false);
     var asked = HeldLease.Asked.now(SystemTime.INSTANCE);
     var held =
         new HeldLease(

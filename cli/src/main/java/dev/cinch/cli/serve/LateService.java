@@ -2,22 +2,14 @@ package dev.cinch.cli.serve;
 
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreShards;
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Health;
@@ -114,42 +106,6 @@ public final class LateService implements LeaseService {
     return started.isDone() && !started.isCompletedExceptionally()
         ? started.join().carryOutNow(requests)
         : LeaseService.super.carryOutNow(requests);
-  }
-
-  @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().acquire(request);
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().renew(id, durationMs, addLogs, report);
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().resume(request);
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().upgrade(id, durationMs);
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    service().release(id, report);
-  }
-
-  @Override
-  public Revoked revoke(RevokeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().revoke(request);
   }
 
   @Override

@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.time.SystemTime;
 import java.lang.reflect.Proxy;
 import java.util.List;
@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(600)
 class StoppableTimeTest {
   private static final int TERM = 15;
-  private static final AcquireRequest REQUEST =
-      new AcquireRequest(
+  private static final Operation.Acquire REQUEST =
+      new Operation.Acquire(
           new Id(0, 1), List.of(new LeaseName("a")), "tester", 1_000, LogSet.ALL, false);
 
   private final Stop stop = Stop.byHand();

@@ -13,7 +13,7 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Served;
 import dev.cinch.cli.base.Converters;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
@@ -170,7 +170,7 @@ class LeaseCommandsTest {
       int from = 10 * i;
       List<LeaseName> names =
           IntStream.range(from, from + 10).mapToObj(n -> new LeaseName("x/" + n)).toList();
-      var request = new AcquireRequest(new Id(2, i), names, "h", 1_000, logs, false);
+      var request = new Operation.Acquire(new Id(2, i), names, "h", 1_000, logs, false);
       assertEquals(10, client.acquire(request).witnesses().size());
     }
     assertTrue(client.list("x/", Optional.empty(), 1_000).size() < 40);

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -12,6 +11,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -123,7 +123,7 @@ class LeaseCountdownTest {
     LeaseService service = service();
     var random = new Random(7);
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             Id.random(random), List.of(new LeaseName("a")), "h", lengthMs, LogSet.ALL, false);
     var asked = HeldLease.Asked.now(time);
     Grant grant = service.acquire(request);

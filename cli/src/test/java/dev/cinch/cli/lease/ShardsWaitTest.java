@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.cli.SharedStore;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -40,7 +40,8 @@ class ShardsWaitTest {
         ShardRouter.of(any.uri()),
         SystemTime.INSTANCE,
         HoldSettings.of(LEASE_MS),
-        new AcquireRequest(Id.random(random), List.of(name), "holder", LEASE_MS, LogSet.ALL, false),
+        new Operation.Acquire(
+            Id.random(random), List.of(name), "holder", LEASE_MS, LogSet.ALL, false),
         () -> LeaseReport.NOTHING,
         (lease, why) -> {},
         random);

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.cli.Forked;
 import dev.cinch.cli.SharedStore;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -33,7 +33,7 @@ class ShardsWatchTest {
 
   private static Grant acquire(ShardRouter router, LeaseName name) throws Exception {
     return router.acquire(
-        new AcquireRequest(Id.random(RANDOM), List.of(name), "test", 60_000, LogSet.ALL, false));
+        new Operation.Acquire(Id.random(RANDOM), List.of(name), "test", 60_000, LogSet.ALL, false));
   }
 
   private static void release(ShardRouter router, Grant grant) throws Exception {

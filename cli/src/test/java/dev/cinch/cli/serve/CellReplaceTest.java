@@ -11,7 +11,7 @@ import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.cli.Cinch;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -20,8 +20,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -187,8 +187,8 @@ class CellReplaceTest {
     }
   }
 
-  private AcquireRequest request(String name) {
-    return new AcquireRequest(
+  private Operation.Acquire request(String name) {
+    return new Operation.Acquire(
         Id.random(random), List.of(new LeaseName(name)), "tester", LEASE_MS, LogSet.ALL, false);
   }
 
@@ -202,13 +202,15 @@ class CellReplaceTest {
     return e;
   }
 
-  private static Grant renew(MemoryLeaseService at, Grant grant) throws LeaseRefusedException {
+  private static Grant renew(MemoryLeaseService at, Grant grant)
+      throws LeaseRefusedException, LeaseUnavailableException {
     LeaseReport report = LeaseReport.NOTHING.to(only(grant).instance());
     return at.renew(grant.id(), LEASE_MS, LogSet.NONE, report);
   }
 
-  private static Grant resume(MemoryLeaseService at, Grant grant) throws LeaseRefusedException {
-    return at.resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS));
+  private static Grant resume(MemoryLeaseService at, Grant grant)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return at.resume(new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS));
   }
 
   /** Until no lease of an earlier instance can be held: what the first of a name gets then. */

@@ -21,7 +21,7 @@ import dev.cinch.cli.Forked;
 import dev.cinch.cli.Served;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.MachineNames;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -235,7 +235,7 @@ class EqualServersTest {
       String both = first.uri() + "," + second.uri();
       ShardRouter router = ShardRouter.of(ServerAddresses.parse(both));
       var request =
-          new AcquireRequest(
+          new Operation.Acquire(
               new Id(1, 2), List.of(new LeaseName("x")), "tester", 60_000, LogSet.ALL, false);
       Grant held = router.acquire(request);
       try (Forked watch = Forked.endless("lease", "watch", "--json", "--server=" + both)) {

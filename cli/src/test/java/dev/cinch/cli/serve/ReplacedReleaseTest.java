@@ -9,7 +9,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.Cinch;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -55,8 +55,8 @@ class ReplacedReleaseTest {
     return server;
   }
 
-  private AcquireRequest request(String name, long durationMs) {
-    return new AcquireRequest(
+  private Operation.Acquire request(String name, long durationMs) {
+    return new Operation.Acquire(
         Id.random(random), List.of(new LeaseName(name)), "tester", durationMs, LogSet.ALL, false);
   }
 

@@ -10,7 +10,7 @@ import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.cli.SharedStore;
 import dev.cinch.cli.base.MachineNames;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -18,7 +18,6 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.HeldLease;
@@ -45,8 +44,8 @@ class ShardsTest {
 
   @TempDir Path temp;
 
-  private static AcquireRequest request(LeaseName... names) {
-    return new AcquireRequest(
+  private static Operation.Acquire request(LeaseName... names) {
+    return new Operation.Acquire(
         Id.random(RANDOM), List.of(names), "test", LEASE_MS, LogSet.ALL, false);
   }
 
@@ -108,17 +107,16 @@ class ShardsTest {
       for (int round = 0; round < 2; round++) { // the first time it does not know where they are
         var operations = new ArrayList<Operation>();
         for (int i = 0; i < 10; i++) {
-          operations.add(
-              new Operation.Acquire(request(shared.name(1 + i % 2, 10 + 10 * round + i))));
+          operations.add(request(shared.name(1 + i % 2, 10 + 10 * round + i)));
         }
         List<Outcome> outcomes = router.carryOut(operations);
         var ends = new ArrayList<Operation>();
         for (int i = 0; i < 10; i++) {
-          assertEquals(operations.get(i).id(), granted(outcomes.get(i)).id());
+          assertEquals(((Operation.Secret) operations.get(i)).id(), granted(outcomes.get(i)).id());
           long instance = witness(granted(outcomes.get(i))).instance();
           ends.add(
               new Operation.Release(
-                  operations.get(i).id(),
+                  ((Operation.Secret) operations.get(i)).id(),
                   round == 0 ? LeaseReport.NOTHING : LeaseReport.NOTHING.to(instance)));
         }
         for (Outcome end : router.carryOut(ends)) {

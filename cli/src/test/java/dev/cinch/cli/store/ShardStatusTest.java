@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.SharedStore;
-import dev.cinch.lease.AcquireRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
@@ -76,7 +76,7 @@ class ShardStatusTest {
       Grant grant =
           ShardRouter.of(servers.get(0).uri())
               .acquire(
-                  new AcquireRequest(
+                  new Operation.Acquire(
                       Id.random(new SecureRandom()),
                       List.of(shared.name(2, 1)),
                       "test",

@@ -1,21 +1,13 @@
 package dev.cinch.lease.direct;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
@@ -24,7 +16,6 @@ import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.CellSigner;
 import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.service.InstanceRegistry;
-import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.CellKeys;
 import java.io.IOException;
@@ -45,8 +36,8 @@ import java.util.random.RandomGenerator;
  * <p>It needs the cell's file and key, and the store: what the names of earlier instances inherit
  * stands there (rule L3), and leases end there (rule L11). Its clock is compared with the store's.
  *
- * <p>Names are not listed, since a client keeps none, and nobody is told of changes: {@link
- * #acquire(AcquireRequest, long)} answers at once.
+ * <p>Names are not listed, since a client keeps none, and nobody is told of changes: what would
+ * wait in a queue is answered at once.
  *
  * <p>Thread-safe. Operations wait for the nodes, and for the store.
  */
@@ -169,67 +160,17 @@ public final class DirectLeases implements LeaseService, AutoCloseable {
   }
 
   /** Each is of an id, by which nodes know it again: so it may be asked for again. */
-  private interface Call<T> {
-    T on() throws LeaseRefusedException;
-  }
-
-  private static <T> T answered(Call<T> call)
-      throws LeaseRefusedException, LeaseUnavailableException {
+  @Override
+  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
     for (int attempt = 1; ; attempt++) {
       try {
-        return call.on();
-      } catch (UnansweredException e) {
+        return service.carryOut(operations);
+      } catch (LeaseUnavailableException e) {
         if (attempt == ATTEMPTS) {
-          throw new LeaseUnavailableException(String.valueOf(e.getMessage()), e);
+          throw e;
         }
       }
     }
-  }
-
-  @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answered(() -> service.acquire(request));
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answered(() -> service.renew(id, durationMs, addLogs, report));
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answered(() -> service.resume(request));
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answered(() -> service.upgrade(id, durationMs));
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    boolean unused =
-        answered(
-            () -> {
-              service.release(id, report);
-              return true;
-            });
-  }
-
-  @Override
-  public Revoked revoke(RevokeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service.revoke(request);
-  }
-
-  @Override
-  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
-    return service.carryOut(operations);
   }
 
   @Override

@@ -7,7 +7,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,7 +53,7 @@ final class GrantCalls {
    * @param grant as last answered, which says the most: the logs gained, a fence that is done with
    */
   Grant resume(Grant grant) throws LeaseRefusedException, LeaseUnavailableException {
-    Grant resumed = service.resume(new ResumeRequest(grant.id(), grant.witnesses(), durationMs));
+    Grant resumed = service.resume(new Operation.Resume(grant.id(), grant.witnesses(), durationMs));
     LOG.info(
         "the lease service was restarted: {} goes on at instance {}",
         resumed.witnesses().get(0).witness().name(),
@@ -67,6 +67,7 @@ final class GrantCalls {
 
   void release(Grant grant, LeaseReport last)
       throws LeaseRefusedException, LeaseUnavailableException {
-    service.releaseHere(grant.id(), last.to(instanceOf(grant)));
+    var release = new Operation.Release(grant.id(), last.to(instanceOf(grant)), true);
+    service.carryOut(release).requireDone();
   }
 }

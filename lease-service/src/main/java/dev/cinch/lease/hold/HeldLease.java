@@ -2,7 +2,6 @@ package dev.cinch.lease.hold;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseNotSentException;
@@ -11,6 +10,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.time.TimeSource;
 import java.util.List;
@@ -165,7 +165,7 @@ public final class HeldLease {
       LeaseService service,
       TimeSource time,
       HoldSettings settings,
-      AcquireRequest request,
+      Operation.Acquire request,
       Supplier<LeaseReport> reports,
       Listener listener,
       RandomGenerator random)

@@ -1,13 +1,13 @@
 package dev.cinch.lease.hold;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Operation;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
@@ -23,7 +23,7 @@ public final class LostAnswers {
   private final Queue<Id> ids = new ConcurrentLinkedQueue<>();
 
   /** The last request, if it was refused since others have a lease. */
-  private final AtomicReference<@Nullable AcquireRequest> refused = new AtomicReference<>();
+  private final AtomicReference<Operation.@Nullable Acquire> refused = new AtomicReference<>();
 
   public LostAnswers(LeaseService service) {
     this.service = service;
@@ -34,7 +34,7 @@ public final class LostAnswers {
    *
    * @param request with an id of its own
    */
-  public Grant acquire(AcquireRequest request)
+  public Grant acquire(Operation.Acquire request)
       throws LeaseRefusedException, LeaseUnavailableException {
     try {
       return acquire(request, LeaseService::acquire);
@@ -49,23 +49,23 @@ public final class LostAnswers {
     /**
      * @throws InterruptedException if the caller gave up; the leases may have been granted
      */
-    Grant ask(LeaseService service, AcquireRequest request)
+    Grant ask(LeaseService service, Operation.Acquire request)
         throws LeaseRefusedException, LeaseUnavailableException, InterruptedException;
 
-    /** In the queue: {@link LeaseService#acquire(AcquireRequest, long)}. */
+    /** In the queue, for so long at most. */
     static Asking queued(long waitMs) {
-      return (service, request) -> service.acquire(request, waitMs);
+      return (service, request) -> service.acquire(request.waiting(waitMs));
     }
   }
 
   /**
-   * As {@link #acquire(AcquireRequest)}, asking in another way. What is asked for once more goes on
-   * with the id that it had, by which the service knows its place in the queue.
+   * As {@link #acquire(Operation.Acquire)}, asking in another way. What is asked for once more goes
+   * on with the id that it had, by which the service knows its place in the queue.
    */
-  public Grant acquire(AcquireRequest wanted, Asking asking)
+  public Grant acquire(Operation.Acquire wanted, Asking asking)
       throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
     giveBack();
-    AcquireRequest request = again(wanted);
+    Operation.Acquire request = again(wanted);
     boolean answered = false;
     try {
       Grant grant = asking.ask(service, request);
@@ -84,20 +84,21 @@ public final class LostAnswers {
     }
   }
 
-  private AcquireRequest again(AcquireRequest wanted) {
-    AcquireRequest before = refused.getAndSet(null);
+  private Operation.Acquire again(Operation.Acquire wanted) {
+    Operation.Acquire before = refused.getAndSet(null);
     if (before == null) {
       return wanted;
     }
     var again =
-        new AcquireRequest(
+        new Operation.Acquire(
             before.id(),
             wanted.names(),
             wanted.holder(),
             wanted.durationMs(),
             wanted.logs(),
-            wanted.tentative());
-    return again.equals(before) ? again : wanted;
+            wanted.tentative(),
+            wanted.waitMs());
+    return again.waiting(0).equals(before.waiting(0)) ? again : wanted;
   }
 
   /**

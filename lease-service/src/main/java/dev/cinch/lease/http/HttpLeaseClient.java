@@ -2,28 +2,20 @@ package dev.cinch.lease.http;
 
 import static dev.cinch.lease.http.Replies.answer;
 import static dev.cinch.lease.http.Replies.error;
-import static dev.cinch.lease.http.Replies.read;
 import static dev.cinch.lease.http.Replies.refusal;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Endpoints.Endpoint;
@@ -176,80 +168,52 @@ public final class HttpLeaseClient implements LeaseService {
     }
   }
 
-  @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return newcomers.call(new Operation.Acquire(request)).grant();
-  }
-
   /**
-   * Likewise; the answer may take so much longer. By itself: others would wait with it.
+   * {@inheritDoc}
    *
-   * @throws IllegalArgumentException if it is not 0 to {@link #MAX_WAIT_MS}
+   * <p>One alone may be sent together with those of other threads. For one that waits the answer
+   * may take so much longer.
    */
   @Override
-  public Grant acquire(AcquireRequest request, long waitMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    if (waitMs < 0 || waitMs > MAX_WAIT_MS) {
-      throw new IllegalArgumentException("a request waits 0 to " + MAX_WAIT_MS + " ms");
+  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    if (operations.size() == 1) {
+      return List.of(alone(operations.get(0)));
     }
-    return waitMs == 0 ? acquire(request) : queue(new Operation.Acquire(request), waitMs);
+    var outcomes = new ArrayList<Outcome>();
+    for (Told told : calls.send(operations)) {
+      outcomes.add(told.known());
+    }
+    return outcomes;
+  }
+
+  private Outcome alone(Operation operation) throws LeaseUnavailableException {
+    if (operation instanceof Operation.Acquire acquire) {
+      return acquire.waitMs() > 0 ? queue(acquire) : newcomers.call(acquire).known();
+    }
+    boolean waits = // for the store, and others would wait with it
+        operation instanceof Operation.Resume || operation instanceof Operation.Revoke;
+    boolean stays =
+        operation instanceof Operation.Release release && release.here() && servers.areSeveral();
+    return (waits || stays ? calls.sendAlone(operation) : holders.call(operation)).known();
   }
 
   /**
-   * Of several servers one that hangs can't be told from one that has it wait. So it waits for a
-   * part of the time, and again where it stood.
+   * By itself: others would wait with it. Of several servers one that hangs can't be told from one
+   * that has it wait. So it waits for a part of the time, and again where it stood.
    */
-  private Grant queue(Operation.Acquire acquire, long waitMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
+  private Outcome queue(Operation.Acquire acquire) throws LeaseUnavailableException {
     long from = SystemTime.INSTANCE.monotonicNanos();
-    for (long left = waitMs; ; ) {
+    for (long left = acquire.waitMs(); ; ) {
       long part = Math.min(left, queuedMs);
-      try {
-        return calls.sendAlone(acquire, part, false).grant();
-      } catch (LeaseRefusedException e) {
-        long before = left;
-        left = waitMs - (SystemTime.INSTANCE.monotonicNanos() - from) / 1_000_000;
-        boolean waited = before - left >= part / 2; // and was not answered at once
-        if (e.reason() != Reason.HELD || left <= 0 || !waited) {
-          throw e;
-        }
+      Outcome outcome = calls.sendAlone(acquire.waiting(part)).known();
+      long before = left;
+      left = acquire.waitMs() - (SystemTime.INSTANCE.monotonicNanos() - from) / 1_000_000;
+      boolean waited = before - left >= part / 2; // and was not answered at once
+      boolean held =
+          outcome instanceof Outcome.Refused refused && refused.refusal().reason() == Reason.HELD;
+      if (!held || left <= 0 || !waited) {
+        return outcome;
       }
-    }
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return holders.call(new Operation.Renew(id, durationMs, addLogs, report)).grant();
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    // By itself: it waits for the store, and others would wait with it.
-    return calls.sendAlone(new Operation.Resume(request)).grant();
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return holders.call(new Operation.Upgrade(id, durationMs)).grant();
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    holders.call(new Operation.Release(id, report)).released();
-  }
-
-  @Override
-  public void releaseHere(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    if (servers.areSeveral()) {
-      calls.sendAlone(new Operation.Release(id, report), 0, true).released();
-    } else {
-      release(id, report);
     }
   }
 
@@ -261,33 +225,6 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public long moves() {
     return servers.moves();
-  }
-
-  @Override
-  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
-    var outcomes = new ArrayList<Outcome>();
-    for (Told told : calls.send(operations)) {
-      outcomes.add(told.known());
-    }
-    return outcomes;
-  }
-
-  @Override
-  public Revoked revoke(RevokeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    byte[] body = Wire.JSON.write(WireWriter.revoke(request));
-    Replies.Judged judged =
-        servers.ask(
-            new Request("POST", "/v1/leases/revoke", Wire.JSON, body, Request.UNHURRIED),
-            sent ->
-                sent.answer().status() == 200
-                    ? new Replies.Judged(read(Wire.JSON, sent, WireReader::revoked), null)
-                    : new Replies.Judged(null, refusal(sent)),
-            Replies.Judged::isTurnedAway);
-    if (judged.refusal() != null) {
-      throw judged.refusal();
-    }
-    return Objects.requireNonNull(judged.revoked());
   }
 
   @Override

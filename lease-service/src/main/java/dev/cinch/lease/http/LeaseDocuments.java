@@ -3,7 +3,7 @@ package dev.cinch.lease.http;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.Revoked;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceInfo;
 
 /** What the API answers, as JSON, for programs that print it. */
@@ -21,8 +21,8 @@ public final class LeaseDocuments {
   }
 
   /** As a revoke request is answered. */
-  public static ObjectNode revoked(Revoked revoked) {
-    return WireWriter.revoked(revoked);
+  public static ObjectNode revoked(Outcome.Revoked revoked) {
+    return OperationCodec.write(revoked);
   }
 
   /** As {@code GET /v1/service} is answered. */

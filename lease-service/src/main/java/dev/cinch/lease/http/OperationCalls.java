@@ -5,7 +5,6 @@ import static dev.cinch.lease.http.Replies.error;
 import static dev.cinch.lease.http.Replies.read;
 import static dev.cinch.lease.http.Replies.refusal;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -31,19 +30,23 @@ final class OperationCalls implements Gatherer.Sender<Told> {
   public List<Told> send(List<Operation> operations) throws LeaseUnavailableException {
     var told = new ArrayList<Told>(operations.size());
     while (told.size() < operations.size()) {
-      int to = Math.min(operations.size(), told.size() + LeaseService.MAX_OPERATIONS);
-      List<Operation> rest = operations.subList(told.size(), to);
-      if (rest.size() == 1) {
-        told.add(sendAlone(rest.get(0)));
+      int from = told.size();
+      int most = Math.min(operations.size(), from + LeaseService.MAX_OPERATIONS);
+      int to = from;
+      while (to < most && OperationCodec.isBatched(operations.get(to))) {
+        to++;
+      }
+      if (to - from > 1) {
+        told.addAll(sendTogether(operations.subList(from, to)));
       } else {
-        told.addAll(sendTogether(rest));
+        told.add(sendAlone(operations.get(from)));
       }
     }
     return told;
   }
 
   private List<Told> sendTogether(List<Operation> operations) throws LeaseUnavailableException {
-    byte[] body = Wire.CBOR.write(WireWriter.operations(operations, Wire.CBOR));
+    byte[] body = Wire.CBOR.write(OperationCodec.writeBatch(operations, Wire.CBOR));
     var request = new Request("POST", "/v1/leases/batch", Wire.CBOR, body, within(operations));
     return servers.ask(
         request,
@@ -56,52 +59,44 @@ final class OperationCalls implements Gatherer.Sender<Told> {
     if (sent.answer().status() != 200) {
       throw bad(sent, error(sent).message());
     }
-    List<Outcome> outcomes = read(Wire.CBOR, sent, WireReader::outcomes);
+    List<Outcome> outcomes = read(Wire.CBOR, sent, OperationCodec::readOutcomes);
     if (outcomes.isEmpty() || outcomes.size() > operations.size()) {
       throw bad(sent, outcomes.size() + " outcomes of " + operations.size() + " operations");
     }
     var told = new ArrayList<Told>(outcomes.size());
     for (int i = 0; i < outcomes.size(); i++) {
-      Operation operation = operations.get(i);
-      told.add(Told.of(operation, checked(sent, operation, outcomes.get(i)), sent.again()));
+      told.add(told(operations.get(i), outcomes.get(i), sent));
     }
     return told;
   }
 
+  /** Sends one, which may wait in the server's queue. */
   Told sendAlone(Operation operation) throws LeaseUnavailableException {
-    return sendAlone(operation, 0, false);
-  }
-
-  /**
-   * Sends one.
-   *
-   * @param waitMs how long it may wait in the server's queue
-   * @param stays as {@link Request#stays}
-   */
-  Told sendAlone(Operation operation, long waitMs, boolean stays) throws LeaseUnavailableException {
-    String path = "/v1/leases/" + OperationKind.of(operation).wireName;
-    ObjectNode fields = OperationKind.write(operation, Wire.CBOR);
-    if (waitMs > 0) {
-      fields.put(WireWriter.WAIT, waitMs);
-    }
+    String path = "/v1/leases/" + OperationCodec.verb(operation);
+    byte[] body = Wire.CBOR.write(OperationCodec.write(operation, Wire.CBOR));
     Duration within = within(List.of(operation));
-    Duration queued = Duration.ofMillis(waitMs);
-    byte[] body = Wire.CBOR.write(fields);
-    var request = new Request("POST", path, Wire.CBOR, body, within, queued, stays);
+    long waitMs = operation instanceof Operation.Acquire acquire ? acquire.waitMs() : 0;
+    boolean stays =
+        operation instanceof Operation.Release release && release.here() && servers.areSeveral();
+    var request =
+        new Request("POST", path, Wire.CBOR, body, within, Duration.ofMillis(waitMs), stays);
     return servers.ask(request, sent -> alone(operation, sent), Told::isTurnedAway);
   }
 
   private static Told alone(Operation operation, Sent sent) throws LeaseUnavailableException {
-    Outcome outcome;
-    if (sent.answer().status() != 200) {
-      outcome = new Outcome.Refused(refusal(sent));
-    } else if (operation instanceof Operation.Release) {
-      boolean unused = read(Wire.CBOR, sent, WireReader::nothing);
-      outcome = Outcome.RELEASED;
-    } else {
-      outcome = new Outcome.Granted(read(Wire.CBOR, sent, WireReader::grant));
+    Outcome outcome =
+        sent.answer().status() == 200
+            ? read(Wire.CBOR, sent, in -> OperationCodec.readOutcome(operation, in))
+            : new Outcome.Refused(refusal(sent));
+    return told(operation, outcome, sent);
+  }
+
+  private static Told told(Operation operation, Outcome outcome, Sent sent)
+      throws LeaseUnavailableException {
+    if (!OperationCodec.isOf(operation, outcome)) {
+      throw bad(sent, "the grant is of another request");
     }
-    return Told.of(operation, checked(sent, operation, outcome), sent.again());
+    return Told.of(operation, outcome, sent.again());
   }
 
   /**
@@ -132,21 +127,10 @@ final class OperationCalls implements Gatherer.Sender<Told> {
     } else if (operation instanceof Operation.Upgrade upgrade) {
       return Duration.ofMillis(upgrade.durationMs()).dividedBy(2);
     } else if (operation instanceof Operation.Resume resume) {
-      return Duration.ofMillis(resume.request().durationMs()).dividedBy(2);
+      return Duration.ofMillis(resume.durationMs()).dividedBy(2);
     } else if (operation instanceof Operation.Acquire acquire) {
-      return Duration.ofMillis(acquire.request().durationMs());
+      return Duration.ofMillis(acquire.durationMs());
     }
     return Request.UNHURRIED;
-  }
-
-  private static Outcome checked(Sent sent, Operation operation, Outcome outcome)
-      throws LeaseUnavailableException {
-    boolean releases = operation instanceof Operation.Release;
-    if (outcome instanceof Outcome.Granted granted
-        ? releases || !granted.grant().id().equals(operation.id())
-        : outcome instanceof Outcome.Released && !releases) {
-      throw bad(sent, "the grant is of another request");
-    }
-    return outcome;
   }
 }

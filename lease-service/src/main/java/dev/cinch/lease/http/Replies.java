@@ -3,21 +3,12 @@ package dev.cinch.lease.http;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.http.Endpoints.Sent;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** What answers say: values, or errors of the API. */
 final class Replies {
   private Replies() {}
-
-  /** What an operator's request came to: one of both. */
-  record Judged(@Nullable Revoked revoked, @Nullable LeaseRefusedException refusal) {
-    boolean isTurnedAway() {
-      return refusal != null && refusal.reason() == Reason.NOT_YET;
-    }
-  }
 
   /** Turns an answer's fields into a value. */
   interface Reader<T> {

@@ -183,7 +183,7 @@ final class Requests {
       write(request, Written.of(Routes.malformed(e), wire));
       return true;
     }
-    if (asked.isPresent() && asked.get().waitMs() > 0 && waits) {
+    if (asked.isPresent() && asked.get().waits() && waits) {
       await(asked.get(), request);
     } else if (asked.isPresent()) {
       turn.add(new InTurn(asked.get(), request));
@@ -266,9 +266,7 @@ final class Requests {
             write(from, Written.of(answer, asked.wire()));
           }
         };
-    var waiter =
-        new WaitingRoom.Request(
-            (Operation.Acquire) asked.operations().get(0), asked.waitMs(), sender);
+    var waiter = new WaitingRoom.Request((Operation.Acquire) asked.operations().get(0), sender);
     from.response().closeHandler(closed -> waiting.run(() -> waiting.cancel(waiter)));
     waiting.run(() -> waiting.ask(waiter));
   }

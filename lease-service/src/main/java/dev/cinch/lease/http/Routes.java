@@ -31,7 +31,6 @@ import org.slf4j.LoggerFactory;
 final class Routes {
   private static final String LEASES = "/v1/leases";
   private static final String BATCH = "batch";
-  private static final String REVOKE = "revoke";
   private static final String SHARDS = "/v1/shards";
   static final String CELL = "/v1/cell";
   static final String METRICS = "/metrics";
@@ -84,8 +83,6 @@ final class Routes {
       return route(method, path, query, body, wire);
     } catch (WireException e) {
       return malformed(e);
-    } catch (LeaseRefusedException e) {
-      return Answer.refusal(e);
     } catch (LeaseUnavailableException e) {
       return unavailable(e);
     } catch (RuntimeException e) {
@@ -137,13 +134,19 @@ final class Routes {
    * Operations that a request asks for.
    *
    * @param batch whether they came as a batch, and are answered as one
-   * @param waitMs how long it waits while another has the leases; 0: not at all
    * @param since when it was read, by the clock of the metrics
    */
-  record Asked(List<Operation> operations, boolean batch, Wire wire, long waitMs, long since) {
+  record Asked(List<Operation> operations, boolean batch, Wire wire, long since) {
+    /** Whether it may wait while others have the leases. */
+    boolean waits() {
+      return operations.size() == 1
+          && operations.get(0) instanceof Operation.Acquire acquire
+          && acquire.waitMs() > 0;
+    }
+
     /** Who is to carry them out where they have to wait. */
     Workers.Lane lane() {
-      return operations.stream().allMatch(o -> OperationKind.of(o).keeps())
+      return operations.stream().allMatch(OperationCodec::keeps)
           ? Workers.Lane.HOLDERS
           : Workers.Lane.OTHERS;
     }
@@ -170,35 +173,24 @@ final class Routes {
       return Optional.empty();
     }
     String what = path.substring(LEASES.length() + 1);
-    Optional<OperationKind> kind = OperationKind.of(what);
     boolean batch = what.equals(BATCH);
-    if (kind.isEmpty() && !batch) {
+    if (!batch && !OperationCodec.VERBS.contains(what)) {
       return Optional.empty();
     }
     noQuery(query);
     long since = metrics.now();
     Fields fields = wire.read(body);
-    if (batch) {
-      return Optional.of(new Asked(WireReader.operations(fields), true, wire, 0, since));
-    }
-    long waitMs = kind.get() == OperationKind.ACQUIRE ? WireReader.waitMs(fields) : 0;
-    return Optional.of(new Asked(List.of(kind.get().read(fields)), false, wire, waitMs, since));
+    List<Operation> operations =
+        batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
+    return Optional.of(new Asked(operations, batch, wire, since));
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */
   Answer answer(Asked asked, List<Outcome> outcomes) {
     metrics.ended(asked, outcomes);
-    if (asked.batch()) {
-      return Answer.ok(WireWriter.outcomes(outcomes, asked.wire()));
-    }
-    Outcome only = outcomes.get(0);
-    if (only instanceof Outcome.Refused refused) {
-      return Answer.refusal(refused.refusal());
-    }
-    return Answer.ok(
-        only instanceof Outcome.Granted granted
-            ? WireWriter.grant(granted.grant(), asked.wire())
-            : WireWriter.object());
+    return asked.batch()
+        ? Answer.ok(OperationCodec.writeOutcomes(outcomes, asked.wire()))
+        : OperationCodec.answer(outcomes.get(0), asked.wire());
   }
 
   /**
@@ -222,14 +214,10 @@ final class Routes {
   }
 
   private Answer route(String method, String path, @Nullable String query, byte[] body, Wire wire)
-      throws WireException, LeaseRefusedException, LeaseUnavailableException {
+      throws WireException, LeaseUnavailableException {
     Optional<Asked> asked = asked(method, path, query, body, wire);
     if (asked.isPresent()) {
       return answerRest(asked.get(), List.of());
-    }
-    if (method.equals("POST") && path.equals(LEASES + "/" + REVOKE)) {
-      noQuery(query);
-      return Answer.ok(WireWriter.revoked(service.revoke(WireReader.revoke(wire.read(body)))));
     }
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {
@@ -362,11 +350,8 @@ final class Routes {
       allowed = GET;
     } else if (path.startsWith(LEASES + "/")) {
       String what = path.substring(LEASES.length() + 1);
-      boolean posted = what.equals(BATCH) || what.equals(REVOKE);
-      allowed =
-          posted || OperationKind.of(what).isPresent()
-              ? GET + ", POST"
-              : GET; // a lease may be named so
+      boolean posted = what.equals(BATCH) || OperationCodec.VERBS.contains(what);
+      allowed = posted ? GET + ", POST" : GET; // a lease may be named so
     }
     return allowed.isEmpty()
         ? Answer.error(404, Answer.NO_SUCH_PATH, "no such path: " + path)

@@ -38,7 +38,7 @@ final class ServerMetrics {
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
   };
 
-  private static final int KINDS = OperationKind.values().length;
+  private static final int KINDS = OperationCodec.VERBS.size();
 
   /** Acquires that may wait in a queue: how long these take says nothing of the server. */
   private static final int QUEUED = KINDS;
@@ -79,14 +79,14 @@ final class ServerMetrics {
    */
   ServerMetrics(LongSupplier clock) {
     this.clock = clock;
-    for (OperationKind kind : OperationKind.values()) {
-      CounterDataPoint[] row = ends[kind.ordinal()];
+    for (int kind = 0; kind < KINDS; kind++) {
+      String verb = OperationCodec.VERBS.get(kind);
       for (Reason reason : Reason.values()) {
-        row[reason.ordinal()] = operations.labelValues(kind.wireName, reason.name());
+        ends[kind][reason.ordinal()] = operations.labelValues(verb, reason.name());
       }
-      row[DONE] = operations.labelValues(kind.wireName, "DONE");
-      row[UNAVAILABLE] = operations.labelValues(kind.wireName, "UNAVAILABLE");
-      took[kind.ordinal()] = seconds.labelValues(kind.wireName);
+      ends[kind][DONE] = operations.labelValues(verb, "DONE");
+      ends[kind][UNAVAILABLE] = operations.labelValues(verb, "UNAVAILABLE");
+      took[kind] = seconds.labelValues(verb);
     }
     took[QUEUED] = seconds.labelValues("acquire_queued");
   }
@@ -121,9 +121,9 @@ final class ServerMetrics {
 
   private void count(Routes.Asked asked, int index, int end) {
     Operation operation = asked.operations().get(index);
-    int kind = OperationKind.of(operation).ordinal();
+    int kind = OperationCodec.kind(operation);
     ends[kind][end].inc();
-    took[asked.waitMs() > 0 ? QUEUED : kind].observe(
+    took[asked.waits() ? QUEUED : kind].observe(
         (clock.getAsLong() - asked.since()) / NANOS_PER_SECOND);
   }
 

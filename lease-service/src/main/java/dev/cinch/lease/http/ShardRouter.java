@@ -1,23 +1,15 @@
 package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseNotSentException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.time.SystemTime;
@@ -32,7 +24,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.function.Function;
-import java.util.function.Predicate;
 
 /**
  * The lease servers of one store, of which one address is known (rule L16): asks each for the names
@@ -76,202 +67,47 @@ public final class ShardRouter implements LeaseService {
     return new ShardRouter(given, a -> HttpLeaseClient.builder(a).build(), SystemTime.INSTANCE);
   }
 
-  private interface Call<T> {
-    T on(HttpLeaseClient client) throws LeaseRefusedException, LeaseUnavailableException;
-  }
-
-  /** Asks the server that has a name. */
-  private <T> T call(LeaseName name, Call<T> call)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    for (int attempt = 1; ; attempt++) {
-      ShardServers by = servers.now();
-      try {
-        return call.on(servers.of(name, by).orElseThrow(() -> notStarted(name, by)));
-      } catch (LeaseRefusedException e) {
-        boolean elsewhere = isElsewhere(e) || servers.of(name, by).isEmpty();
-        if (!elsewhere || attempt == ATTEMPTS || !servers.learn(by)) {
-          throw e;
-        }
-      } catch (LeaseUnavailableException e) {
-        boolean unused = servers.learn(by); // for the next call: this one may have been carried out
-        throw e;
-      }
+  /** The name by which the server of an operation is known; empty if a grant is. */
+  private static Optional<LeaseName> name(Operation operation) {
+    if (operation instanceof Operation.Acquire acquire) {
+      return Optional.of(acquire.names().get(0));
+    } else if (operation instanceof Operation.Resume resume) {
+      return Optional.of(resume.witnesses().get(0).witness().name());
+    } else if (operation instanceof Operation.Revoke revoke) {
+      return Optional.of(revoke.name());
     }
+    return Optional.empty();
   }
 
-  private static LeaseRefusedException notStarted(LeaseName name, ShardServers by) {
-    return new LeaseRefusedException(
-        Reason.NOT_YET,
-        "no server has started for shard %d of %s, which has %s"
-            .formatted(by.map().shardOf(name), by.map().inWords(), name),
-        RETRY_MS);
+  /** The instance that an operation is for; empty if it names none. */
+  private static OptionalLong instance(Operation operation) {
+    if (operation instanceof Operation.Renew renew) {
+      return renew.report().instance();
+    } else if (operation instanceof Operation.Release release) {
+      return release.report().instance();
+    }
+    return OptionalLong.empty();
+  }
+
+  /** Whom to ask for an operation; empty if that is not known. */
+  private Optional<HttpLeaseClient> target(Operation operation, ShardServers by) {
+    Optional<LeaseName> name = name(operation);
+    return name.isPresent() ? servers.of(name.get(), by) : servers.instance(instance(operation));
   }
 
   /**
-   * Asks the instance that a report names; where it names none, each server whether it knows the
-   * grant.
+   * Whether a server says that another one may carry it out. That the instance which a release
+   * names was superseded is its last word: it has not released the leases (rule L13). No other
+   * server's answer takes its place.
    */
-  private <T> T call(LeaseReport report, Call<T> call)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return call(report, ShardRouter::isElsewhere, call);
+  private static boolean isElsewhere(Operation operation, Outcome outcome) {
+    return isRefused(outcome, Reason.OTHER_SHARD)
+        || (isRefused(outcome, Reason.SUPERSEDED)
+            && !(operation instanceof Operation.Release && instance(operation).isPresent()));
   }
 
-  private <T> T call(LeaseReport report, Predicate<LeaseRefusedException> elsewhere, Call<T> call)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    for (int attempt = 1; ; attempt++) {
-      ShardServers by = servers.now();
-      try {
-        return first(
-            servers.instance(report.instance()).map(List::of).orElseGet(() -> servers.all(by)),
-            elsewhere,
-            call);
-      } catch (LeaseRefusedException e) {
-        if (!elsewhere.test(e)) {
-          if (e.reason() == Reason.SUPERSEDED) {
-            boolean unused = servers.learn(by); // for whoever resumes
-          }
-          throw e;
-        }
-        if (attempt == ATTEMPTS || !servers.learn(by)) {
-          throw nowhere(report.instance(), e);
-        }
-      } catch (LeaseUnavailableException e) {
-        boolean unused = servers.learn(by);
-        throw e;
-      }
-    }
-  }
-
-  /** What to say where no server knows a grant. */
-  private LeaseRefusedException nowhere(OptionalLong instance, LeaseRefusedException last) {
-    if (last.reason() == Reason.SUPERSEDED && !servers.isReplaced(instance)) {
-      return last; // who has taken over is not known yet
-    }
-    Reason reason = instance.isPresent() ? Reason.OTHER_INSTANCE : Reason.NOT_HELD;
-    return new LeaseRefusedException(reason, String.valueOf(last.getMessage()), 0);
-  }
-
-  /** The answer of the first one that does not say that it is elsewhere. */
-  private static <T> T first(
-      List<HttpLeaseClient> asked, Predicate<LeaseRefusedException> isElsewhere, Call<T> call)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    LeaseRefusedException elsewhere = null;
-    LeaseUnavailableException silent = null;
-    for (HttpLeaseClient client : asked) {
-      try {
-        return call.on(client);
-      } catch (LeaseRefusedException e) {
-        if (!isElsewhere.test(e)) {
-          throw e;
-        }
-        elsewhere = e;
-      } catch (LeaseUnavailableException e) {
-        if (silent == null || silent instanceof LeaseNotSentException) {
-          silent = e; // it may be the one
-        }
-      }
-    }
-    if (silent != null) {
-      throw silent;
-    }
-    throw Objects.requireNonNull(elsewhere);
-  }
-
-  private static boolean isElsewhere(LeaseRefusedException e) {
-    return e.reason() == Reason.OTHER_SHARD || e.reason() == Reason.SUPERSEDED;
-  }
-
-  @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return call(request.names().get(0), client -> client.acquire(request));
-  }
-
-  @Override
-  public Grant acquire(AcquireRequest request, long waitMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return call(request.names().get(0), client -> client.acquire(request, waitMs));
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return call(request.witnesses().get(0).witness().name(), client -> client.resume(request));
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    try {
-      Grant grant = call(report, client -> client.renew(id, durationMs, addLogs, report));
-      servers.learnOthers(); // a holder may outlive the only server whose address was given
-      return grant;
-    } catch (LeaseUnavailableException e) {
-      if (servers.isReplaced(report.instance())) {
-        throw new LeaseRefusedException(
-            Reason.OTHER_INSTANCE,
-            "instance %d has ended, and another one has the leases' names: resume them"
-                .formatted(report.instance().getAsLong()),
-            0);
-      }
-      throw e;
-    }
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return call(LeaseReport.NOTHING, client -> client.upgrade(id, durationMs));
-  }
-
-  /**
-   * {@inheritDoc}
-   *
-   * <p>That the instance which the report names was superseded is its last word: it has not
-   * released the leases (rule L13). No other server's answer takes its place.
-   */
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    release(
-        report,
-        client -> {
-          client.release(id, report);
-          return Outcome.RELEASED;
-        });
-  }
-
-  @Override
-  public void releaseHere(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    release(
-        report,
-        client -> {
-          client.releaseHere(id, report);
-          return Outcome.RELEASED;
-        });
-  }
-
-  private void release(LeaseReport report, Call<Outcome> call)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    Outcome unused =
-        call(
-            report,
-            e ->
-                e.reason() == Reason.OTHER_SHARD
-                    || (e.reason() == Reason.SUPERSEDED && report.instance().isEmpty()),
-            call);
-  }
-
-  @Override
-  public long moves() {
-    return servers.moves();
-  }
-
-  @Override
-  public Revoked revoke(RevokeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return call(request.name(), client -> client.revoke(request));
+  private static boolean isRefused(Outcome outcome, Reason reason) {
+    return outcome instanceof Outcome.Refused refused && refused.refusal().reason() == reason;
   }
 
   /**
@@ -281,6 +117,9 @@ public final class ShardRouter implements LeaseService {
    */
   @Override
   public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    if (operations.size() == 1) {
+      return List.of(alone(operations.get(0)));
+    }
     ShardServers by = servers.now();
     var parts = new LinkedHashMap<HttpLeaseClient, List<Integer>>();
     for (int i = 0; i < operations.size(); i++) {
@@ -292,35 +131,107 @@ public final class ShardRouter implements LeaseService {
       List<Integer> places = part.getValue();
       List<Outcome> told = part.getKey().carryOut(places.stream().map(operations::get).toList());
       for (int i = 0; i < places.size(); i++) {
-        boolean elsewhere =
-            told.get(i) instanceof Outcome.Refused refused && isElsewhere(refused.refusal());
-        int place = places.get(i);
-        outcomes[place] = elsewhere ? alone(operations.get(place)) : told.get(i);
+        Operation operation = operations.get(places.get(i));
+        boolean elsewhere = isElsewhere(operation, told.get(i));
+        outcomes[places.get(i)] = elsewhere ? alone(operation) : told.get(i);
       }
     }
     return List.of(outcomes);
   }
 
+  /** Asks the server that has the name, or the grant; again where that has moved. */
   private Outcome alone(Operation operation) throws LeaseUnavailableException {
-    try {
-      return operation.on(this);
-    } catch (LeaseRefusedException e) {
-      return new Outcome.Refused(e);
+    for (int attempt = 1; ; attempt++) {
+      ShardServers by = servers.now();
+      List<HttpLeaseClient> asked = asked(operation, by);
+      Outcome outcome;
+      try {
+        outcome = asked.isEmpty() ? notStarted(operation, by) : first(asked, operation);
+      } catch (LeaseUnavailableException e) {
+        boolean unused = servers.learn(by); // for the next call: this one may have been carried out
+        if (operation instanceof Operation.Renew && servers.isReplaced(instance(operation))) {
+          return replaced(instance(operation).getAsLong());
+        }
+        throw e;
+      }
+      if (!asked.isEmpty() && !isElsewhere(operation, outcome)) {
+        if (isRefused(outcome, Reason.SUPERSEDED)) {
+          boolean unused = servers.learn(by); // for whoever resumes
+        } else if (operation instanceof Operation.Renew && outcome instanceof Outcome.Granted) {
+          servers.learnOthers(); // a holder may outlive the only server whose address was given
+        }
+        return outcome;
+      }
+      if (attempt == ATTEMPTS || !servers.learn(by)) {
+        return name(operation).isPresent() ? outcome : nowhere(instance(operation), outcome);
+      }
     }
   }
 
-  /** Whom to ask for an operation; empty if that is not known. */
-  private Optional<HttpLeaseClient> target(Operation operation, ShardServers by) {
-    if (operation instanceof Operation.Acquire acquire) {
-      return servers.of(acquire.request().names().get(0), by);
-    } else if (operation instanceof Operation.Resume resume) {
-      return servers.of(resume.request().witnesses().get(0).witness().name(), by);
-    } else if (operation instanceof Operation.Renew renew) {
-      return servers.instance(renew.report().instance());
-    } else if (operation instanceof Operation.Release release) {
-      return servers.instance(release.report().instance());
+  /**
+   * The server that has the name, or the instance that is named; where none is, each, whether it
+   * knows the grant. Empty if the name's server has not started.
+   */
+  private List<HttpLeaseClient> asked(Operation operation, ShardServers by) {
+    return target(operation, by)
+        .map(List::of)
+        .orElseGet(() -> name(operation).isPresent() ? List.of() : servers.all(by));
+  }
+
+  /** The answer of the first one that does not say that it is elsewhere. */
+  private static Outcome first(List<HttpLeaseClient> asked, Operation operation)
+      throws LeaseUnavailableException {
+    Outcome elsewhere = null;
+    LeaseUnavailableException silent = null;
+    for (HttpLeaseClient client : asked) {
+      try {
+        Outcome outcome = client.carryOut(operation);
+        if (!isElsewhere(operation, outcome)) {
+          return outcome;
+        }
+        elsewhere = outcome;
+      } catch (LeaseUnavailableException e) {
+        if (silent == null || silent instanceof LeaseNotSentException) {
+          silent = e; // it may be the one
+        }
+      }
     }
-    return Optional.empty();
+    if (silent != null) {
+      throw silent;
+    }
+    return Objects.requireNonNull(elsewhere);
+  }
+
+  private static Outcome notStarted(Operation operation, ShardServers by) {
+    LeaseName name = name(operation).orElseThrow();
+    String why =
+        "no server has started for shard %d of %s, which has %s"
+            .formatted(by.map().shardOf(name), by.map().inWords(), name);
+    return new Outcome.Refused(new LeaseRefusedException(Reason.NOT_YET, why, RETRY_MS));
+  }
+
+  private static Outcome replaced(long instance) {
+    return new Outcome.Refused(
+        new LeaseRefusedException(
+            Reason.OTHER_INSTANCE,
+            "instance %d has ended, and another one has the leases' names: resume them"
+                .formatted(instance),
+            0));
+  }
+
+  /** What to say where no server knows a grant. */
+  private Outcome nowhere(OptionalLong instance, Outcome last) {
+    if (isRefused(last, Reason.SUPERSEDED) && !servers.isReplaced(instance)) {
+      return last; // who has taken over is not known yet
+    }
+    Reason reason = instance.isPresent() ? Reason.OTHER_INSTANCE : Reason.NOT_HELD;
+    String why = String.valueOf(((Outcome.Refused) last).refusal().getMessage());
+    return new Outcome.Refused(new LeaseRefusedException(reason, why, 0));
+  }
+
+  @Override
+  public long moves() {
+    return servers.moves();
   }
 
   @Override

@@ -1,7 +1,5 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -42,24 +40,5 @@ record Told(Outcome outcome, boolean unsure) {
           refused.refusal());
     }
     return outcome;
-  }
-
-  /** What was granted. */
-  Grant grant() throws LeaseRefusedException, LeaseUnavailableException {
-    Outcome known = known();
-    if (known instanceof Outcome.Granted granted) {
-      return granted.grant();
-    }
-    if (known instanceof Outcome.Refused refused) {
-      throw refused.refusal();
-    }
-    throw new IllegalStateException("leases were released and not granted");
-  }
-
-  /** Throws if it was refused; a release is never unsure. */
-  void released() throws LeaseRefusedException {
-    if (outcome instanceof Outcome.Refused refused) {
-      throw refused.refusal();
-    }
   }
 }

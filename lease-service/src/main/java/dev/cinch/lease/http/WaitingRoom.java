@@ -1,6 +1,5 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
@@ -50,22 +49,16 @@ final class WaitingRoom implements LeaseListener {
   /** One request. */
   static final class Request extends Queues.Waiter {
     private final Operation.Acquire acquire;
-    private final long waitMs;
     private final Sender sender;
     private Runnable noDeadline = () -> {};
     private boolean trying;
     private boolean over;
     private boolean gone;
 
-    Request(Operation.Acquire acquire, long waitMs, Sender sender) {
+    Request(Operation.Acquire acquire, Sender sender) {
       super(acquire.id());
       this.acquire = acquire;
-      this.waitMs = waitMs;
       this.sender = sender;
-    }
-
-    private AcquireRequest wanted() {
-      return acquire.request();
     }
   }
 
@@ -145,7 +138,7 @@ final class WaitingRoom implements LeaseListener {
     // Whoever asks again has given up the first, and should not find its own leases held.
     queues.copy(request.id()).ifPresent(this::replace);
     queues
-        .taken(request.wanted().names())
+        .taken(request.acquire.names())
         .filter(name -> queues.size() < most && !ended)
         .ifPresentOrElse(name -> join(request, name), () -> due.add(request));
     run();
@@ -188,7 +181,7 @@ final class WaitingRoom implements LeaseListener {
   }
 
   private void join(Request request, LeaseName name) {
-    request.noDeadline = loop.after(request.waitMs, () -> timeOver(request));
+    request.noDeadline = loop.after(request.acquire.waitMs(), () -> timeOver(request));
     request.sender.waits();
     waitedFor.add(name.value()); // before it is tried: nothing is missed from then on
     due.addAll(queues.join(request, name));

@@ -1,6 +1,5 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -9,17 +8,9 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
-import dev.cinch.lease.Operation;
-import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
@@ -38,143 +29,6 @@ import java.util.function.Function;
 /** JSON to values. Every method reads its object completely and refuses unknown fields. */
 final class WireReader {
   private WireReader() {}
-
-  /** Several operations, each an object with its kind as the only field. */
-  static List<Operation> operations(Fields in) throws WireException {
-    var found = new ArrayList<Operation>();
-    for (Fields each : in.objects("operations")) {
-      if (found.size() == LeaseService.MAX_OPERATIONS) {
-        throw new WireException("more than " + LeaseService.MAX_OPERATIONS + " operations");
-      }
-      String kind = each.only();
-      Fields body = each.object(kind);
-      found.add(
-          OperationKind.of(kind)
-              .orElseThrow(
-                  () -> new WireException("no operation: \"" + OneLine.of(kind, 40) + "\""))
-              .read(body));
-    }
-    in.noOthers();
-    return found;
-  }
-
-  /** What became of them. */
-  static List<Outcome> outcomes(Fields in) throws WireException {
-    var found = new ArrayList<Outcome>();
-    for (Fields each : in.objects("outcomes")) {
-      switch (each.only()) {
-        case "grant" -> found.add(new Outcome.Granted(grant(each.object("grant"))));
-        case "released" -> {
-          boolean unused = nothing(each.object("released"));
-          found.add(Outcome.RELEASED);
-        }
-        case "refused" -> {
-          Failure failure = failure(each.object("refused"));
-          found.add(
-              new Outcome.Refused(
-                  failure
-                      .refusal()
-                      .orElseThrow(() -> new WireException("no refusal: " + failure.error()))));
-        }
-        default -> throw new WireException("no outcome of the API");
-      }
-    }
-    in.noOthers();
-    return found;
-  }
-
-  /** How long an acquire waits; 0 if it does not say. */
-  static long waitMs(Fields in) throws WireException {
-    long waitMs = in.has(WireWriter.WAIT) ? in.integer(WireWriter.WAIT) : 0;
-    if (waitMs < 0 || waitMs > LeaseService.MAX_WAIT_MS) {
-      throw new WireException(
-          Reason.INVALID.name(),
-          "a request waits 0 to " + LeaseService.MAX_WAIT_MS + " ms, not " + waitMs);
-    }
-    return waitMs;
-  }
-
-  static Operation acquire(Fields in) throws WireException {
-    var names = new ArrayList<LeaseName>();
-    for (String name : in.texts("names")) {
-      names.add(name(name));
-    }
-    Id id = in.id("id");
-    String holder = in.text("holder");
-    long durationMs = in.integer("durationMs");
-    LogSet logs = in.has("logs") ? logs(in, "logs") : LogSet.ALL;
-    boolean tentative = in.has("tentative") && in.flag("tentative");
-    in.noOthers();
-    try {
-      return new Operation.Acquire(
-          new AcquireRequest(id, names, holder, durationMs, logs, tentative));
-    } catch (IllegalArgumentException e) {
-      throw invalid(e);
-    }
-  }
-
-  static Operation renew(Fields in) throws WireException {
-    var renew =
-        new Operation.Renew(
-            in.id("id"),
-            in.integer("durationMs"),
-            in.has("addLogs") ? logs(in, "addLogs") : LogSet.NONE,
-            in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
-    in.noOthers();
-    return renew;
-  }
-
-  static Operation resume(Fields in) throws WireException {
-    Id id = in.id("id");
-    var witnesses = new ArrayList<SignedWitness>();
-    for (byte[] each : in.allBytes("witnesses")) {
-      witnesses.add(signed(each));
-    }
-    var request = new ResumeRequest(id, witnesses, in.integer("durationMs"));
-    in.noOthers();
-    return new Operation.Resume(request);
-  }
-
-  static Operation upgrade(Fields in) throws WireException {
-    var upgrade = new Operation.Upgrade(in.id("id"), in.integer("durationMs"));
-    in.noOthers();
-    return upgrade;
-  }
-
-  static Operation release(Fields in) throws WireException {
-    var release =
-        new Operation.Release(
-            in.id("id"), in.has("report") ? report(in.object("report")) : LeaseReport.NOTHING);
-    in.noOthers();
-    return release;
-  }
-
-  static RevokeRequest revoke(Fields in) throws WireException {
-    LeaseName name = name(in.text("name"));
-    String reason = in.text("reason");
-    Optional<Id> correlation =
-        in.has("correlation") ? Optional.of(in.id("correlation")) : Optional.empty();
-    in.noOthers();
-    try {
-      return new RevokeRequest(name, reason, correlation);
-    } catch (IllegalArgumentException e) {
-      throw invalid(e);
-    }
-  }
-
-  static Revoked revoked(Fields in) throws WireException {
-    var revocation =
-        new Revocation(
-            name(in.text("name")),
-            in.text("holder"),
-            in.id("correlation"),
-            in.integer("instance"),
-            in.time("revokedAt"),
-            in.text("reason"));
-    var revoked = new Revoked(revocation, in.time("expiry"));
-    in.noOthers();
-    return revoked;
-  }
 
   static Grant grant(Fields in) throws WireException {
     Id id = in.id("id");
@@ -321,12 +175,6 @@ final class WireReader {
     return failure;
   }
 
-  /** An empty object. */
-  static boolean nothing(Fields in) throws WireException {
-    in.noOthers();
-    return true;
-  }
-
   static LeaseName name(String text) throws WireException {
     try {
       return new LeaseName(text);
@@ -335,7 +183,7 @@ final class WireReader {
     }
   }
 
-  private static SignedWitness signed(byte[] bytes) throws WireException {
+  static SignedWitness signed(byte[] bytes) throws WireException {
     try {
       return WitnessVerifier.decode(bytes);
     } catch (WitnessException e) {
@@ -382,27 +230,7 @@ final class WireReader {
     return witness;
   }
 
-  private static LeaseReport report(Fields in) throws WireException {
-    OptionalLong watermark =
-        in.hasTime("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
-    boolean fenced = in.has("fenced") && in.flag("fenced");
-    List<Metadata> metadata = in.has("metadata") ? metadata(in, "metadata") : List.of();
-    OptionalLong instance =
-        in.has("instance") ? OptionalLong.of(in.integer("instance")) : OptionalLong.empty();
-    in.noOthers();
-    try {
-      return new LeaseReport(watermark, fenced, metadata, instance);
-    } catch (IllegalArgumentException e) {
-      throw invalid(e);
-    }
-  }
-
-  /** Values that are well-formed, and that no request may have. */
-  private static WireException invalid(IllegalArgumentException e) {
-    return new WireException(Reason.INVALID.name(), String.valueOf(e.getMessage()));
-  }
-
-  private static List<Metadata> metadata(Fields in, String name) throws WireException {
+  static List<Metadata> metadata(Fields in, String name) throws WireException {
     var found = new ArrayList<Metadata>();
     for (Fields each : in.objects(name)) {
       found.add(new Metadata(each.id("log"), each.time("bucketStart"), each.text("dataFile")));
@@ -411,7 +239,7 @@ final class WireReader {
     return found;
   }
 
-  private static LogSet logs(Fields in, String name) throws WireException {
+  static LogSet logs(Fields in, String name) throws WireException {
     if (in.isText(name)) {
       if (in.text(name).equals("all")) {
         return LogSet.ALL;

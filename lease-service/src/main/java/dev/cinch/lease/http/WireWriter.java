@@ -5,19 +5,11 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
-import dev.cinch.lease.Operation;
-import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.SignedWitness;
@@ -27,96 +19,10 @@ import java.util.List;
 
 /** Values to JSON. Fields without a value are left out. */
 final class WireWriter {
-  /** The field of an acquire that says how long it waits. */
-  static final String WAIT = "waitMs";
-
   private WireWriter() {}
 
   static byte[] bytes(JsonNode node) {
     return Fields.JSON.write(node);
-  }
-
-  static ObjectNode operations(List<Operation> operations, Wire wire) {
-    ObjectNode out = object();
-    ArrayNode all = out.putArray("operations");
-    for (Operation each : operations) {
-      all.addObject().set(OperationKind.of(each).wireName, OperationKind.write(each, wire));
-    }
-    return out;
-  }
-
-  static ObjectNode outcomes(List<Outcome> outcomes, Wire wire) {
-    ObjectNode out = object();
-    ArrayNode all = out.putArray("outcomes");
-    for (Outcome each : outcomes) {
-      ObjectNode entry = all.addObject();
-      if (each instanceof Outcome.Granted granted) {
-        entry.set("grant", grant(granted.grant(), wire));
-      } else if (each instanceof Outcome.Refused refused) {
-        entry.set("refused", Answer.refusal(refused.refusal()).body());
-      } else {
-        entry.putObject("released");
-      }
-    }
-    return out;
-  }
-
-  static ObjectNode acquire(AcquireRequest request, Wire wire) {
-    ObjectNode out = object();
-    out.set("id", wire.id(request.id()));
-    ArrayNode names = out.putArray("names");
-    request.names().forEach(n -> names.add(n.value()));
-    out.put("holder", request.holder()).put("durationMs", request.durationMs());
-    out.set("logs", logs(request.logs(), wire));
-    return out.put("tentative", request.tentative());
-  }
-
-  static ObjectNode renew(Operation.Renew renew, Wire wire) {
-    ObjectNode out = object();
-    out.set("id", wire.id(renew.id()));
-    out.put("durationMs", renew.durationMs());
-    out.set("addLogs", logs(renew.addLogs(), wire));
-    out.set("report", report(renew.report(), wire));
-    return out;
-  }
-
-  static ObjectNode resume(ResumeRequest request, Wire wire) {
-    ObjectNode out = object();
-    out.set("id", wire.id(request.id()));
-    ArrayNode witnesses = out.putArray("witnesses");
-    request.witnesses().forEach(w -> witnesses.add(wire.signed(w.bytes())));
-    return out.put("durationMs", request.durationMs());
-  }
-
-  static ObjectNode upgrade(Operation.Upgrade upgrade, Wire wire) {
-    ObjectNode out = object();
-    out.set("id", wire.id(upgrade.id()));
-    return out.put("durationMs", upgrade.durationMs());
-  }
-
-  static ObjectNode release(Operation.Release release, Wire wire) {
-    ObjectNode out = object();
-    out.set("id", wire.id(release.id()));
-    out.set("report", report(release.report(), wire));
-    return out;
-  }
-
-  static ObjectNode revoke(RevokeRequest request) {
-    ObjectNode out = object().put("name", request.name().value()).put("reason", request.reason());
-    request.correlation().ifPresent(c -> out.put("correlation", c.toString()));
-    return out;
-  }
-
-  static ObjectNode revoked(Revoked revoked) {
-    Revocation r = revoked.revocation();
-    ObjectNode out =
-        object()
-            .put("name", r.name().value())
-            .put("holder", r.holder())
-            .put("correlation", r.correlation().toString())
-            .put("instance", r.instance())
-            .put("reason", r.reason());
-    return time(time(out, "revokedAt", r.revokedAt()), "expiry", revoked.expiry());
   }
 
   static ObjectNode grant(Grant grant, Wire wire) {
@@ -237,16 +143,7 @@ final class WireWriter {
     return time(time(time, "earliest", bound.earliest()), "latest", bound.latest());
   }
 
-  private static ObjectNode report(LeaseReport report, Wire wire) {
-    ObjectNode out = object();
-    report.watermark().ifPresent(w -> time(out, "watermark", w, wire));
-    out.put("fenced", report.fenced());
-    out.set("metadata", metadata(report.metadata(), wire));
-    report.instance().ifPresent(i -> out.put("instance", i));
-    return out;
-  }
-
-  private static ArrayNode metadata(List<Metadata> all, Wire wire) {
+  static ArrayNode metadata(List<Metadata> all, Wire wire) {
     ArrayNode out = JsonNodeFactory.instance.arrayNode();
     for (Metadata m : all) {
       ObjectNode entry = out.addObject();
@@ -256,7 +153,7 @@ final class WireWriter {
     return out;
   }
 
-  private static ObjectNode time(ObjectNode out, String name, long nanos, Wire wire) {
+  static ObjectNode time(ObjectNode out, String name, long nanos, Wire wire) {
     if (wire == Wire.JSON) {
       return time(out, name, nanos);
     }
@@ -265,11 +162,11 @@ final class WireWriter {
   }
 
   /** A time as text, and next to it as a string: as numbers many readers round nanoseconds. */
-  private static ObjectNode time(ObjectNode out, String name, long nanos) {
+  static ObjectNode time(ObjectNode out, String name, long nanos) {
     return out.put(name, IsoTime.text(nanos)).put(name + Fields.NANOS, Long.toString(nanos));
   }
 
-  private static JsonNode logs(LogSet logs, Wire wire) {
+  static JsonNode logs(LogSet logs, Wire wire) {
     if (logs.all()) {
       return JsonNodeFactory.instance.textNode("all");
     }

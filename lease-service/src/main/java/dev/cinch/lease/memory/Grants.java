@@ -1,7 +1,7 @@
 package dev.cinch.lease.memory;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.SortedRows;
@@ -92,7 +92,7 @@ final class Grants {
   }
 
   /** Whether a grant is of the same request, whose names are given in ascending order. */
-  boolean isFor(Grant grant, AcquireRequest request, List<String> ascending) {
+  boolean isFor(Grant grant, Operation.Acquire request, List<String> ascending) {
     return LeaseLayout.unpack(grant.rows().get(0), logSets).isFor(request)
         && grant.names().equals(ascending);
   }

@@ -3,7 +3,7 @@ package dev.cinch.lease.memory;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -48,7 +48,7 @@ final class LeaseEnds {
    * @throws LeaseRefusedException {@code NOT_HELD} if they can't be resumed; {@code NOT_YET} if the
    *     store did not answer
    */
-  List<LeaseEnd> resumable(ResumeRequest request) throws LeaseRefusedException {
+  List<LeaseEnd> resumable(Operation.Resume request) throws LeaseRefusedException {
     if (registry == null) {
       throw Refusals.notHeld("a lease service without a store resumes no leases; acquire anew");
     }

@@ -6,7 +6,6 @@ import static dev.cinch.lease.table.Refusals.notHeld;
 import static dev.cinch.lease.table.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
@@ -15,11 +14,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Listeners;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend;
@@ -108,14 +104,14 @@ final class LeaseTable implements LeaseBackend {
    * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
   @Override
-  public List<Witness> acquire(AcquireRequest request, Moment time, long ceiling)
+  public List<Witness> acquire(Operation.Acquire request, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
     return acquire(
         request, request.names().stream().sorted().map(LeaseName::value).toList(), time, ceiling);
   }
 
   private synchronized List<Witness> acquire(
-      AcquireRequest request, List<String> wanted, Moment time, long ceiling)
+      Operation.Acquire request, List<String> wanted, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
     Grants.Grant known = grants.get(request.id());
     if (known != null) {
@@ -152,7 +148,7 @@ final class LeaseTable implements LeaseBackend {
    * published for it that a later instance would have to wait for.
    */
   @Override
-  public synchronized void requireFree(AcquireRequest request, Moment time)
+  public synchronized void requireFree(Operation.Acquire request, Moment time)
       throws LeaseRefusedException {
     Grants.Grant known = grants.get(request.id());
     if (known != null && !known.isOver()) {
@@ -197,7 +193,7 @@ final class LeaseTable implements LeaseBackend {
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
   @Override
-  public synchronized Revocation revocable(RevokeRequest request, Moment time)
+  public synchronized Revocation revocable(Operation.Revoke request, Moment time)
       throws LeaseRefusedException {
     LeaseState lease = lease(request.name().value());
     Revocation wanted = rules.revocable(request, lease, advance(time));
@@ -232,7 +228,7 @@ final class LeaseTable implements LeaseBackend {
    */
   @Override
   public synchronized Optional<List<Witness>> resume(
-      ResumeRequest request, boolean ended, Moment time, long ceiling)
+      Operation.Resume request, boolean ended, Moment time, long ceiling)
       throws LeaseRefusedException {
     List<String> wanted = LeaseRules.names(request);
     Grants.Grant known = grants.get(request.id());
@@ -280,26 +276,23 @@ final class LeaseTable implements LeaseBackend {
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
   @Override
-  public synchronized List<Witness> renew(
-      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment time, long ceiling)
+  public synchronized List<Witness> renew(Operation.Renew renew, Moment time, long ceiling)
       throws LeaseRefusedException {
-    var renew = new Operation.Renew(id, durationMs, addLogs, report);
-    rules.requireHere(report);
-    Grants.Grant grant = known(id);
+    rules.requireHere(renew.report());
+    Grants.Grant grant = known(renew.id());
     List<LeaseState> leases = leases(grant.names());
     rules.renew(renew, grant.isFull(), leases, advance(time), ceiling);
-    addMetadata(leases, report);
+    addMetadata(leases, renew.report());
     return keep(leases);
   }
 
   /** Makes the leases of a grant full; those that are already stay so. */
   @Override
-  public synchronized List<Witness> upgrade(Id id, long durationMs, Moment time, long ceiling)
+  public synchronized List<Witness> upgrade(Operation.Upgrade upgrade, Moment time, long ceiling)
       throws LeaseRefusedException {
-    Grants.Grant grant = known(id);
+    Grants.Grant grant = known(upgrade.id());
     List<LeaseState> leases = leases(grant.names());
-    rules.upgrade(
-        new Operation.Upgrade(id, durationMs), grant.isFull(), leases, advance(time), ceiling);
+    rules.upgrade(upgrade, grant.isFull(), leases, advance(time), ceiling);
     return keepNew(leases);
   }
 
@@ -315,8 +308,10 @@ final class LeaseTable implements LeaseBackend {
    * @param latest asked under that lock
    */
   @Override
-  public void release(Id id, LeaseReport report, Moment time, Latest latest)
+  public void release(Operation.Release release, Moment time, Latest latest)
       throws LeaseRefusedException {
+    Id id = release.id();
+    LeaseReport report = release.report();
     rules.requireHere(report);
     synchronized (this) {
       Grants.Grant grant = grants.get(id);
@@ -332,7 +327,6 @@ final class LeaseTable implements LeaseBackend {
         throw unknown();
       }
       Moment at = advance(time);
-      var release = new Operation.Release(id, report);
       List<LeaseState> leases = rules.release(release, grant.isFull(), leases(grant.names()), at);
       addMetadata(leases, report);
       for (LeaseState lease : leases) {
@@ -386,7 +380,7 @@ final class LeaseTable implements LeaseBackend {
 
   /** A table forgets no lease of another machine: it has none. */
   @Override
-  public boolean isShared(ResumeRequest request) {
+  public boolean isShared(Operation.Resume request) {
     return false;
   }
 

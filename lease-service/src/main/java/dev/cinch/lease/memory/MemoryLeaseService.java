@@ -2,26 +2,17 @@ package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
-import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.ServiceInfo;
-import dev.cinch.lease.Witness;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Refusals;
@@ -235,51 +226,6 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public Grant acquire(AcquireRequest request) throws LeaseRefusedException {
-    return signed(request.id(), operations.acquire(request, waiting));
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request) throws LeaseRefusedException {
-    return signed(request.id(), operations.resume(request, waiting));
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException {
-    return signed(id, operations.renew(id, durationMs, addLogs, report, waiting));
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs) throws LeaseRefusedException {
-    return signed(id, operations.upgrade(id, durationMs, waiting));
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report) throws LeaseRefusedException {
-    operations.release(id, report, waiting);
-  }
-
-  @Override
-  public Revoked revoke(RevokeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    Revoked revoked;
-    try {
-      revoked = operations.revoke(request, waiting);
-    } catch (UnansweredException e) {
-      throw unavailable(e);
-    }
-    Revocation r = revoked.revocation();
-    log.info(
-        "the lease {} on {} of \"{}\" is revoked: {}",
-        r.correlation(),
-        r.name(),
-        r.holder(),
-        r.reason());
-    return revoked;
-  }
-
-  @Override
   public List<Outcome> carryOut(List<Operation> wanted) throws LeaseUnavailableException {
     var batch = new Batch(wanted.size());
     try {
@@ -288,7 +234,8 @@ public final class MemoryLeaseService implements LeaseService {
       }
       return batch.signed(signer);
     } catch (UnansweredException e) {
-      throw unavailable(e);
+      throw new LeaseUnavailableException(
+          e.getMessage() + "; it may have been done: ask again with the same id", e);
     }
   }
 
@@ -467,14 +414,5 @@ public final class MemoryLeaseService implements LeaseService {
 
   int grantsRemembered() {
     return table.grantsRemembered();
-  }
-
-  private static LeaseUnavailableException unavailable(UnansweredException e) {
-    return new LeaseUnavailableException(
-        e.getMessage() + "; it may have been done: ask again with the same id", e);
-  }
-
-  private Grant signed(Id id, List<Witness> witnesses) {
-    return new Grant(id, signer.sign(witnesses));
   }
 }

@@ -1,17 +1,13 @@
 package dev.cinch.lease.memory;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Moment;
@@ -22,6 +18,8 @@ import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.List;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The operations on leases up to the signature: what must hold of the request, the clocks, the
@@ -39,6 +37,7 @@ final class Operations {
   private static final int ATTEMPTS_TO_END = 4;
 
   private static final long NANOS_PER_MS = 1_000_000;
+  private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
 
   private final LeaseBackend table;
   private final InstanceGuard guard;
@@ -68,30 +67,27 @@ final class Operations {
 
   /** Carries one out and adds what became of it. */
   <X extends Exception> void carryOut(Operation operation, StoreUse<X> store, Batch to) throws X {
-    List<Witness> witnesses;
     try {
       if (operation instanceof Operation.Renew renew) {
-        witnesses = renew(renew.id(), renew.durationMs(), renew.addLogs(), renew.report(), store);
+        to.granted(renew.id(), renew(renew, store));
       } else if (operation instanceof Operation.Acquire acquire) {
-        witnesses = acquire(acquire.request(), store);
+        to.granted(acquire.id(), acquire(acquire, store));
       } else if (operation instanceof Operation.Release release) {
-        release(release.id(), release.report(), store);
-        witnesses = List.of();
+        release(release, store);
+        to.add(Outcome.RELEASED);
       } else if (operation instanceof Operation.Resume resume) {
-        witnesses = resume(resume.request(), store);
+        to.granted(resume.id(), resume(resume, store));
       } else if (operation instanceof Operation.Upgrade upgrade) {
-        witnesses = upgrade(upgrade.id(), upgrade.durationMs(), store);
+        to.granted(upgrade.id(), upgrade(upgrade, store));
       } else {
-        throw new AssertionError(operation);
+        to.add(revoke((Operation.Revoke) operation, store));
       }
     } catch (LeaseRefusedException e) {
-      to.refused(operation.id(), e);
-      return;
+      to.add(new Outcome.Refused(e));
     }
-    to.granted(operation.id(), witnesses);
   }
 
-  <X extends Exception> List<Witness> acquire(AcquireRequest request, StoreUse<X> store)
+  private <X extends Exception> List<Witness> acquire(Operation.Acquire request, StoreUse<X> store)
       throws LeaseRefusedException, X {
     Requests.check(request, longestLeaseMs);
     guard.requireShard(request.names());
@@ -112,7 +108,7 @@ final class Operations {
   }
 
   private <X extends Exception> List<Witness> granted(
-      AcquireRequest request, Reading at, long ceiling, StoreUse<X> store)
+      Operation.Acquire request, Reading at, long ceiling, StoreUse<X> store)
       throws LeaseRefusedException, X {
     for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
       requireHeard(at);
@@ -132,7 +128,7 @@ final class Operations {
     }
   }
 
-  <X extends Exception> List<Witness> resume(ResumeRequest request, StoreUse<X> store)
+  private <X extends Exception> List<Witness> resume(Operation.Resume request, StoreUse<X> store)
       throws LeaseRefusedException, X {
     store.require();
     Requests.check(request, longestLeaseMs, storeId, inTime.aheadNanos());
@@ -155,35 +151,36 @@ final class Operations {
     return witnesses.orElseThrow();
   }
 
-  <X extends Exception> List<Witness> renew(
-      Id id, long durationMs, LogSet addLogs, LeaseReport report, StoreUse<X> store)
+  private <X extends Exception> List<Witness> renew(Operation.Renew renew, StoreUse<X> store)
       throws LeaseRefusedException, X {
-    Requests.duration(durationMs, longestLeaseMs);
-    Requests.logs(addLogs);
-    Requests.check(report);
+    Requests.duration(renew.durationMs(), longestLeaseMs);
+    Requests.logs(renew.addLogs());
+    Requests.check(renew.report());
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = store.read();
     Moment now = inTime.moment(at);
-    inTime.check(report, now);
+    inTime.check(renew.report(), now);
     try {
-      long ceiling = permitKnown(id, report, at, durationMs, store);
-      List<Witness> witnesses = table.renew(id, durationMs, addLogs, report, now, ceiling);
-      guard.noteGranted(at, durationMs * NANOS_PER_MS);
+      long ceiling = permitKnown(renew.id(), renew.report(), at, renew.durationMs(), store);
+      List<Witness> witnesses = table.renew(renew, now, ceiling);
+      guard.noteGranted(at, renew.durationMs() * NANOS_PER_MS);
       return witnesses;
     } catch (LeaseRefusedException e) {
-      throw orElsewhere(id, e);
+      throw orElsewhere(renew.id(), e);
     }
   }
 
-  <X extends Exception> List<Witness> upgrade(Id id, long durationMs, StoreUse<X> store)
+  private <X extends Exception> List<Witness> upgrade(Operation.Upgrade upgrade, StoreUse<X> store)
       throws LeaseRefusedException, X {
+    Id id = upgrade.id();
+    long durationMs = upgrade.durationMs();
     Requests.duration(durationMs, longestLeaseMs);
     Reading at = store.read();
     requireClock(at);
     try {
       long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs, store);
-      List<Witness> witnesses = table.upgrade(id, durationMs, inTime.moment(at), ceiling);
+      List<Witness> witnesses = table.upgrade(upgrade, inTime.moment(at), ceiling);
       guard.noteGranted(at, durationMs * NANOS_PER_MS);
       return witnesses;
     } catch (LeaseRefusedException e) {
@@ -224,21 +221,21 @@ final class Operations {
     return store.permit(at, durationNanos);
   }
 
-  <X extends Exception> void release(Id id, LeaseReport report, StoreUse<X> store)
+  private <X extends Exception> void release(Operation.Release release, StoreUse<X> store)
       throws LeaseRefusedException, X {
-    Requests.check(report);
+    Requests.check(release.report());
     Moment now = inTime.moment(store.read());
-    inTime.check(report, now);
+    inTime.check(release.report(), now);
     try {
-      table.release(id, report, now, guard::requireLatest);
+      table.release(release, now, guard::requireLatest);
     } catch (LeaseRefusedException e) {
-      throw orElsewhere(id, e);
+      throw orElsewhere(release.id(), e);
     }
   }
 
-  /** May ask the store. */
-  Revoked revoke(RevokeRequest request, StoreUse<RuntimeException> store)
-      throws LeaseRefusedException {
+  private <X extends Exception> Outcome revoke(Operation.Revoke request, StoreUse<X> store)
+      throws LeaseRefusedException, X {
+    store.require();
     guard.requireLatest();
     guard.requireShard(List.of(request.name()));
     Reading at = store.read();
@@ -246,7 +243,14 @@ final class Operations {
     // First, so that no later instance takes up what is told to be revoked.
     store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
     Revocation kept = guard.ends().keep(revocation);
-    return new Revoked(kept, table.revoked(kept, at.now()));
+    var revoked = new Outcome.Revoked(kept, table.revoked(kept, at.now()));
+    log.info(
+        "the lease {} on {} of \"{}\" is revoked: {}",
+        kept.correlation(),
+        kept.name(),
+        kept.holder(),
+        kept.reason());
+    return revoked;
   }
 
   /** That leases may be granted by what the clocks say and the instance is. */

@@ -4,7 +4,6 @@ import static dev.cinch.lease.table.Refusals.invalid;
 import static dev.cinch.lease.table.Refusals.notHeld;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -13,7 +12,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessCodec;
@@ -28,11 +27,11 @@ final class Requests {
 
   private Requests() {}
 
-  static void check(AcquireRequest request, long longestLeaseMs) throws LeaseRefusedException {
+  static void check(Operation.Acquire request, long longestLeaseMs) throws LeaseRefusedException {
     int names = request.names().size();
-    if (names < 1 || names > AcquireRequest.MAX_NAMES) {
+    if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
       throw invalid(
-          "a request names 1 to " + AcquireRequest.MAX_NAMES + " leases, this one " + names);
+          "a request names 1 to " + Operation.Acquire.MAX_NAMES + " leases, this one " + names);
     }
     var seen = new HashSet<LeaseName>();
     for (LeaseName name : request.names()) {
@@ -60,11 +59,11 @@ final class Requests {
    *
    * @param aheadNanos how far ahead a watermark may lie (rule L2)
    */
-  static void check(ResumeRequest request, long longestLeaseMs, Id store, long aheadNanos)
+  static void check(Operation.Resume request, long longestLeaseMs, Id store, long aheadNanos)
       throws LeaseRefusedException {
     int names = request.witnesses().size();
-    if (names < 1 || names > AcquireRequest.MAX_NAMES) {
-      throw invalid("1 to " + AcquireRequest.MAX_NAMES + " leases are resumed, not " + names);
+    if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
+      throw invalid("1 to " + Operation.Acquire.MAX_NAMES + " leases are resumed, not " + names);
     }
     var seen = new HashSet<LeaseName>();
     for (SignedWitness signed : request.witnesses()) {

@@ -4,7 +4,6 @@ import static dev.cinch.lease.table.Refusals.invalid;
 import static dev.cinch.lease.table.Refusals.notHeld;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -33,7 +32,7 @@ final class Acquisition implements LeaseChanges.Transition {
   private final LeaseRules rules;
   private final Forgotten forgotten;
   private final Set<Tenure> ended;
-  private final AcquireRequest request;
+  private final Operation.Acquire request;
   private final long ceiling;
 
   private boolean granted;
@@ -49,7 +48,7 @@ final class Acquisition implements LeaseChanges.Transition {
       LeaseRules rules,
       Forgotten forgotten,
       Set<Tenure> ended,
-      AcquireRequest request,
+      Operation.Acquire request,
       LeaseName name,
       long ceiling) {
     this.setting = setting;

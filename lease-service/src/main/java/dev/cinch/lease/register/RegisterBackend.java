@@ -5,7 +5,6 @@ import static dev.cinch.lease.table.Refusals.notHeld;
 import static dev.cinch.lease.table.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
@@ -13,11 +12,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.LeaseBackend;
@@ -139,7 +135,7 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
+  public List<Witness> acquire(Operation.Acquire request, Moment now, long ceiling)
       throws LeaseRefusedException, UnendedException {
     Id id = request.id();
     requireWanted(id);
@@ -226,7 +222,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   /** A hint that nobody needs: what is refused was not published for. */
   @Override
-  public void requireFree(AcquireRequest request, Moment now) {}
+  public void requireFree(Operation.Acquire request, Moment now) {}
 
   @Override
   public void ended(List<Tenure> tenures) throws LeaseRefusedException {
@@ -248,31 +244,28 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public List<Witness> renew(
-      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
+  public List<Witness> renew(Operation.Renew renew, Moment now, long ceiling)
       throws LeaseRefusedException {
-    rules.requireHere(report);
-    GrantsHere.Known known = known(id, report);
-    var renew = new Operation.Renew(id, durationMs, addLogs, report);
+    rules.requireHere(renew.report());
+    GrantsHere.Known known = known(renew.id(), renew.report());
     return prolong(
-        id,
+        renew.id(),
         known,
         known.full(),
         now,
         (lease, at, found) -> {
           rules.renew(renew, known.full(), List.of(lease), at, ceiling);
-          lease.addMetadata(report.metadata(), setting.metadataKept());
+          lease.addMetadata(renew.report().metadata(), setting.metadataKept());
           return Optional.of(lease);
         });
   }
 
   @Override
-  public List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
+  public List<Witness> upgrade(Operation.Upgrade upgrade, Moment now, long ceiling)
       throws LeaseRefusedException {
-    GrantsHere.Known known = known(id, LeaseReport.NOTHING);
-    var upgrade = new Operation.Upgrade(id, durationMs);
+    GrantsHere.Known known = known(upgrade.id(), LeaseReport.NOTHING);
     return prolong(
-        id,
+        upgrade.id(),
         known,
         true,
         now,
@@ -294,9 +287,10 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public void release(Id id, LeaseReport report, Moment now, Latest latest)
+  public void release(Operation.Release release, Moment now, Latest latest)
       throws LeaseRefusedException {
-    rules.requireHere(report);
+    Id id = release.id();
+    rules.requireHere(release.report());
     if (grants.wasReleased(id)) {
       return;
     }
@@ -304,23 +298,23 @@ public final class RegisterBackend implements LeaseBackend {
     if (grants.get(id).isEmpty()) {
       grants.giveUp(id, now.time());
     }
-    GrantsHere.Known known = known(id, report);
+    GrantsHere.Known known = known(id, release.report());
     try {
-      release(id, known, report, now);
+      release(release, known, now);
     } catch (LeaseRefusedException e) {
       if (e.reason() != Reason.NOT_HELD) {
         throw e;
       }
       // It may be granted at this moment: either whoever does that sees this, or has done it.
       grants.giveUp(id, now.time());
-      release(id, known, report, now);
+      release(release, known, now);
     }
     grants.release(id, now.time());
   }
 
-  private void release(Id id, GrantsHere.Known known, LeaseReport report, Moment now)
+  private void release(Operation.Release release, GrantsHere.Known known, Moment now)
       throws LeaseRefusedException {
-    var release = new Operation.Release(id, report);
+    Id id = release.id();
     var expiries = new ConcurrentHashMap<String, Long>();
     var unused =
         changes.together(
@@ -341,13 +335,13 @@ public final class RegisterBackend implements LeaseBackend {
               if (rules.release(release, known.full(), List.of(lease), at).isEmpty()) {
                 return Optional.empty(); // it was tentative, and broken
               }
-              lease.addMetadata(report.metadata(), setting.metadataKept());
+              lease.addMetadata(release.report().metadata(), setting.metadataKept());
               return Optional.of(lease);
             });
   }
 
   @Override
-  public boolean isShared(ResumeRequest request) {
+  public boolean isShared(Operation.Resume request) {
     return request.witnesses().stream()
         .allMatch(signed -> signed.witness().instance() == setting.instance());
   }
@@ -360,7 +354,8 @@ public final class RegisterBackend implements LeaseBackend {
    */
   @Override
   public Optional<List<Witness>> resume(
-      ResumeRequest request, boolean ended, Moment now, long ceiling) throws LeaseRefusedException {
+      Operation.Resume request, boolean ended, Moment now, long ceiling)
+      throws LeaseRefusedException {
     if (!isShared(request)) {
       throw notHeld(
           "a cell goes on with leases of its own instance, %d, and no other's; acquire anew"
@@ -399,7 +394,7 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException {
+  public Revocation revocable(Operation.Revoke request, Moment now) throws LeaseRefusedException {
     return revoking.revocable(request, now);
   }
 

@@ -2,8 +2,8 @@ package dev.cinch.lease.register;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
@@ -28,7 +28,7 @@ final class Revoking {
   }
 
   /** What revoking a lease would be; nothing changes. */
-  Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException {
+  Revocation revocable(Operation.Revoke request, Moment now) throws LeaseRefusedException {
     var found = new Revocation[1];
     var unused =
         changes

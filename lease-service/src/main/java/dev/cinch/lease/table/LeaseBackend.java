@@ -1,17 +1,14 @@
 package dev.cinch.lease.table;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.Witness;
 import java.util.List;
 import java.util.Optional;
@@ -63,25 +60,23 @@ public interface LeaseBackend {
    *
    * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
-  List<Witness> acquire(AcquireRequest request, Moment now, long ceiling)
+  List<Witness> acquire(Operation.Acquire request, Moment now, long ceiling)
       throws LeaseRefusedException, UnendedException;
 
   /**
    * Refuses a new request for a name that is known to be held, before anything is published for it
    * that a later instance would have to wait for. A hint.
    */
-  void requireFree(AcquireRequest request, Moment now) throws LeaseRefusedException;
+  void requireFree(Operation.Acquire request, Moment now) throws LeaseRefusedException;
 
   /** Takes note that no other instance will ever resume these (rule L11). */
   void ended(List<Tenure> tenures) throws LeaseRefusedException;
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
-  List<Witness> renew(
-      Id id, long durationMs, LogSet addLogs, LeaseReport report, Moment now, long ceiling)
-      throws LeaseRefusedException;
+  List<Witness> renew(Operation.Renew renew, Moment now, long ceiling) throws LeaseRefusedException;
 
   /** Makes the leases of a grant full. */
-  List<Witness> upgrade(Id id, long durationMs, Moment now, long ceiling)
+  List<Witness> upgrade(Operation.Upgrade upgrade, Moment now, long ceiling)
       throws LeaseRefusedException;
 
   /** Whether this instance has been superseded. */
@@ -98,10 +93,10 @@ public interface LeaseBackend {
    *
    * @param latest asked before anything is given back (rule L13)
    */
-  void release(Id id, LeaseReport report, Moment now, Latest latest) throws LeaseRefusedException;
+  void release(Operation.Release release, Moment now, Latest latest) throws LeaseRefusedException;
 
   /** Whether the witnesses are of leases that this backend itself keeps, at another machine. */
-  boolean isShared(ResumeRequest request);
+  boolean isShared(Operation.Resume request);
 
   /**
    * Goes on with leases of an earlier instance, or repeats that (rule L10).
@@ -109,7 +104,7 @@ public interface LeaseBackend {
    * @param ended whether their ends are this instance's by now
    * @return empty if their ends have to be brought about first
    */
-  Optional<List<Witness>> resume(ResumeRequest request, boolean ended, Moment now, long ceiling)
+  Optional<List<Witness>> resume(Operation.Resume request, boolean ended, Moment now, long ceiling)
       throws LeaseRefusedException;
 
   /**
@@ -117,7 +112,7 @@ public interface LeaseBackend {
    *
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
-  Revocation revocable(RevokeRequest request, Moment now) throws LeaseRefusedException;
+  Revocation revocable(Operation.Revoke request, Moment now) throws LeaseRefusedException;
 
   /**
    * Prolongs a lease no more, whose end is this instance's by now.

@@ -6,7 +6,6 @@ import static dev.cinch.lease.table.Refusals.notYet;
 import static dev.cinch.lease.table.Refusals.otherInstance;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -15,9 +14,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -107,7 +104,7 @@ public final class LeaseRules {
    * @throws LeaseRefusedException {@code HELD} or {@code NOT_YET}
    */
   public List<Tenure> acquire(
-      AcquireRequest request,
+      Operation.Acquire request,
       List<LeaseState> leases,
       Inheritance unknown,
       Moment now,
@@ -296,7 +293,7 @@ public final class LeaseRules {
   }
 
   /** The names of the leases that a request wants to go on with, in ascending order. */
-  public static List<String> names(ResumeRequest request) {
+  public static List<String> names(Operation.Resume request) {
     return Resumption.witnesses(request).stream().map(w -> w.name().value()).toList();
   }
 
@@ -309,7 +306,7 @@ public final class LeaseRules {
    * @throws LeaseRefusedException {@code NOT_HELD} or {@code NOT_YET}
    */
   public Resumed resume(
-      ResumeRequest request,
+      Operation.Resume request,
       boolean ended,
       List<LeaseState> leases,
       boolean forgotten,
@@ -349,7 +346,7 @@ public final class LeaseRules {
    *
    * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
    */
-  public Revocation revocable(RevokeRequest request, LeaseState lease, Moment now)
+  public Revocation revocable(Operation.Revoke request, LeaseState lease, Moment now)
       throws LeaseRefusedException {
     if (!lease.excludes(now)
         || request.correlation().filter(c -> !c.equals(lease.correlation())).isPresent()) {

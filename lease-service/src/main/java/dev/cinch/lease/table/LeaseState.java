@@ -3,7 +3,6 @@ package dev.cinch.lease.table;
 import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -11,7 +10,7 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
@@ -157,7 +156,7 @@ public final class LeaseState {
   }
 
   /** Whether a request asks for what this lease was granted for, names aside. */
-  public boolean isFor(AcquireRequest request) {
+  public boolean isFor(Operation.Acquire request) {
     return holder.equals(request.holder())
         && durationMs == request.durationMs()
         && askedTentative == request.tentative()
@@ -165,7 +164,7 @@ public final class LeaseState {
   }
 
   /** Starts a lease that follows what {@code from} describes. */
-  void grant(AcquireRequest to, Inheritance from, Moment now, long newExpiry, Id correlation) {
+  void grant(Operation.Acquire to, Inheritance from, Moment now, long newExpiry, Id correlation) {
     id = to.id();
     durationMs = to.durationMs();
     askedTentative = to.tentative();
@@ -197,7 +196,7 @@ public final class LeaseState {
   }
 
   /** Goes on with a lease of an earlier instance, as its witness says (rule L10). */
-  void resume(ResumeRequest by, Witness from, Moment now, long newExpiry) {
+  void resume(Operation.Resume by, Witness from, Moment now, long newExpiry) {
     id = by.id();
     durationMs = by.durationMs();
     askedLogs = from.logs();

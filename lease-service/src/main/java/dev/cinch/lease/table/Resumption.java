@@ -3,7 +3,7 @@ package dev.cinch.lease.table;
 import static dev.cinch.lease.table.Refusals.notHeld;
 
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import java.util.Comparator;
@@ -14,7 +14,7 @@ import java.util.List;
  * (rule L10), and how they do. Used once.
  */
 final class Resumption {
-  private final ResumeRequest request;
+  private final Operation.Resume request;
   private final List<Witness> witnesses;
   private final List<LeaseState> leases;
   private final Moment now;
@@ -22,7 +22,7 @@ final class Resumption {
   /**
    * @param leases of the names of the witnesses, in ascending order
    */
-  Resumption(ResumeRequest request, List<LeaseState> leases, Moment now) {
+  Resumption(Operation.Resume request, List<LeaseState> leases, Moment now) {
     this.request = request;
     this.witnesses = witnesses(request);
     this.leases = leases;
@@ -30,7 +30,7 @@ final class Resumption {
   }
 
   /** In ascending order of names. */
-  static List<Witness> witnesses(ResumeRequest request) {
+  static List<Witness> witnesses(Operation.Resume request) {
     return request.witnesses().stream()
         .map(SignedWitness::witness)
         .sorted(Comparator.comparing(Witness::name))

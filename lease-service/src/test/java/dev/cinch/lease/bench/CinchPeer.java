@@ -1,11 +1,11 @@
 package dev.cinch.lease.bench;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.witness.PublicKey;
@@ -86,7 +86,8 @@ public final class CinchPeer implements LeasePeer {
       public void acquire() throws Exception {
         id = Id.random(random);
         check(
-            client.acquire(new AcquireRequest(id, names, "bench", DURATION_MS, LogSet.ALL, false)));
+            client.acquire(
+                new Operation.Acquire(id, names, "bench", DURATION_MS, LogSet.ALL, false)));
       }
 
       @Override

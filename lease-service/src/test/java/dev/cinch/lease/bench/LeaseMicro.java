@@ -1,11 +1,11 @@
 package dev.cinch.lease.bench;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -106,8 +106,8 @@ public class LeaseMicro {
     signature = signWithJdk();
   }
 
-  private AcquireRequest request(String name) {
-    return new AcquireRequest(
+  private Operation.Acquire request(String name) {
+    return new Operation.Acquire(
         Id.random(random), List.of(new LeaseName(name)), "bench", 60_000, LogSet.ALL, false);
   }
 

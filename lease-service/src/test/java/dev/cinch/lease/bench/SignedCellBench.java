@@ -1,11 +1,11 @@
 package dev.cinch.lease.bench;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
@@ -126,7 +126,8 @@ public final class SignedCellBench {
     Lease(String name) {
       this.name = new LeaseName(name);
       var request =
-          new AcquireRequest(new Id(1, 2), List.of(this.name), "holder", 10_000, LogSet.ALL, false);
+          new Operation.Acquire(
+              new Id(1, 2), List.of(this.name), "holder", 10_000, LogSet.ALL, false);
       var state = new LeaseState(name);
       States.grant(
           state,

@@ -2,7 +2,6 @@ package dev.cinch.lease.history;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -11,7 +10,6 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.ResumeRequest;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.history.LeaseModel.Kind;
 import dev.cinch.lease.http.HttpLeaseClient;
@@ -161,7 +159,7 @@ final class HistoryTest {
       }
       for (int i = 0; i < count; i++) {
         Asked one = asked.get(i);
-        Id id = one.operation.id();
+        Id id = ((Operation.Secret) one.operation).id();
         Outcome outcome = outcomes.isEmpty() ? null : outcomes.get(i);
         world.recorder.ended(invoked, one.kind, id, one.names, outcome);
         if (outcome instanceof Outcome.Granted g) {
@@ -188,8 +186,8 @@ final class HistoryTest {
         return new Asked(Kind.RELEASE, names, new Operation.Release(id, report));
       }
       if (random.nextInt(4) == 0) {
-        var request = new ResumeRequest(id, grant.witnesses(), LEASE_MS);
-        return new Asked(Kind.RESUME, its.names, new Operation.Resume(request));
+        var request = new Operation.Resume(id, grant.witnesses(), LEASE_MS);
+        return new Asked(Kind.RESUME, its.names, request);
       }
       var renew = new Operation.Renew(id, LEASE_MS, LogSet.NONE, report(grant));
       return new Asked(Kind.RENEW, its.names, renew);
@@ -198,9 +196,10 @@ final class HistoryTest {
     private Asked acquire() {
       List<LeaseName> names =
           random.nextInt(4) == 0 ? NAMES : List.of(NAMES.get(random.nextInt(NAMES.size())));
-      var request = new AcquireRequest(Id.random(random), names, "h", LEASE_MS, LogSet.NONE, false);
+      var request =
+          new Operation.Acquire(Id.random(random), names, "h", LEASE_MS, LogSet.NONE, false);
       held.put(request.id(), new Held(names, null));
-      return new Asked(Kind.ACQUIRE, names, new Operation.Acquire(request));
+      return new Asked(Kind.ACQUIRE, names, request);
     }
 
     private static LeaseReport report(Grant grant) {

@@ -1,12 +1,9 @@
 package dev.cinch.lease.hold;
 
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 
 /** Another service, whose answers to renewals are long on their way. */
 public final class DelayedLeases extends ForwardingLeases {
@@ -21,10 +18,11 @@ public final class DelayedLeases extends ForwardingLeases {
   }
 
   @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    Grant renewed = super.renew(id, durationMs, addLogs, report);
-    onTheWay.run();
-    return renewed;
+  public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
+    Outcome outcome = super.carryOut(operation);
+    if (operation instanceof Operation.Renew && outcome instanceof Outcome.Granted) {
+      onTheWay.run();
+    }
+    return outcome;
   }
 }

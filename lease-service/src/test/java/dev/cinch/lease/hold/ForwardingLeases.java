@@ -1,20 +1,16 @@
 package dev.cinch.lease.hold;
 
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Another service, for tests that change one call of it. */
+/** Another service, for tests that change what it says. */
 public class ForwardingLeases implements LeaseService {
   private final LeaseService service;
 
@@ -27,34 +23,19 @@ public class ForwardingLeases implements LeaseService {
     return service;
   }
 
+  /** One after the other, for tests that have something happen to one of them. */
   @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().acquire(request);
+  public final List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    var outcomes = new ArrayList<Outcome>();
+    for (Operation operation : operations) {
+      outcomes.add(carryOut(operation));
+    }
+    return outcomes;
   }
 
   @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().renew(id, durationMs, addLogs, report);
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().resume(request);
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return service().upgrade(id, durationMs);
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    service().release(id, report);
+  public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
+    return service().carryOut(operation);
   }
 
   @Override

@@ -1,13 +1,12 @@
 package dev.cinch.lease.hold;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.time.ManualTime;
 import java.util.Random;
@@ -31,18 +30,18 @@ public final class HeldLeaseRace {
   private static final LeaseService ANSWERS =
       new ForwardingLeases(RIG.service) {
         @Override
-        public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report) {
-          return GRANT;
+        public dev.cinch.lease.Outcome carryOut(Operation operation) {
+          return new dev.cinch.lease.Outcome.Granted(GRANT);
         }
       };
 
   private HeldLeaseRace() {}
 
   private static Grant granted() {
-    AcquireRequest request = RIG.request("a");
+    Operation.Acquire request = RIG.request("a");
     try {
       return RIG.service.acquire(request);
-    } catch (LeaseRefusedException e) {
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
       throw new AssertionError(e);
     }
   }

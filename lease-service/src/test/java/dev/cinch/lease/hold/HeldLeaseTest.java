@@ -6,21 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -142,9 +138,9 @@ final class HeldLeaseTest {
 
   @Test
   void aBrokenTentativeLeaseIsLostOnUpgrade() throws Exception {
-    AcquireRequest r = rig.request("a");
+    Operation.Acquire r = rig.request("a");
     var tentative =
-        new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true);
+        new Operation.Acquire(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true);
     HeldLease lease = hold(tentative);
     var unused = rig.acquire("a");
     assertThrows(LeaseRefusedException.class, lease::upgrade);
@@ -154,9 +150,9 @@ final class HeldLeaseTest {
 
   @Test
   void anUpgradeThatHasToWaitPutsOffNoRenewal() throws Exception {
-    AcquireRequest r = rig.request("a");
+    Operation.Acquire r = rig.request("a");
     HeldLease lease =
-        hold(new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true));
+        hold(new Operation.Acquire(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true));
     rig.time.stepWallMs(-60_000); // by which an upgrade is put off
     LeaseRefusedException e = assertThrows(LeaseRefusedException.class, lease::upgrade);
     assertEquals(60_000, e.retryAfterMs());
@@ -313,7 +309,7 @@ final class HeldLeaseTest {
     return hold(rig.request("a"));
   }
 
-  private HeldLease hold(AcquireRequest request)
+  private HeldLease hold(Operation.Acquire request)
       throws LeaseRefusedException, LeaseUnavailableException {
     return hold(request, (lease, why) -> losses.add(why));
   }
@@ -323,14 +319,14 @@ final class HeldLeaseTest {
     return hold(rig.request("a"), listener);
   }
 
-  private HeldLease hold(AcquireRequest request, HeldLease.Listener listener)
+  private HeldLease hold(Operation.Acquire request, HeldLease.Listener listener)
       throws LeaseRefusedException, LeaseUnavailableException {
     return HeldLease.acquire(
         service, rig.time, SETTINGS, request, () -> report, listener, new Random(3));
   }
 
   /** The rig's service behind a network that can be slow or down. */
-  private final class Slow implements LeaseService {
+  private final class Slow extends ForwardingLeases {
     long delayMs;
     long putOffMs;
     boolean down;
@@ -341,6 +337,10 @@ final class HeldLeaseTest {
     final List<Long> spread = new ArrayList<>();
     private long last = rig.time.monotonicNanos();
 
+    Slow() {
+      super(rig.service);
+    }
+
     private void network() throws LeaseUnavailableException {
       rig.time.advanceMs(delayMs);
       if (down) {
@@ -350,63 +350,22 @@ final class HeldLeaseTest {
     }
 
     @Override
-    public Grant acquire(AcquireRequest request)
-        throws LeaseRefusedException, LeaseUnavailableException {
+    public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
       network();
-      return rig.service.acquire(request);
-    }
-
-    @Override
-    public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport told)
-        throws LeaseRefusedException, LeaseUnavailableException {
-      network();
+      if (!(operation instanceof Operation.Renew)) {
+        return super.carryOut(operation);
+      }
       if (putOffMs > 0) {
-        throw new LeaseRefusedException(LeaseRefusedException.Reason.NOT_YET, "not yet", putOffMs);
+        return new Outcome.Refused(
+            new LeaseRefusedException(LeaseRefusedException.Reason.NOT_YET, "not yet", putOffMs));
       }
       renewals++;
       spread.add((rig.time.monotonicNanos() - last) / MS);
       last = rig.time.monotonicNanos();
       renewalThread = Thread.currentThread().getName();
-      Grant grant = rig.service.renew(id, durationMs, addLogs, told);
+      Outcome outcome = super.carryOut(operation);
       renewed.countDown();
-      return grant;
-    }
-
-    @Override
-    public Grant resume(ResumeRequest request)
-        throws LeaseRefusedException, LeaseUnavailableException {
-      network();
-      return rig.service.resume(request);
-    }
-
-    @Override
-    public Grant upgrade(Id id, long durationMs)
-        throws LeaseRefusedException, LeaseUnavailableException {
-      network();
-      return rig.service.upgrade(id, durationMs);
-    }
-
-    @Override
-    public void release(Id id, LeaseReport told)
-        throws LeaseRefusedException, LeaseUnavailableException {
-      network();
-      rig.service.release(id, told);
-    }
-
-    @Override
-    public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
-      return rig.service.show(name);
-    }
-
-    @Override
-    public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
-        throws LeaseUnavailableException {
-      return rig.service.list(prefix, after, limit);
-    }
-
-    @Override
-    public long now() {
-      return rig.service.now();
+      return outcome;
     }
   }
 }

@@ -1,6 +1,5 @@
 package dev.cinch.lease.hold;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -8,6 +7,7 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -38,7 +38,7 @@ public class LostAnswersRace {
   }
 
   private void acquire(int id, Reason refusal) {
-    var wanted = new AcquireRequest(new Id(id, 0), NAMES, "h", 1_000, LogSet.ALL, false);
+    var wanted = new Operation.Acquire(new Id(id, 0), NAMES, "h", 1_000, LogSet.ALL, false);
     try {
       var unused =
           answers.acquire(

@@ -3,13 +3,14 @@ package dev.cinch.lease.hold;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,36 +33,29 @@ final class LostAnswersTest {
       new LostAnswers(
           new ForwardingLeases(rig.service) {
             @Override
-            public Grant acquire(AcquireRequest request)
-                throws LeaseRefusedException, LeaseUnavailableException {
-              if (loss != Loss.REQUEST) {
-                Grant grant = super.acquire(request);
-                if (loss == Loss.NONE) {
-                  return grant;
-                }
-                if (loss == Loss.FAULT) {
-                  throw new IllegalStateException("made by a test");
-                }
-              }
-              throw new LeaseUnavailableException("lost", null);
-            }
-
-            @Override
-            public void release(Id id, LeaseReport report)
-                throws LeaseRefusedException, LeaseUnavailableException {
-              if (loss != Loss.NONE) {
+            public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
+              boolean acquires = operation instanceof Operation.Acquire;
+              if (loss == Loss.REQUEST || (loss != Loss.NONE && !acquires)) {
                 throw new LeaseUnavailableException("lost", null);
               }
-              released.add(id);
-              super.release(id, report);
+              if (operation instanceof Operation.Release release) {
+                released.add(release.id());
+              }
+              Outcome outcome = super.carryOut(operation);
+              if (loss == Loss.ANSWER) {
+                throw new LeaseUnavailableException("lost", null);
+              } else if (loss == Loss.FAULT) {
+                throw new IllegalStateException("made by a test");
+              }
+              return outcome;
             }
           });
 
   @Test
   void whatWasGrantedUnheardIsGivenBackBeforeItIsAskedForAgain() throws Exception {
     loss = Loss.ANSWER;
-    AcquireRequest first = rig.request("a");
-    for (AcquireRequest request : List.of(first, rig.request("a"), rig.request("a"))) {
+    Operation.Acquire first = rig.request("a");
+    for (Operation.Acquire request : List.of(first, rig.request("a"), rig.request("a"))) {
       assertThrows(LeaseUnavailableException.class, () -> asks.acquire(request));
     }
     loss = Loss.NONE;
@@ -73,7 +67,7 @@ final class LostAnswersTest {
   @Test
   void whatWasNotGrantedNeedsNothing() throws Exception {
     loss = Loss.REQUEST;
-    AcquireRequest first = rig.request("a");
+    Operation.Acquire first = rig.request("a");
     assertThrows(LeaseUnavailableException.class, () -> asks.acquire(first));
     loss = Loss.NONE;
     Grant grant = asks.acquire(rig.request("a"));
@@ -94,7 +88,7 @@ final class LostAnswersTest {
   @Test
   void aRequestThatComesAfterItWasGivenBackIsInNobodysWay() throws Exception {
     loss = Loss.REQUEST;
-    AcquireRequest late = rig.request("a");
+    Operation.Acquire late = rig.request("a");
     assertThrows(LeaseUnavailableException.class, () -> asks.acquire(late));
     loss = Loss.NONE;
     assertEquals(1, asks.acquire(rig.request("b")).witnesses().size());
@@ -107,15 +101,15 @@ final class LostAnswersTest {
   @Test
   void whatIsAskedForAgainSinceItWasHeldIsTheSameRequest() throws Exception {
     Grant held = rig.acquire("a");
-    AcquireRequest first = rig.request("a");
+    Operation.Acquire first = rig.request("a");
     assertThrows(LeaseRefusedException.class, () -> asks.acquire(first));
     rig.service.release(held.id(), LeaseReport.NOTHING);
     Grant granted = asks.acquire(rig.request("a"));
     assertEquals(first.id(), granted.id());
     assertThrows(LeaseRefusedException.class, () -> asks.acquire(rig.request("a")));
-    AcquireRequest other = rig.request("b");
+    Operation.Acquire other = rig.request("b");
     assertEquals(other.id(), asks.acquire(other).id()); // another request
-    AcquireRequest after = rig.request("c");
+    Operation.Acquire after = rig.request("c");
     assertEquals(after.id(), asks.acquire(after).id());
   }
 }

@@ -6,7 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -216,13 +217,17 @@ final class RenewalsTest {
     var service =
         new ForwardingLeases(rig.service) {
           @Override
-          public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-              throws dev.cinch.lease.LeaseRefusedException,
-                  dev.cinch.lease.LeaseUnavailableException {
-            fail();
-            Grant grant = super.renew(id, durationMs, addLogs, report);
-            renewed.merge(id, 1, Integer::sum);
-            return grant;
+          public Outcome carryOut(Operation operation)
+              throws dev.cinch.lease.LeaseUnavailableException {
+            if (operation instanceof Operation.Renew renew) {
+              fail();
+              Outcome outcome = super.carryOut(operation);
+              if (outcome instanceof Outcome.Granted) {
+                renewed.merge(renew.id(), 1, Integer::sum);
+              }
+              return outcome;
+            }
+            return super.carryOut(operation);
           }
         };
     return HeldLease.acquire(

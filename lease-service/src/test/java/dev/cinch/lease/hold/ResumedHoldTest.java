@@ -12,7 +12,8 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.Rig;
@@ -109,32 +110,46 @@ final class ResumedHoldTest {
     }
 
     @Override
-    public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport said)
-        throws LeaseRefusedException, LeaseUnavailableException {
-      report.watermark().ifPresent(w -> assertEquals(report.watermark(), said.watermark()));
-      check(said, "renew");
-      return signed(last, rig.time.wallNanos() + durationMs * MS);
+    public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
+      try {
+        if (operation instanceof Operation.Renew renew) {
+          return renewed(renew);
+        } else if (operation instanceof Operation.Resume resume) {
+          return resumed(resume);
+        }
+        return released((Operation.Release) operation);
+      } catch (LeaseRefusedException e) {
+        return new Outcome.Refused(e);
+      }
     }
 
-    @Override
-    public Grant resume(ResumeRequest request)
+    private Outcome renewed(Operation.Renew renew) throws LeaseRefusedException {
+      LeaseReport said = renew.report();
+      report.watermark().ifPresent(w -> assertEquals(report.watermark(), said.watermark()));
+      check(said, "renew");
+      return new Outcome.Granted(signed(last, rig.time.wallNanos() + renew.durationMs() * MS));
+    }
+
+    private Outcome resumed(Operation.Resume request)
         throws LeaseRefusedException, LeaseUnavailableException {
       asked.add("resume from " + request.witnesses().get(0).witness().instance() + at());
       meanwhile.run();
       resuming.happen();
       knows = true;
-      return signed(last, rig.time.wallNanos() + request.durationMs() * MS);
+      return new Outcome.Granted(signed(last, rig.time.wallNanos() + request.durationMs() * MS));
     }
 
-    @Override
-    public void release(Id id, LeaseReport said)
+    private Outcome released(Operation.Release release)
         throws LeaseRefusedException, LeaseUnavailableException {
+      assertTrue(release.here());
+      LeaseReport said = release.report();
       releasing.happen();
       if (said.instance().orElse(0) <= superseded) {
         asked.add("release to " + said.instance().orElse(0) + at());
         throw new LeaseRefusedException(Reason.SUPERSEDED, "a later one has taken over", 0);
       }
       check(said, "release");
+      return Outcome.RELEASED;
     }
 
     @Override

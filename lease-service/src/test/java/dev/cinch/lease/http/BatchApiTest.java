@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.cbor.CBORFactory;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseReport;
@@ -67,15 +66,15 @@ final class BatchApiTest {
   }
 
   private static List<Outcome> batch(Wire wire, List<Operation> operations) throws Exception {
-    byte[] body = wire.write(WireWriter.operations(operations, wire));
+    byte[] body = wire.write(OperationCodec.writeBatch(operations, wire));
     HttpResponse<byte[]> response = post("batch", wire.contentType, body);
     assertEquals(200, response.statusCode(), () -> new String(response.body(), UTF_8));
     assertEquals(Optional.of(wire.contentType), response.headers().firstValue("Content-Type"));
-    return WireReader.outcomes(wire.read(response.body()));
+    return OperationCodec.readOutcomes(wire.read(response.body()));
   }
 
-  private static Operation acquire(AcquireRequest request) {
-    return new Operation.Acquire(request);
+  private static Operation acquire(Operation.Acquire request) {
+    return request;
   }
 
   private static Grant granted(Outcome outcome) {
@@ -85,8 +84,8 @@ final class BatchApiTest {
   @ParameterizedTest
   @EnumSource(Wire.class)
   void everyKindOfOperationComesThrough(Wire wire) throws Exception {
-    AcquireRequest a = RIG.request("batch/" + wire + "/a", "batch/" + wire + "/b");
-    AcquireRequest taken = RIG.request("batch/" + wire + "/b");
+    Operation.Acquire a = RIG.request("batch/" + wire + "/a", "batch/" + wire + "/b");
+    Operation.Acquire taken = RIG.request("batch/" + wire + "/b");
     var metadata = new Metadata(new Id(1, 2), 1_767_225_600_000_000_000L, "m-1.log");
     var report =
         new LeaseReport(
@@ -119,8 +118,8 @@ final class BatchApiTest {
 
   @Test
   void aSingleOperationMayBeCbor() throws Exception {
-    AcquireRequest a = RIG.request("single/cbor");
-    byte[] body = Wire.CBOR.write(WireWriter.acquire(a, Wire.CBOR));
+    Operation.Acquire a = RIG.request("single/cbor");
+    byte[] body = Wire.CBOR.write(OperationCodec.write(a, Wire.CBOR));
     HttpResponse<byte[]> response = post("acquire", "Application/CBOR; x=y", body);
     assertEquals(200, response.statusCode());
     Grant grant = WireReader.grant(Wire.CBOR.read(response.body()));
@@ -136,11 +135,11 @@ final class BatchApiTest {
     }
     List<Outcome> outcomes = batch(wire, operations);
     for (int i = 0; i < operations.size(); i++) {
-      assertEquals(operations.get(i).id(), granted(outcomes.get(i)).id());
+      assertEquals(((Operation.Secret) operations.get(i)).id(), granted(outcomes.get(i)).id());
     }
     operations.add(acquire(RIG.request("many/more")));
     HttpResponse<byte[]> refused =
-        post("batch", wire.contentType, wire.write(WireWriter.operations(operations, wire)));
+        post("batch", wire.contentType, wire.write(OperationCodec.writeBatch(operations, wire)));
     assertEquals(400, refused.statusCode());
     assertEquals("MALFORMED", error(refused));
   }
@@ -168,7 +167,7 @@ final class BatchApiTest {
     List<Outcome> all = client.carryOut(operations);
     assertEquals(6, all.size());
     for (int g = 0; g < 6; g++) {
-      assertEquals(operations.get(g).id(), granted(all.get(g)).id());
+      assertEquals(((Operation.Secret) operations.get(g)).id(), granted(all.get(g)).id());
     }
   }
 
@@ -203,10 +202,10 @@ final class BatchApiTest {
 
   @Test
   void aMalformedEntrySpoilsThoseBesideItBeforeAnyIsCarriedOut() throws Exception {
-    AcquireRequest a = RIG.request("spoilt");
+    Operation.Acquire a = RIG.request("spoilt");
     String body =
         "{\"operations\":[{\"acquire\":"
-            + new String(Wire.JSON.write(WireWriter.acquire(a, Wire.JSON)), UTF_8)
+            + new String(Wire.JSON.write(OperationCodec.write(a, Wire.JSON)), UTF_8)
             + "},{\"release\":{}}]}";
     assertEquals(400, post("batch", "application/json", body.getBytes(UTF_8)).statusCode());
     assertTrue(RIG.service.show(a.names().get(0)).isEmpty());
@@ -252,7 +251,7 @@ final class BatchApiTest {
   void errorsAreJson() throws Exception {
     byte[] body =
         Wire.CBOR.write(
-            OperationKind.write(
+            OperationCodec.write(
                 new Operation.Release(new Id(5, 5), LeaseReport.NOTHING), Wire.CBOR));
     HttpResponse<byte[]> response = post("release", "application/cbor", body);
     assertEquals(410, response.statusCode());
@@ -262,7 +261,7 @@ final class BatchApiTest {
 
   @Test
   void idsAndWitnessesAreBytesInCbor() throws Exception {
-    AcquireRequest a = RIG.request("bytes");
+    Operation.Acquire a = RIG.request("bytes");
     Grant grant = granted(batch(Wire.CBOR, List.of(acquire(a))).get(0));
     byte[] cbor = Wire.CBOR.write(WireWriter.grant(grant, Wire.CBOR));
     byte[] signed = grant.witnesses().get(0).bytes();
@@ -284,8 +283,8 @@ final class BatchApiTest {
           new FutureTask<>(
               () -> {
                 for (int i = 0; i < 20; i++) {
-                  AcquireRequest r =
-                      new AcquireRequest(
+                  Operation.Acquire r =
+                      new Operation.Acquire(
                           Id.random(random),
                           Rig.names("thread/" + thread + "/" + i),
                           "t" + thread,

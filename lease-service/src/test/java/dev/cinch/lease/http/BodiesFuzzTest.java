@@ -6,6 +6,7 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.fuzz.Hostile;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.Function;
 
 /**
@@ -48,25 +49,24 @@ final class BodiesFuzzTest {
     byte[] body = body(data);
     check(Wire.CBOR, body, WireReader::grant, g -> WireWriter.grant(g, Wire.CBOR));
     for (Wire wire : Wire.values()) {
-      check(wire, body, WireReader::operations, o -> WireWriter.operations(o, wire));
+      check(wire, body, OperationCodec::readBatch, o -> OperationCodec.writeBatch(o, wire));
       check(Wire.JSON, body, BodiesFuzzTest::shown, o -> o);
     }
   }
 
   /** Outcomes as they are written: refusals are exceptions, which equal none but themselves. */
   private static ObjectNode shown(Fields in) throws WireException {
-    return WireWriter.outcomes(WireReader.outcomes(in), Wire.JSON);
+    return OperationCodec.writeOutcomes(OperationCodec.readOutcomes(in), Wire.JSON);
   }
 
   private static void request(Wire wire, byte[] data) throws WireException {
-    OperationKind[] kinds = {
-      OperationKind.ACQUIRE, OperationKind.RENEW, OperationKind.UPGRADE, OperationKind.RELEASE
-    };
+    List<String> verbs = List.of("acquire", "renew", "upgrade", "release", "revoke");
+    String verb = verbs.get(kind(data, verbs.size()));
     check(
         wire,
         body(data),
-        kinds[kind(data, 4)]::read,
-        operation -> OperationKind.write(operation, wire));
+        in -> OperationCodec.read(verb, in, true),
+        operation -> OperationCodec.write(operation, wire));
   }
 
   private static int kind(byte[] data, int kinds) {

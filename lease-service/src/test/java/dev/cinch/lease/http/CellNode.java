@@ -1,7 +1,5 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.AcquireRequest;
-import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
@@ -12,11 +10,14 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -89,63 +90,37 @@ final class CellNode implements LeaseService, AutoCloseable {
     return done;
   }
 
-  private <T> T known(Id id, Call<T> call) throws LeaseRefusedException, LeaseUnavailableException {
-    if (!known.contains(id)) {
+  @Override
+  public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    var outcomes = new ArrayList<Outcome>();
+    for (Operation operation : operations) {
+      try {
+        String what = operation.getClass().getSimpleName().toLowerCase(Locale.ROOT);
+        outcomes.add(answer(what, () -> one((Operation.Secret) operation)));
+      } catch (LeaseRefusedException e) {
+        outcomes.add(new Outcome.Refused(e));
+      }
+    }
+    return outcomes;
+  }
+
+  private Outcome one(Operation.Secret operation)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    Operation asked = operation;
+    boolean makesKnown = operation instanceof Operation.Acquire;
+    if (operation instanceof Operation.Resume resume) {
+      asked =
+          new Operation.Renew(resume.id(), resume.durationMs(), LogSet.NONE, LeaseReport.NOTHING);
+      makesKnown = true;
+    } else if (!makesKnown && !known.contains(operation.id())) {
       throw new LeaseRefusedException(Reason.OTHER_INSTANCE, "not granted here: resume it", 0);
     }
-    return call.carryOut();
-  }
-
-  @Override
-  public Grant acquire(AcquireRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answer(
-        "acquire",
-        () -> {
-          Grant grant = cell.acquire(request);
-          known.add(request.id());
-          return grant;
-        });
-  }
-
-  @Override
-  public Grant renew(Id id, long durationMs, LogSet addLogs, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answer("renew", () -> known(id, () -> cell.renew(id, durationMs, addLogs, report)));
-  }
-
-  @Override
-  public Grant resume(ResumeRequest request)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answer(
-        "resume",
-        () -> {
-          Grant grant =
-              cell.renew(request.id(), request.durationMs(), LogSet.NONE, LeaseReport.NOTHING);
-          known.add(request.id());
-          return grant;
-        });
-  }
-
-  @Override
-  public Grant upgrade(Id id, long durationMs)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    return answer("upgrade", () -> known(id, () -> cell.upgrade(id, durationMs)));
-  }
-
-  @Override
-  public void release(Id id, LeaseReport report)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    boolean unused =
-        answer(
-            "release",
-            () ->
-                known(
-                    id,
-                    () -> {
-                      cell.release(id, report);
-                      return true;
-                    }));
+    Outcome outcome = cell.carryOut(asked);
+    outcome.requireDone();
+    if (makesKnown) {
+      known.add(operation.id());
+    }
+    return outcome;
   }
 
   @Override

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
@@ -139,12 +138,7 @@ final class FailoverTest {
     assertEquals(1, another(ill).list("", Optional.empty(), 10).size());
     assertEquals(rig.service.show(new LeaseName("x")), another(ill).show(new LeaseName("x")));
     assertEquals(rig.service.now(), another(ill).now());
-    List<Outcome> outcomes =
-        another(ill)
-            .carryOut(
-                List.of(
-                    new Operation.Acquire(rig.request("y")),
-                    new Operation.Acquire(rig.request("z"))));
+    List<Outcome> outcomes = another(ill).carryOut(List.of(rig.request("y"), rig.request("z")));
     assertTrue(outcomes.stream().allMatch(o -> o instanceof Outcome.Granted), "" + outcomes);
     assertTrue(ill == Ill.HANGS || c.asked.isEmpty(), "" + c.asked);
   }
@@ -237,8 +231,7 @@ final class FailoverTest {
     Grant grant = client.acquire(rig.request("x"));
     List<Operation> both =
         List.of(
-            new Operation.Renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, report),
-            new Operation.Acquire(rig.request("y")));
+            new Operation.Renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, report), rig.request("y"));
     a.before =
         () -> {
           if (a.asked.get(a.asked.size() - 1).equals("acquire")) {
@@ -259,7 +252,7 @@ final class FailoverTest {
   @Test
   void anAcquireWhoseAnswerIsLostIsTheSameAtTheNext() throws Exception {
     a.after = a::hang;
-    AcquireRequest request = rig.request("x");
+    Operation.Acquire request = rig.request("x");
     Grant grant = impatient().acquire(request);
     assertEquals(rig.service.acquire(request), grant);
     assertEquals(List.of("acquire"), b.asked);
@@ -351,8 +344,8 @@ final class FailoverTest {
           }
         };
     var waits = HttpLeaseClient.builder(addresses(a, b, c)).queuedMs(50).build();
-    AcquireRequest request = rig.request("x");
-    Grant grant = waits.acquire(request, 60_000);
+    Operation.Acquire request = rig.request("x");
+    Grant grant = waits.acquire(request.waiting(60_000));
     assertEquals(rig.service.acquire(request), grant);
     assertEquals(List.of(), c.asked);
   }
@@ -361,8 +354,8 @@ final class FailoverTest {
   @Test
   void whoWaitsAtAServerThatEndsWaitsAtTheNext() throws Exception {
     Grant first = rig.acquire("x");
-    AcquireRequest request = rig.request("x");
-    var waits = new FutureTask<>(() -> client.acquire(request, 60_000));
+    Operation.Acquire request = rig.request("x");
+    var waits = new FutureTask<>(() -> client.acquire(request.waiting(60_000)));
     var waiting = new Thread(waits);
     waiting.start();
     a.awaitWaiting(1);
@@ -465,7 +458,8 @@ final class FailoverTest {
     Grant grant = router.acquire(rig.request("x"));
     LeaseReport last = LeaseReport.NOTHING.to(rig.service.info().instance());
     a.close();
-    assertThrows(LeaseNotSentException.class, () -> router.releaseHere(grant.id(), last));
+    var here = new Operation.Release(grant.id(), last, true);
+    assertThrows(LeaseNotSentException.class, () -> router.carryOut(here));
     assertEquals(List.of(), b.asked);
     refused(Reason.OTHER_INSTANCE, () -> router.release(grant.id(), last));
   }

@@ -3,11 +3,11 @@ package dev.cinch.lease.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.http.Transport.Patience;
@@ -90,9 +90,9 @@ final class FrozenServersTest {
         new Random(seed));
   }
 
-  private AcquireRequest request(long durationMs) {
+  private Operation.Acquire request(long durationMs) {
     List<LeaseName> names = List.of(new LeaseName("x"));
-    return new AcquireRequest(Id.random(ids), names, "h", durationMs, LogSet.ALL, false);
+    return new Operation.Acquire(Id.random(ids), names, "h", durationMs, LogSet.ALL, false);
   }
 
   private void live(HeldLease lease, long ms) {

@@ -37,7 +37,7 @@ final class GathererTest {
   }
 
   private List<Long> hold(List<Operation> operations) throws LeaseUnavailableException {
-    List<Long> ids = operations.stream().map(o -> o.id().low()).toList();
+    List<Long> ids = operations.stream().map(o -> ((Operation.Secret) o).id().low()).toList();
     var sent = new Sent(ids, new Semaphore(0));
     requests.add(sent);
     sent.answer().acquireUninterruptibly();
@@ -269,7 +269,8 @@ final class GathererTest {
         new Gatherer<>(
             operations -> {
               Thread.yield();
-              List<Long> ids = operations.stream().map(o -> o.id().low()).toList();
+              List<Long> ids =
+                  operations.stream().map(o -> ((Operation.Secret) o).id().low()).toList();
               seen.addAll(ids);
               return ids;
             });

@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.sun.net.httpserver.HttpServer;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
@@ -21,6 +20,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -70,7 +70,7 @@ final class HttpLeaseClientTest {
 
   @Test
   void theClientSaysWhatTheServiceSays() throws Exception {
-    AcquireRequest request = rig.request("tenant/7", "a:b@c");
+    Operation.Acquire request = rig.request("tenant/7", "a:b@c");
     Grant grant = client.acquire(request);
     assertEquals(rig.service.acquire(request), grant);
     assertEquals(rig.service.info(), client.info());
@@ -99,9 +99,9 @@ final class HttpLeaseClientTest {
   void fencesAndTentativeLeasesTravel() throws Exception {
     var unused = client.acquire(rig.request("a"));
     rig.time.advanceMs(Rig.LEASE_MS);
-    AcquireRequest r = rig.request("a");
+    Operation.Acquire r = rig.request("a");
     var tentative =
-        new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), LogSet.ALL, true);
+        new Operation.Acquire(r.id(), r.names(), r.holder(), r.durationMs(), LogSet.ALL, true);
     Grant grant = client.acquire(tentative);
     assertEquals(rig.service.acquire(tentative), grant);
     assertTrue(!grant.witnesses().get(0).witness().fence().isNone());
@@ -112,7 +112,7 @@ final class HttpLeaseClientTest {
   @Test
   void refusalsComeBackAsTheyWere() throws Exception {
     var unused = client.acquire(rig.request("a"));
-    AcquireRequest second = rig.request("a");
+    Operation.Acquire second = rig.request("a");
     LeaseRefusedException there =
         assertThrows(LeaseRefusedException.class, () -> rig.service.acquire(second));
     LeaseRefusedException here =
@@ -131,7 +131,7 @@ final class HttpLeaseClientTest {
                 LeaseRefusedException.class,
                 () ->
                     client.acquire(
-                        new AcquireRequest(new Id(1, 1), List.of(), "h", 1, LogSet.ALL, false)))
+                        new Operation.Acquire(new Id(1, 1), List.of(), "h", 1, LogSet.ALL, false)))
             .reason());
   }
 
@@ -141,10 +141,10 @@ final class HttpLeaseClientTest {
     for (int i = 0; i < 1_000; i++) {
       names.add(new LeaseName("x".repeat(251) + (1_000 + i)));
     }
-    AcquireRequest r = rig.request("a");
+    Operation.Acquire r = rig.request("a");
     Grant grant =
         client.acquire(
-            new AcquireRequest(r.id(), names, "h".repeat(255), 60_000, LogSet.ALL, false));
+            new Operation.Acquire(r.id(), names, "h".repeat(255), 60_000, LogSet.ALL, false));
     assertEquals(1_000, grant.witnesses().size());
     List<LeaseInfo> page = client.list("x", Optional.empty(), 10_000);
     assertTrue(page.size() > 900, "a page of " + page.size());
@@ -336,7 +336,7 @@ final class HttpLeaseClientTest {
 
   @Test
   void witnessesThatDoNotDecodeOrDoNotMatchAreRefused() throws Exception {
-    AcquireRequest request = rig.request("a");
+    Operation.Acquire request = rig.request("a");
     Grant grant = rig.service.acquire(request);
     byte[] signed = grant.witnesses().get(0).bytes();
     try (var fake = new Fake(200, answer(request.id(), signed, grant))) {

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -41,26 +40,26 @@ final class LargeAnswersTest {
     return LogSet.of(LongStream.range(from, from + count).mapToObj(i -> new Id(-1, i)).toList());
   }
 
-  private static AcquireRequest request(int id, int names, LogSet logs) {
+  private static Operation.Acquire request(int id, int names, LogSet logs) {
     var named = new ArrayList<LeaseName>();
     for (int i = 0; i < names; i++) {
       named.add(new LeaseName("%04d%04d".formatted(id, i) + "x".repeat(247)));
     }
-    return new AcquireRequest(new Id(0, id), named, HOLDER, Rig.LEASE_MS, logs, false);
+    return new Operation.Acquire(new Id(0, id), named, HOLDER, Rig.LEASE_MS, logs, false);
   }
 
-  private Answer acquire(AcquireRequest request) {
-    byte[] body = WireWriter.bytes(WireWriter.acquire(request, Wire.JSON));
+  private Answer acquire(Operation.Acquire request) {
+    byte[] body = WireWriter.bytes(OperationCodec.write(request, Wire.JSON));
     return routes.answer("POST", "/v1/leases/acquire", null, body, Wire.JSON);
   }
 
-  private Answer renew(AcquireRequest held, LogSet add) {
+  private Answer renew(Operation.Acquire held, LogSet add) {
     var renew = new Operation.Renew(held.id(), held.durationMs(), add, LeaseReport.NOTHING);
     return routes.answer(
         "POST",
         "/v1/leases/renew",
         null,
-        WireWriter.bytes(WireWriter.renew(renew, Wire.JSON)),
+        WireWriter.bytes(OperationCodec.write(renew, Wire.JSON)),
         Wire.JSON);
   }
 
@@ -89,7 +88,7 @@ final class LargeAnswersTest {
 
   @Test
   void aRenewalAddsNoMoreThanThat() {
-    AcquireRequest held = request(1, 1_000, logs(0, 10));
+    Operation.Acquire held = request(1, 1_000, logs(0, 10));
     assertEquals(200, acquire(held).status());
     for (LogSet more : List.of(logs(10, 1), logs(10, 990))) {
       assertRefused(
@@ -106,13 +105,13 @@ final class LargeAnswersTest {
   void theFencesOfAGrantNameNoMoreThanThat() throws Exception {
     var names = new ArrayList<LeaseName>();
     for (int i = 0; i < 20; i++) {
-      AcquireRequest lost = request(i, 10, logs(1_000 * i, 1_000));
+      Operation.Acquire lost = request(i, 10, logs(1_000 * i, 1_000));
       names.addAll(
           rig.service.acquire(lost).witnesses().stream().map(w -> w.witness().name()).toList());
     }
     rig.time.advanceMs(Rig.LEASE_MS);
     var next =
-        new AcquireRequest(
+        new Operation.Acquire(
             new Id(1, 1), names, HOLDER, Rig.LEASE_MS, logs(0, Grant.MAX_LOGS / 200), false);
     assertTrue(length(acquire(next)) < 3 << 20);
     assertTrue(length(renew(next, LogSet.NONE)) < 3 << 20);

@@ -69,15 +69,14 @@ final class MetricsApiTest {
       Grant grant = client.acquire(rig.request("a", "b"));
       for (int i = 0; i < 2; i++) {
         assertThrows(LeaseRefusedException.class, () -> client.acquire(rig.request("a")));
-        assertThrows(LeaseRefusedException.class, () -> client.acquire(rig.request("a"), 1));
+        assertThrows(
+            LeaseRefusedException.class, () -> client.acquire(rig.request("a").waiting(1)));
       }
       var unused = client.renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
       client.release(grant.id(), LeaseReport.NOTHING);
       List<Outcome> batch =
           client.carryOut(
-              List.of(
-                  new Operation.Acquire(rig.request("c")),
-                  new Operation.Release(new Id(1, 2), LeaseReport.NOTHING)));
+              List.of(rig.request("c"), new Operation.Release(new Id(1, 2), LeaseReport.NOTHING)));
       assertEquals(2, batch.size());
       HttpResponse<String> answer = ask(server, "GET");
       assertEquals(200, answer.statusCode());
@@ -145,7 +144,7 @@ final class MetricsApiTest {
     var metrics = new ServerMetrics(rig.time::monotonicNanos);
     Operation renew = new Operation.Renew(new Id(1, 2), 1, LogSet.NONE, LeaseReport.NOTHING);
     for (long ms : new long[] {1, 2, 30, 60_000}) {
-      var asked = new Routes.Asked(List.of(renew), false, Wire.JSON, 0, metrics.now());
+      var asked = new Routes.Asked(List.of(renew), false, Wire.JSON, metrics.now());
       rig.time.advanceMs(ms);
       metrics.unavailable(asked);
     }

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
@@ -87,18 +86,18 @@ final class ServerLimitsTest {
     return client;
   }
 
-  private byte[] acquire(AcquireRequest request) {
-    return WireWriter.bytes(WireWriter.acquire(request, Wire.JSON));
+  private byte[] acquire(Operation.Acquire request) {
+    return WireWriter.bytes(OperationCodec.write(request, Wire.JSON));
   }
 
-  private byte[] renew(AcquireRequest request) {
+  private byte[] renew(Operation.Acquire request) {
     return ("{\"id\":\"" + request.id() + "\",\"durationMs\":" + Rig.LEASE_MS + "}")
         .getBytes(UTF_8);
   }
 
   @Test
   void whoHoldsLeasesStaysWhoeverComes() throws Exception {
-    AcquireRequest request = rig.request("a");
+    Operation.Acquire request = rig.request("a");
     RawClient holder = connect(1);
     assertEquals(200, holder.post("/v1/leases/acquire", acquire(request)).status());
     for (int i = 0; i < 100; i++) {

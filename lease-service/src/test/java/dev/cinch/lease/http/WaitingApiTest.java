@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import io.vertx.core.Context;
 import java.io.IOException;
@@ -77,18 +77,18 @@ final class WaitingApiTest {
     server.close();
   }
 
-  private static byte[] body(AcquireRequest request, long waitMs) {
-    return Wire.JSON.write(WireWriter.acquire(request, Wire.JSON).put("waitMs", waitMs));
+  private static byte[] body(Operation.Acquire request, long waitMs) {
+    return Wire.JSON.write(OperationCodec.write(request, Wire.JSON).put("waitMs", waitMs));
   }
 
   /** Sends it on a connection of its own, and is back once it waits. */
-  private RawClient waiting(AcquireRequest request, long waitMs) throws Exception {
+  private RawClient waiting(Operation.Acquire request, long waitMs) throws Exception {
     RawClient client = sent(request, waitMs);
     assertEquals(waitMs, timers.take().ms);
     return client;
   }
 
-  private RawClient sent(AcquireRequest request, long waitMs) throws IOException {
+  private RawClient sent(Operation.Acquire request, long waitMs) throws IOException {
     byte[] body = body(request, waitMs);
     return new RawClient(server.port())
         .send(
@@ -103,7 +103,7 @@ final class WaitingApiTest {
   @Test
   void aReleaseLetsThoseWhoWaitHaveTheLeaseInTheirOrder() throws Exception {
     Grant held = rig.acquire("a");
-    var requests = new ArrayList<AcquireRequest>();
+    var requests = new ArrayList<Operation.Acquire>();
     var clients = new ArrayList<RawClient>();
     for (int i = 0; i < 5; i++) {
       requests.add(rig.request("a"));
@@ -154,7 +154,7 @@ final class WaitingApiTest {
   @Test
   void whoGoesAwayIsNotGrantedTheLease() throws Exception {
     Grant held = rig.acquire("a");
-    AcquireRequest gone = rig.request("a");
+    Operation.Acquire gone = rig.request("a");
     RawClient first = sent(gone, 50_000);
     Timer deadline = timers.take();
     Timer end = timers.take();
@@ -229,10 +229,10 @@ final class WaitingApiTest {
   @Test
   void aCopyOfARequestThatWaitsTakesItsPlace() throws Exception {
     Grant held = rig.acquire("a");
-    AcquireRequest request = rig.request("a");
+    Operation.Acquire request = rig.request("a");
     RawClient first = waiting(request, 50_000);
     assertEquals(Rig.LEASE_MS, timers.take().ms);
-    AcquireRequest another = rig.request("a");
+    Operation.Acquire another = rig.request("a");
     RawClient behind = waiting(another, 40_000);
     RawClient copy = sent(request, 30_000);
     RawClient.Response refused = first.response();
@@ -254,7 +254,7 @@ final class WaitingApiTest {
   @Test
   void oneThatAsksAgainWhenItsTimeIsOverKeepsItsPlace() throws Exception {
     Grant held = rig.acquire("a");
-    AcquireRequest request = rig.request("a");
+    Operation.Acquire request = rig.request("a");
     RawClient first = sent(request, 50_000);
     Timer deadline = timers.take();
     assertEquals(Rig.LEASE_MS, timers.take().ms);
@@ -287,10 +287,10 @@ final class WaitingApiTest {
   @Test
   void theClientWaits() throws Exception {
     HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
-    AcquireRequest first = rig.request("a");
-    assertEquals(first.id(), client.acquire(first, 1_000).id());
-    AcquireRequest second = rig.request("a");
-    var asked = new FutureTask<>(() -> client.acquire(second, 30_000));
+    Operation.Acquire first = rig.request("a");
+    assertEquals(first.id(), client.acquire(first.waiting(1_000)).id());
+    Operation.Acquire second = rig.request("a");
+    var asked = new FutureTask<>(() -> client.acquire(second.waiting(30_000)));
     new Thread(asked).start();
     assertEquals(30_000, timers.take().ms);
     client.release(first.id(), LeaseReport.NOTHING);
@@ -317,15 +317,15 @@ final class WaitingApiTest {
   @Test
   void aWaitIsNoReasonForAnotherAnswer() throws Exception {
     HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
-    AcquireRequest tooLong =
-        new AcquireRequest(
+    Operation.Acquire tooLong =
+        new Operation.Acquire(
             rig.request("a").id(),
             Rig.names("a"),
             "h",
             31_536_000_000L,
             rig.request("a").logs(),
             false);
-    var e = assertThrows(LeaseRefusedException.class, () -> client.acquire(tooLong, 1_000));
+    var e = assertThrows(LeaseRefusedException.class, () -> client.acquire(tooLong.waiting(1_000)));
     assertEquals(Reason.INVALID, e.reason());
   }
 }

@@ -1,6 +1,5 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
@@ -25,8 +24,7 @@ import org.openjdk.jcstress.infra.results.I_Result;
 public class WaitingRoomRace {
   private static final LeaseName NAME = new LeaseName("a");
   private static final Operation.Acquire ACQUIRE =
-      new Operation.Acquire(
-          new AcquireRequest(new Id(1, 1), List.of(NAME), "h", 1_000, LogSet.ALL, false));
+      new Operation.Acquire(new Id(1, 1), List.of(NAME), "h", 1_000, LogSet.ALL, false);
   private static final dev.cinch.lease.Outcome HELD =
       new Refused(new LeaseHeldException(NAME, "held", 1_000));
 
@@ -57,7 +55,7 @@ public class WaitingRoomRace {
 
   @Actor
   public void loop() {
-    room.ask(new WaitingRoom.Request(ACQUIRE, 1_000, new Waiting()));
+    room.ask(new WaitingRoom.Request(ACQUIRE.waiting(1_000), new Waiting()));
     loop.work();
   }
 

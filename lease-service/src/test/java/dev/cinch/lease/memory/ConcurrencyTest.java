@@ -4,7 +4,6 @@ import static dev.cinch.lease.memory.Rig.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -12,6 +11,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,7 +68,7 @@ final class ConcurrencyTest {
       }
       List<LeaseName> names =
           numbers.descendingSet().stream().map(n -> new LeaseName("n" + n)).toList();
-      var request = new AcquireRequest(Id.random(random), names, "h", 1_000, LogSet.ALL, false);
+      var request = new Operation.Acquire(Id.random(random), names, "h", 1_000, LogSet.ALL, false);
       try {
         assertEquals(names.size(), table.acquire(request, at(0), Long.MAX_VALUE).size());
       } catch (LeaseRefusedException e) {
@@ -78,7 +78,7 @@ final class ConcurrencyTest {
       granted++;
       numbers.forEach(n -> assertEquals(1, holders.incrementAndGet(n)));
       numbers.forEach(n -> assertEquals(0, holders.decrementAndGet(n)));
-      table.release(request.id(), LeaseReport.NOTHING, at(0), () -> {});
+      table.release(new Operation.Release(request.id(), LeaseReport.NOTHING), at(0), () -> {});
     }
     return granted;
   }

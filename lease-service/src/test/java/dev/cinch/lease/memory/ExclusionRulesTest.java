@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -17,7 +16,9 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.register.Backends;
 import dev.cinch.lease.time.ManualTime;
@@ -77,7 +78,7 @@ final class ExclusionRulesTest {
 
   @Test
   void l1_anExpiredGrantCanNeitherBeRenewedNorReleasedNorUpgradedNorRepeated() throws Exception {
-    AcquireRequest request = rig.request("a");
+    Operation.Acquire request = rig.request("a");
     Grant grant = rig.service.acquire(request);
     rig.time.advanceMs(LEASE_MS);
     refused(Reason.NOT_HELD, () -> rig.renew(grant, LeaseReport.NOTHING));
@@ -117,7 +118,7 @@ final class ExclusionRulesTest {
 
   @Test
   void aRepeatedRequestIsTheSameGrant() throws Exception {
-    AcquireRequest request = rig.request("b", "a");
+    Operation.Acquire request = rig.request("b", "a");
     Grant grant = rig.service.acquire(request);
     rig.time.advanceMs(5);
     Grant again = rig.service.acquire(request);
@@ -129,14 +130,14 @@ final class ExclusionRulesTest {
       assertEquals(grant, again);
     }
     var other =
-        new AcquireRequest(
+        new Operation.Acquire(
             request.id(), request.names(), "someone", LEASE_MS, request.logs(), false);
     refused(Reason.INVALID, () -> rig.service.acquire(other));
   }
 
   @Test
   void aRequestRepeatedAfterItsReleaseIsNotGrantedAnew() throws Exception {
-    AcquireRequest request = rig.request("a");
+    Operation.Acquire request = rig.request("a");
     Grant grant = rig.service.acquire(request);
     rig.service.release(grant.id(), LeaseReport.NOTHING);
     refused(Reason.NOT_HELD, () -> rig.service.acquire(request));
@@ -206,13 +207,13 @@ final class ExclusionRulesTest {
 
   @Test
   void wrongRequestsAreRefusedInOneLine() {
-    for (AcquireRequest wrong : wrong()) {
+    for (Operation.Acquire wrong : wrong()) {
       refused(Reason.INVALID, () -> rig.service.acquire(wrong));
     }
   }
 
-  private List<AcquireRequest> wrong() {
-    AcquireRequest r = rig.request("a");
+  private List<Operation.Acquire> wrong() {
+    Operation.Acquire r = rig.request("a");
     List<LeaseName> many =
         java.util.stream.IntStream.range(0, 1_001).mapToObj(i -> new LeaseName("n" + i)).toList();
     return List.of(
@@ -227,12 +228,12 @@ final class ExclusionRulesTest {
         with(r, r.names(), "h", 60_001));
   }
 
-  private static AcquireRequest with(
-      AcquireRequest r, List<LeaseName> names, String holder, long durationMs) {
-    return new AcquireRequest(r.id(), names, holder, durationMs, r.logs(), false);
+  private static Operation.Acquire with(
+      Operation.Acquire r, List<LeaseName> names, String holder, long durationMs) {
+    return new Operation.Acquire(r.id(), names, holder, durationMs, r.logs(), false);
   }
 
-  private Grant upgrade(Grant grant) throws LeaseRefusedException {
+  private Grant upgrade(Grant grant) throws LeaseRefusedException, LeaseUnavailableException {
     return rig.service.upgrade(grant.id(), LEASE_MS);
   }
 

@@ -63,7 +63,7 @@ final class FenceRulesTest {
     brokenOnce();
     Grant second =
         rig.service.acquire(
-            new dev.cinch.lease.AcquireRequest(
+            new dev.cinch.lease.Operation.Acquire(
                 new dev.cinch.lease.Id(1, 1),
                 Rig.names("a"),
                 "b",

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
@@ -165,7 +165,7 @@ final class GrantsTest {
   private Grants.Grant put(
       Grants to, Id id, LogSet logs, LogSets sets, int count, long now, long expiry) {
     List<LeaseName> names = names(count).stream().map(LeaseName::new).toList();
-    var request = new AcquireRequest(id, names, "h", 500, logs, false);
+    var request = new Operation.Acquire(id, names, "h", 500, logs, false);
     for (LeaseName name : names) {
       var lease = new LeaseState(name.value());
       States.grant(

@@ -21,6 +21,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
@@ -374,10 +375,7 @@ final class InstanceRulesTest {
         Reason.NOT_HELD,
         () ->
             table.renew(
-                a.id(),
-                LEASE_MS,
-                LogSet.NONE,
-                LeaseReport.NOTHING,
+                new Operation.Renew(a.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
                 at(expiry - 1),
                 Long.MAX_VALUE));
     assertEquals(
@@ -446,9 +444,9 @@ final class InstanceRulesTest {
     return store.ceilings.getOrDefault(instance, Long.MIN_VALUE);
   }
 
-  private static dev.cinch.lease.AcquireRequest longest(Rig rig, String name) {
+  private static dev.cinch.lease.Operation.Acquire longest(Rig rig, String name) {
     var r = rig.request(name);
-    return new dev.cinch.lease.AcquireRequest(
+    return new dev.cinch.lease.Operation.Acquire(
         r.id(), r.names(), r.holder(), LONGEST_MS, r.logs(), false);
   }
 }

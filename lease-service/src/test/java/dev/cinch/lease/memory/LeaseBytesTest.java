@@ -4,13 +4,13 @@ import static dev.cinch.lease.memory.Rig.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.SortedRows;
 import java.lang.reflect.Array;
@@ -52,7 +52,7 @@ final class LeaseBytesTest {
       String holder = "host-" + i;
       var unused =
           table.acquire(
-              new AcquireRequest(
+              new Operation.Acquire(
                   id, List.of(new LeaseName(name)), holder, LEASE_MS, LogSet.ALL, false),
               at(START + i),
               Long.MAX_VALUE);
@@ -65,10 +65,7 @@ final class LeaseBytesTest {
     for (int i = 0; i < LEASES; i++) {
       var unused =
           table.renew(
-              ids.get(i),
-              LEASE_MS,
-              LogSet.NONE,
-              LeaseReport.NOTHING,
+              new Operation.Renew(ids.get(i), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
               at(START + 20 * SECOND + i),
               Long.MAX_VALUE);
     }

@@ -2,7 +2,6 @@ package dev.cinch.lease.memory;
 
 import static dev.cinch.lease.memory.Rig.at;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -10,6 +9,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.UnendedException;
 import java.lang.management.ManagementFactory;
@@ -68,12 +68,15 @@ public final class LeaseMemory {
       text += name(i).value().length() + holder(i).length();
       if (history) {
         Id first = acquire(i);
-        table.release(first, wrote(i), at(START + i), () -> {});
+        table.release(new Operation.Release(first, wrote(i)), at(START + i), () -> {});
       }
       Id id = acquire(i);
       if (history) {
         var unused =
-            table.renew(id, LEASE_MS, LogSet.NONE, wrote(i + 1), at(START + i + 1), Long.MAX_VALUE);
+            table.renew(
+                new Operation.Renew(id, LEASE_MS, LogSet.NONE, wrote(i + 1)),
+                at(START + i + 1),
+                Long.MAX_VALUE);
       }
     }
     double seconds = (System.nanoTime() - started) / 1e9;
@@ -103,10 +106,7 @@ public final class LeaseMemory {
       var id = new Id(ids.nextLong(), ids.nextLong());
       var unused =
           table.renew(
-              id,
-              LEASE_MS,
-              LogSet.NONE,
-              LeaseReport.NOTHING,
+              new Operation.Renew(id, LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
               at(START + leases + RENEWED_AFTER + i),
               Long.MAX_VALUE);
     }
@@ -120,7 +120,7 @@ public final class LeaseMemory {
     var id = new Id(random.nextLong(), random.nextLong());
     var unused =
         table.acquire(
-            new AcquireRequest(id, List.of(name(i)), holder(i), LEASE_MS, LogSet.ALL, false),
+            new Operation.Acquire(id, List.of(name(i)), holder(i), LEASE_MS, LogSet.ALL, false),
             at(START + i),
             Long.MAX_VALUE);
     return id;
@@ -153,7 +153,7 @@ public final class LeaseMemory {
 
   private boolean granted(int i, long now) {
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             new Id(random.nextLong(), 7), List.of(name(i)), "other", LEASE_MS, LogSet.ALL, false);
     try {
       return !table.acquire(request, at(now), Long.MAX_VALUE).isEmpty();

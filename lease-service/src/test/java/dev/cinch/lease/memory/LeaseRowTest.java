@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
@@ -49,7 +49,7 @@ final class LeaseRowTest {
     var e = new LeaseState("tenant/000000000000000007");
     States.grant(
         e,
-        new AcquireRequest(
+        new Operation.Acquire(
             new Id(1, 2), List.of(new LeaseName(e.name())), "host-0000001", 30_000, all(), false),
         Inheritance.origin(Ending.UNKNOWN, Fence.NONE),
         at(NOW),

@@ -4,7 +4,6 @@ import static dev.cinch.lease.memory.Rig.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -13,6 +12,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.UnendedException;
@@ -41,13 +41,13 @@ final class LeaseTableModelTest {
 
   /** One grant, as its holder knows it. */
   private static final class Held {
-    final AcquireRequest request;
+    final Operation.Acquire request;
     boolean full;
     boolean ended;
     List<Witness> witnesses;
     long highestWritten = Long.MIN_VALUE;
 
-    Held(AcquireRequest request, List<Witness> witnesses) {
+    Held(Operation.Acquire request, List<Witness> witnesses) {
       this.request = request;
       this.witnesses = witnesses;
       this.full = !request.tentative();
@@ -130,7 +130,7 @@ final class LeaseTableModelTest {
       names.add(new LeaseName(NAMES.get(random.nextInt(NAMES.size()))));
     }
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             Id.random(random),
             names.descendingSet().stream().toList(),
             "h",
@@ -182,7 +182,7 @@ final class LeaseTableModelTest {
     return held.witnesses.stream().filter(w -> w.name().equals(name)).findFirst().orElseThrow();
   }
 
-  private List<Witness> acquired(LeaseTable table, AcquireRequest request)
+  private List<Witness> acquired(LeaseTable table, Operation.Acquire request)
       throws LeaseRefusedException {
     try {
       return table.acquire(request, at(now), Long.MAX_VALUE);
@@ -234,10 +234,11 @@ final class LeaseTableModelTest {
     try {
       renewed =
           table.renew(
-              held.request.id(),
-              1 + random.nextInt(100),
-              random.nextInt(4) == 0 ? LogSet.of(LOGS.subList(1, 3)) : LogSet.NONE,
-              report,
+              new Operation.Renew(
+                  held.request.id(),
+                  1 + random.nextInt(100),
+                  random.nextInt(4) == 0 ? LogSet.of(LOGS.subList(1, 3)) : LogSet.NONE,
+                  report),
               at(now),
               Long.MAX_VALUE);
     } catch (LeaseRefusedException e) {
@@ -263,7 +264,8 @@ final class LeaseTableModelTest {
   private void upgrade(LeaseTable table, Held held) throws LeaseRefusedException {
     boolean holds = holds(held);
     try {
-      held.witnesses = table.upgrade(held.request.id(), 50, at(now), Long.MAX_VALUE);
+      held.witnesses =
+          table.upgrade(new Operation.Upgrade(held.request.id(), 50), at(now), Long.MAX_VALUE);
     } catch (LeaseRefusedException e) {
       assertTrue(!holds, e.getMessage());
       throw e;
@@ -277,7 +279,7 @@ final class LeaseTableModelTest {
     LeaseReport report = report(held, random);
     boolean holds = holds(held);
     try {
-      table.release(held.request.id(), report, at(now), () -> {});
+      table.release(new Operation.Release(held.request.id(), report), at(now), () -> {});
     } catch (LeaseRefusedException e) {
       assertTrue(!holds, e.getMessage());
       throw e;

@@ -1,6 +1,5 @@
 package dev.cinch.lease.memory;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -9,6 +8,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.UnendedException;
@@ -43,7 +43,7 @@ public final class LeaseTableRace {
 
     boolean isGranted(Id id, String... names) {
       List<LeaseName> wanted = Rig.names(names);
-      var request = new AcquireRequest(id, wanted, "h", 1_000, LogSet.ALL, false);
+      var request = new Operation.Acquire(id, wanted, "h", 1_000, LogSet.ALL, false);
       try {
         return table.acquire(request, NOW, Long.MAX_VALUE).size() == names.length;
       } catch (LeaseRefusedException e) {
@@ -131,7 +131,7 @@ public final class LeaseTableRace {
     @Actor
     public void release() {
       try {
-        table.release(ONE, LeaseReport.NOTHING, NOW, () -> {});
+        table.release(new Operation.Release(ONE, LeaseReport.NOTHING), NOW, () -> {});
       } catch (LeaseRefusedException e) {
         // it has not come yet
       }
@@ -157,7 +157,10 @@ public final class LeaseTableRace {
     public void change() {
       try {
         var unused =
-            table.renew(ONE, 2_000, LogSet.NONE, LeaseReport.NOTHING, Rig.at(7), Long.MAX_VALUE);
+            table.renew(
+                new Operation.Renew(ONE, 2_000, LogSet.NONE, LeaseReport.NOTHING),
+                Rig.at(7),
+                Long.MAX_VALUE);
       } catch (LeaseRefusedException e) {
         throw new AssertionError(e);
       }

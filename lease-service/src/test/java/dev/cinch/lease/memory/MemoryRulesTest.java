@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -23,6 +22,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
 import java.util.ArrayList;
@@ -199,12 +199,12 @@ final class MemoryRulesTest {
     for (int i = 0; i < 1_001; i++) {
       logs.add(new Id(9, i));
     }
-    AcquireRequest r = tiny.request("a");
+    Operation.Acquire r = tiny.request("a");
     refused(
         Reason.INVALID,
         () ->
             tiny.service.acquire(
-                new AcquireRequest(
+                new Operation.Acquire(
                     r.id(), r.names(), r.holder(), LEASE_MS, LogSet.of(logs), false)));
     Grant grant = tiny.service.acquire(r);
     refused(

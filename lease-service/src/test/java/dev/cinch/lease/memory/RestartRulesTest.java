@@ -8,7 +8,6 @@ import static dev.cinch.lease.time.ManualTime.START;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -16,6 +15,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -74,7 +74,7 @@ final class RestartRulesTest {
     var r = rig.request("a");
     var unused =
         first.acquire(
-            new AcquireRequest(r.id(), r.names(), r.holder(), LONGEST_MS, r.logs(), false));
+            new Operation.Acquire(r.id(), r.names(), r.holder(), LONGEST_MS, r.logs(), false));
     MemoryLeaseService second = served(60_000);
     time.advanceMs(LONGEST_MS);
     refused(Reason.NOT_YET, () -> second.acquire(rig.request("a")));
@@ -118,7 +118,7 @@ final class RestartRulesTest {
     for (int i = 0; i < 100; i++) {
       var refused = rig.request("a");
       var longest =
-          new AcquireRequest(
+          new Operation.Acquire(
               refused.id(), refused.names(), "waits", LONGEST_MS, refused.logs(), false);
       refused(Reason.HELD, () -> first.acquire(longest));
       time.advanceMs(99);

@@ -12,7 +12,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -22,8 +21,9 @@ import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.time.ManualTime;
@@ -50,15 +50,17 @@ final class ResumeRulesTest {
   }
 
   /** By a request of the one source of ids. */
-  private Grant acquired(Rig at, String... names) throws LeaseRefusedException {
+  private Grant acquired(Rig at, String... names)
+      throws LeaseRefusedException, LeaseUnavailableException {
     return at.service.acquire(first.request(names));
   }
 
-  private static ResumeRequest showing(Grant grant) {
-    return new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS);
+  private static Operation.Resume showing(Grant grant) {
+    return new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS);
   }
 
-  private static Grant resumed(Rig at, Grant grant) throws LeaseRefusedException {
+  private static Grant resumed(Rig at, Grant grant)
+      throws LeaseRefusedException, LeaseUnavailableException {
     return at.service.resume(showing(grant));
   }
 
@@ -142,7 +144,7 @@ final class ResumeRulesTest {
   void l10_theSecretIsNeeded() throws Exception {
     Grant grant = first.acquire("a");
     Rig later = later();
-    var stolen = new ResumeRequest(new Id(1, 2), grant.witnesses(), LEASE_MS);
+    var stolen = new Operation.Resume(new Id(1, 2), grant.witnesses(), LEASE_MS);
     refused(Reason.NOT_HELD, () -> later.service.resume(stolen));
     assertEquals(Map.of(), store.ends);
   }
@@ -156,7 +158,7 @@ final class ResumeRulesTest {
     refused(Reason.NOT_HELD, () -> resumed(later, grant));
     laterFiles.keys = TrustedKeys.of(other.publicKey(), Rig.KEY.publicKey());
     var forged =
-        new ResumeRequest(
+        new Operation.Resume(
             grant.id(), List.of(new WitnessSigner(key(2)).sign(only(grant))), LEASE_MS);
     refused(Reason.NOT_HELD, () -> later.service.resume(forged));
     assertEquals(2, only(resumed(later, grant)).instance());
@@ -264,7 +266,7 @@ final class ResumeRulesTest {
           try {
             laterFiles.beforeEnding = () -> {};
             var unused = acquired(later, "a");
-          } catch (LeaseRefusedException e) {
+          } catch (LeaseRefusedException | LeaseUnavailableException e) {
             throw new AssertionError(e);
           }
         };
@@ -304,7 +306,7 @@ final class ResumeRulesTest {
 
   @Test
   void l10_theSameRequestGrantedAnewIsAnotherLease() throws Exception {
-    AcquireRequest request = first.request("a");
+    Operation.Acquire request = first.request("a");
     Grant grant = first(first.service.acquire(request));
     Rig later = later();
     pass(120_000);
@@ -567,14 +569,13 @@ final class ResumeRulesTest {
     var table =
         new LeaseTable(
             TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
-    AcquireRequest request = first.request("a");
+    Operation.Acquire request = first.request("a");
     var unused = table.acquire(request, Rig.at(START), Long.MAX_VALUE);
     var second =
         new FutureTask<>(
             () -> {
               table.release(
-                  request.id(),
-                  toFirst(),
+                  new Operation.Release(request.id(), toFirst()),
                   Rig.at(START),
                   () -> {
                     throw new LeaseRefusedException(Reason.SUPERSEDED, "later", 0);
@@ -583,8 +584,7 @@ final class ResumeRulesTest {
             });
     var thread = new Thread(second);
     table.release(
-        request.id(),
-        toFirst(),
+        new Operation.Release(request.id(), toFirst()),
         Rig.at(START),
         () -> {
           thread.start();

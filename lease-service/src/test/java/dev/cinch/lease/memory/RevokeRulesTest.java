@@ -22,9 +22,8 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
-import dev.cinch.lease.Revoked;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
 import java.util.List;
@@ -40,8 +39,8 @@ final class RevokeRulesTest {
   private final FakeRegistry files = new FakeRegistry(store);
   private final Rig rig = new Rig(time, files);
 
-  private Revoked revoke(String reason) throws Exception {
-    return rig.service.revoke(new RevokeRequest(A, reason, Optional.empty()));
+  private Outcome.Revoked revoke(String reason) throws Exception {
+    return rig.service.revoke(new Operation.Revoke(A, reason, Optional.empty()));
   }
 
   private State state() throws LeaseUnavailableException {
@@ -51,7 +50,7 @@ final class RevokeRulesTest {
   @Test
   void l15_aRevokedLeaseIsNotProlongedAndItsHolderIsToldWhy() throws Exception {
     Grant grant = rig.acquire("a", "b");
-    Revoked revoked = revoke("its machine hangs");
+    Outcome.Revoked revoked = revoke("its machine hangs");
     assertEquals(only(rig.service.show(A)), revoked.revocation().correlation());
     assertEquals(State.REVOKED, state());
     String why = "the lease on a was revoked: its machine hangs; acquire anew";
@@ -86,21 +85,22 @@ final class RevokeRulesTest {
   void l15_noLaterInstanceResumesIt() throws Exception {
     Grant grant = rig.acquire("a");
     Witness w = Rig.only(grant);
-    Revoked unused = revoke("away with it");
+    Outcome.Revoked unused = revoke("away with it");
     assertEquals(1L, store.ends.get(new LeaseEnd(w.correlation(), 1)));
     var later = new Rig(time, new FakeRegistry(store));
     refused(
         Reason.NOT_HELD,
-        () -> later.service.resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS)));
+        () -> later.service.resume(new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS)));
   }
 
   @Test
   void l15_oneThatWasResumedHereIsNotResumedAgain() throws Exception {
     Grant grant = rig.acquire("a");
     var later = new Rig(time, new FakeRegistry(store));
-    var request = new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS);
+    var request = new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS);
     Grant resumed = later.service.resume(request);
-    Revoked unused = later.service.revoke(new RevokeRequest(A, "again", Optional.empty()));
+    Outcome.Revoked unused =
+        later.service.revoke(new Operation.Revoke(A, "again", Optional.empty()));
     time.advanceMs(1);
     refused(Reason.NOT_HELD, () -> later.service.resume(request));
     assertEquals(
@@ -110,7 +110,7 @@ final class RevokeRulesTest {
   @Test
   void l15_itsHolderMayStillGiveItBack() throws Exception {
     Grant grant = rig.acquire("a");
-    Revoked unused = revoke("please");
+    Outcome.Revoked unused = revoke("please");
     rig.service.release(grant.id(), wrote(START + 5 * MS));
     Witness next = Rig.only(rig.acquire("a"));
     assertTrue(next.fence().isNone());
@@ -124,20 +124,21 @@ final class RevokeRulesTest {
     Witness next = Rig.only(rig.acquire("a"));
     refused(
         Reason.NOT_HELD,
-        () -> rig.service.revoke(new RevokeRequest(A, "late", Optional.of(first.correlation()))));
+        () ->
+            rig.service.revoke(new Operation.Revoke(A, "late", Optional.of(first.correlation()))));
     assertEquals(State.HELD, state());
-    Revoked unused =
-        rig.service.revoke(new RevokeRequest(A, "meant", Optional.of(next.correlation())));
+    Outcome.Revoked unused =
+        rig.service.revoke(new Operation.Revoke(A, "meant", Optional.of(next.correlation())));
     assertEquals(State.REVOKED, state());
     refused(
         Reason.NOT_HELD,
-        () -> rig.service.revoke(new RevokeRequest(new LeaseName("b"), "?", Optional.empty())));
+        () -> rig.service.revoke(new Operation.Revoke(new LeaseName("b"), "?", Optional.empty())));
   }
 
   @Test
   void l15_theFirstReasonStaysAndTheSecondRequestIsNoError() throws Exception {
     Witness w = Rig.only(rig.acquire("a"));
-    Revoked first = revoke("the first");
+    Outcome.Revoked first = revoke("the first");
     time.advanceMs(10);
     assertEquals(first, revoke("the second"));
     assertEquals(first.revocation(), store.revocations.get(w.correlation()));

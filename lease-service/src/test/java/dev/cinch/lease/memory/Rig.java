@@ -3,14 +3,15 @@ package dev.cinch.lease.memory;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.service.InstanceRegistry;
@@ -107,21 +108,22 @@ public final class Rig {
     return Arrays.stream(names).map(LeaseName::new).toList();
   }
 
-  public AcquireRequest request(String... names) {
-    return new AcquireRequest(
+  public Operation.Acquire request(String... names) {
+    return new Operation.Acquire(
         Id.random(random), names(names), "tester", LEASE_MS, LogSet.of(List.of(LOG_A)), false);
   }
 
-  AcquireRequest tentative(String... names) {
-    AcquireRequest r = request(names);
-    return new AcquireRequest(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true);
+  Operation.Acquire tentative(String... names) {
+    Operation.Acquire r = request(names);
+    return new Operation.Acquire(r.id(), r.names(), r.holder(), r.durationMs(), r.logs(), true);
   }
 
-  public Grant acquire(String... names) throws LeaseRefusedException {
+  public Grant acquire(String... names) throws LeaseRefusedException, LeaseUnavailableException {
     return service.acquire(request(names));
   }
 
-  Grant renew(Grant grant, LeaseReport report) throws LeaseRefusedException {
+  Grant renew(Grant grant, LeaseReport report)
+      throws LeaseRefusedException, LeaseUnavailableException {
     return service.renew(grant.id(), LEASE_MS, LogSet.NONE, report);
   }
 

@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -22,9 +21,9 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.register.Backends;
@@ -70,11 +69,13 @@ final class SharedLeasesTest {
     two = servers.get(1);
   }
 
-  private static Grant resume(Rig at, Grant grant) throws LeaseRefusedException {
-    return at.service.resume(new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS));
+  private static Grant resume(Rig at, Grant grant)
+      throws LeaseRefusedException, LeaseUnavailableException {
+    return at.service.resume(new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS));
   }
 
-  private static Grant renewHere(Rig at, Grant grant) throws LeaseRefusedException {
+  private static Grant renewHere(Rig at, Grant grant)
+      throws LeaseRefusedException, LeaseUnavailableException {
     return at.renew(grant, LeaseReport.NOTHING.to(INSTANCE));
   }
 
@@ -112,7 +113,7 @@ final class SharedLeasesTest {
     Grant grant = one.acquire("a");
     refused(
         Reason.NOT_HELD,
-        () -> two.service.resume(new ResumeRequest(new Id(1, 2), grant.witnesses(), LEASE_MS)));
+        () -> two.service.resume(new Operation.Resume(new Id(1, 2), grant.witnesses(), LEASE_MS)));
     one.service.release(grant.id(), LeaseReport.NOTHING.to(INSTANCE));
     refused(Reason.NOT_HELD, () -> resume(two, grant));
     Grant next = two.acquire("a");
@@ -146,7 +147,8 @@ final class SharedLeasesTest {
             w.time());
     var signed = List.of(new SignedWitness(forged, new byte[0]));
     refused(
-        Reason.NOT_HELD, () -> two.service.resume(new ResumeRequest(grant.id(), signed, LEASE_MS)));
+        Reason.NOT_HELD,
+        () -> two.service.resume(new Operation.Resume(grant.id(), signed, LEASE_MS)));
     assertEquals(w.correlation(), only(resume(two, grant)).correlation());
   }
 
@@ -176,7 +178,7 @@ final class SharedLeasesTest {
 
   @Test
   void aRequestThatComesToTwoServersIsOne() throws Exception {
-    AcquireRequest request = one.request("a", "b");
+    Operation.Acquire request = one.request("a", "b");
     Grant first = one.service.acquire(request);
     Grant second = two.service.acquire(request);
     assertEquals(correlations(first), correlations(second));
@@ -193,7 +195,7 @@ final class SharedLeasesTest {
   @Test
   void l1_ofARequestThatIsRefusedNothingStaysAndItMayBeGrantedLater() throws Exception {
     Grant held = two.acquire("m");
-    AcquireRequest request = one.request("a", "m");
+    Operation.Acquire request = one.request("a", "m");
     refused(Reason.HELD, () -> one.service.acquire(request));
     Grant free = two.acquire("a");
     two.service.release(free.id(), LeaseReport.NOTHING);
@@ -217,7 +219,7 @@ final class SharedLeasesTest {
   @Test
   void l15_whatOneRevokesIsNotProlongedAtAnother() throws Exception {
     Grant grant = one.acquire("a");
-    var unused = two.service.revoke(new RevokeRequest(A, "stuck", Optional.empty()));
+    var unused = two.service.revoke(new Operation.Revoke(A, "stuck", Optional.empty()));
     refused(Reason.NOT_HELD, () -> renewHere(one, grant));
     refused(Reason.NOT_HELD, () -> resume(two, grant));
     refused(Reason.HELD, () -> one.acquire("a")); // until it expires
@@ -325,7 +327,7 @@ final class SharedLeasesTest {
     for (int i = 0; i < 60; i++) {
       String name = names.get((thread + i) % names.size());
       var request =
-          new AcquireRequest(
+          new Operation.Acquire(
               new Id(thread + 1, i), Rig.names(name), "t" + thread, LEASE_MS, LogSet.ALL, false);
       time.advanceNanos(1);
       try {

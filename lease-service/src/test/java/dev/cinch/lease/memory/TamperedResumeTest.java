@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.Tampering;
@@ -38,12 +38,12 @@ final class TamperedResumeTest {
       for (Edit edit : edits) {
         var shown = new ArrayList<>(grant.witnesses());
         shown.set(at, edit.witness());
-        var request = new ResumeRequest(grant.id(), shown, LEASE_MS);
+        var request = new Operation.Resume(grant.id(), shown, LEASE_MS);
         assertThrows(LeaseRefusedException.class, () -> later.service.resume(request), edit::what);
       }
     }
     assertEquals(Map.of(), store.ends);
-    var whole = new ResumeRequest(grant.id(), grant.witnesses(), LEASE_MS);
+    var whole = new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS);
     assertEquals(leases, later.service.resume(whole).witnesses().size());
   }
 }

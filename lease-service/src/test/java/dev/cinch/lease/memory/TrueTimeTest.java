@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseHeldException;
@@ -12,7 +11,9 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.DelayedLeases;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
@@ -110,8 +111,8 @@ final class TrueTimeTest {
     now += ms * MS;
   }
 
-  private AcquireRequest request() {
-    return new AcquireRequest(
+  private Operation.Acquire request() {
+    return new Operation.Acquire(
         new Id(7, ++ids), List.of(NAME), "tester", Rig.LEASE_MS, LogSet.NONE, false);
   }
 
@@ -280,7 +281,8 @@ final class TrueTimeTest {
   private final class Late {
     final HeldLease held;
 
-    Late(MemoryLeaseService by, TimeSource time) throws LeaseRefusedException {
+    Late(MemoryLeaseService by, TimeSource time)
+        throws LeaseRefusedException, LeaseUnavailableException {
       var asked = HeldLease.Asked.now(time);
       Grant grant = by.acquire(request());
       held =

@@ -4,15 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.RevokeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.cell.net.Algorithm;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
@@ -80,7 +80,7 @@ final class BoundsTest {
   }
 
   /** Takes leases of names that nobody had before until it is refused; returns why. */
-  private String fill(List<Grant> taken) {
+  private String fill(List<Grant> taken) throws LeaseUnavailableException {
     for (int i = 0; i < 10_000; i++) {
       String name = "jobs/" + taken.size();
       try {
@@ -127,7 +127,7 @@ final class BoundsTest {
       var none = new LeaseName("none/" + i);
       refused(
           Reason.NOT_HELD,
-          () -> rig.service.revoke(new RevokeRequest(none, "for a test", Optional.empty())));
+          () -> rig.service.revoke(new Operation.Revoke(none, "for a test", Optional.empty())));
     }
     assertTrue(rows() <= 300, () -> "" + rows());
     assertEquals(1, rig.acquire("a").witnesses().size());
@@ -149,7 +149,7 @@ final class BoundsTest {
   @Test
   void l4_idsOfGrantsThatNobodyKnowsAreForgottenWhereThereAreTooMany() throws Exception {
     start(1 << 24, 64_000, null, null);
-    AcquireRequest last = rig.request("a");
+    Operation.Acquire last = rig.request("a");
     for (long i = 0; i < 5_000; i++) {
       var id = new Id(i, i);
       refused(Reason.NOT_HELD, () -> rig.service.release(id, LeaseReport.NOTHING));

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -16,7 +15,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.time.ManualTime;
@@ -157,7 +156,7 @@ final class ForgottenTest {
   /** Its sender has given up, and gives back what may have been granted: nobody else will. */
   @Test
   void whatIsGivenBackWhileItIsGrantedIsNotKept() {
-    AcquireRequest request = rig.request("a", "b");
+    Operation.Acquire request = rig.request("a", "b");
     register.beforeChange(
         2, // when a is granted, and b is not yet
         () ->
@@ -186,7 +185,7 @@ final class ForgottenTest {
             RegisterBackend.on(
                 register, ManualTime.START - 3 * HOUR_MS * MS, LONGEST_MS, APART_MS));
     Grant inTheWay = other.acquire("m");
-    AcquireRequest request = rig.request("a", "m");
+    Operation.Acquire request = rig.request("a", "m");
     var done = new Grant[1];
     register.beforeChange(
         3, // a, m, and then a again, to be undone
@@ -245,7 +244,7 @@ final class ForgottenTest {
     Rig other = another();
     Grant grant = rig.acquire("a");
     var unused =
-        other.service.resume(new ResumeRequest(grant.id(), grant.witnesses(), Rig.LEASE_MS));
+        other.service.resume(new Operation.Resume(grant.id(), grant.witnesses(), Rig.LEASE_MS));
     rig.service.release(grant.id(), LeaseReport.NOTHING);
     forgetAfter(LONGEST_MS, rig, other);
     assertThrows(
@@ -282,7 +281,7 @@ final class ForgottenTest {
 
   @Test
   void l17_twoLeasesOfARequestHaveTwoCorrelations() throws Exception {
-    AcquireRequest first = tentative(1);
+    Operation.Acquire first = tentative(1);
     Grant broken = rig.service.acquire(first);
     Grant between = rig.service.acquire(tentative(2));
     Grant anew = another().service.acquire(first);
@@ -290,13 +289,13 @@ final class ForgottenTest {
     assertEquals(Optional.of(only(between).correlation()), only(anew).previous());
   }
 
-  private static AcquireRequest tentative(long id) {
-    return new AcquireRequest(
+  private static Operation.Acquire tentative(long id) {
+    return new Operation.Acquire(
         new Id(9, id), Rig.names("a"), "tester", Rig.LEASE_MS, LogSet.NONE, true);
   }
 
-  private static AcquireRequest again(Grant held) {
-    return new AcquireRequest(
+  private static Operation.Acquire again(Grant held) {
+    return new Operation.Acquire(
         held.id(),
         Rig.names("a"),
         "tester",

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -14,8 +13,9 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend;
@@ -110,7 +110,7 @@ final class OutbidReleaseTest {
   private Grant acquire(Rig at) {
     try {
       return at.acquire("a");
-    } catch (LeaseRefusedException e) {
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
       throw new AssertionError(e);
     }
   }
@@ -175,7 +175,7 @@ final class OutbidReleaseTest {
     LeaseBackend backend = backend();
     var now = new Moment(ManualTime.START, Moment.UNKNOWN);
     var granted = backend.acquire(one.request("a"), now, Long.MAX_VALUE);
-    var request = new RevokeRequest(new LeaseName("a"), "gone", Optional.empty());
+    var request = new Operation.Revoke(new LeaseName("a"), "gone", Optional.empty());
     Revocation revocation = backend.revocable(request, now);
     register.meanwhile = () -> {};
     assertEquals(granted.get(0).expiry(), backend.revoked(revocation, now.time()));
@@ -195,27 +195,36 @@ final class OutbidReleaseTest {
   void l13_aCopyOfAReleaseThatMayHaveBeenDoneIsDone() throws Exception {
     LeaseBackend backend = backend();
     var now = new Moment(ManualTime.START, Moment.UNKNOWN);
-    AcquireRequest request = one.request("a");
+    Operation.Acquire request = one.request("a");
     var granted = backend.acquire(request, now, Long.MAX_VALUE);
     assertEquals(1, granted.size());
     register.unheard = true;
     assertThrows(
         UnansweredException.class,
-        () -> backend.release(request.id(), LeaseReport.NOTHING, now, superseded(false)));
+        () ->
+            backend.release(
+                new Operation.Release(request.id(), LeaseReport.NOTHING), now, superseded(false)));
     register.unheard = false;
-    backend.release(request.id(), LeaseReport.NOTHING, now, superseded(true));
-    AcquireRequest next = one.request("a");
+    backend.release(
+        new Operation.Release(request.id(), LeaseReport.NOTHING), now, superseded(true));
+    Operation.Acquire next = one.request("a");
     assertEquals(
         Ending.RELEASED, backend.acquire(next, now, Long.MAX_VALUE).get(0).previousEnding());
     var e =
         assertThrows(
             LeaseRefusedException.class,
-            () -> backend.release(next.id(), LeaseReport.NOTHING, now, superseded(true)));
+            () ->
+                backend.release(
+                    new Operation.Release(next.id(), LeaseReport.NOTHING), now, superseded(true)));
     assertEquals(Reason.SUPERSEDED, e.reason());
     e =
         assertThrows(
             LeaseRefusedException.class,
-            () -> backend.release(new Id(1, 2), LeaseReport.NOTHING.to(1), now, superseded(true)));
+            () ->
+                backend.release(
+                    new Operation.Release(new Id(1, 2), LeaseReport.NOTHING.to(1)),
+                    now,
+                    superseded(true)));
     assertEquals(Reason.OTHER_INSTANCE, e.reason(), "of a grant that it does not know");
   }
 }

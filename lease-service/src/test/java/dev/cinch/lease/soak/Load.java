@@ -1,6 +1,5 @@
 package dev.cinch.lease.soak;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -10,7 +9,6 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseEvent;
@@ -137,14 +135,14 @@ final class Load {
     return new LeaseName("hot/" + random.nextInt(HOT));
   }
 
-  private AcquireRequest request(List<LeaseName> wanted, long durationMs, boolean tentative) {
-    return new AcquireRequest(id(), wanted, "soak", durationMs, LogSet.ALL, tentative);
+  private Operation.Acquire request(List<LeaseName> wanted, long durationMs, boolean tentative) {
+    return new Operation.Acquire(id(), wanted, "soak", durationMs, LogSet.ALL, tentative);
   }
 
-  private Grant acquire(AcquireRequest request, long waitMs)
+  private Grant acquire(Operation.Acquire request, long waitMs)
       throws LeaseRefusedException, LeaseUnavailableException {
     long sent = time.monotonicNanos();
-    return heard(client.acquire(request, waitMs), sent, request.durationMs());
+    return heard(client.acquire(request.waiting(waitMs)), sent, request.durationMs());
   }
 
   private Grant renew(Id id, long durationMs)
@@ -187,7 +185,7 @@ final class Load {
   /** In the queue, to its end or for as long as one waits; now and then once more. */
   private void waits()
       throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
-    AcquireRequest request = request(List.of(hot()), LONG_MS, false);
+    Operation.Acquire request = request(List.of(hot()), LONG_MS, false);
     Grant grant;
     try {
       grant = acquire(request, random.nextInt(LONGEST_WAIT_MS));
@@ -235,7 +233,7 @@ final class Load {
   private void batches() throws LeaseRefusedException, LeaseUnavailableException {
     var asked = new ArrayList<Operation>();
     for (int i = random.nextInt(4); i >= 0; i--) {
-      asked.add(new Operation.Acquire(request(List.of(name()), LONG_MS, false)));
+      asked.add(request(List.of(name()), LONG_MS, false));
     }
     long sent = time.monotonicNanos();
     var after = new ArrayList<Operation>();
@@ -302,7 +300,7 @@ final class Load {
     LeaseName wanted = name();
     Grant grant = acquire(request(List.of(wanted), SHORT_MS, false), 0);
     Id correlation = grant.witnesses().get(0).witness().correlation();
-    var unused = client.revoke(new RevokeRequest(wanted, "soak", Optional.of(correlation)));
+    var unused = client.revoke(new Operation.Revoke(wanted, "soak", Optional.of(correlation)));
     boolean released = random.nextBoolean();
     if (released) {
       release(grant);

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -19,8 +18,6 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.ResumeRequest;
-import dev.cinch.lease.RevokeRequest;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
@@ -383,7 +380,8 @@ final class LeaseRulesTest {
   @Test
   void l15_aRevokedLeaseIsNotProlongedAndExcludesUntilItsExpiry() throws Exception {
     LeaseState lease = granted(ID, false);
-    var request = new RevokeRequest(new LeaseName("n"), "hangs", Optional.of(lease.correlation()));
+    var request =
+        new Operation.Revoke(new LeaseName("n"), "hangs", Optional.of(lease.correlation()));
     assertEquals("hangs", rules.revocable(request, lease, at(NOW + 1)).reason());
     assertTrue(LeaseRules.end(lease, lease.tenure()));
     revoked.put(lease.correlation(), "hangs");
@@ -400,9 +398,9 @@ final class LeaseRulesTest {
   @Test
   void l15_onlyALeaseThatIsHeldAndMeantIsRevoked() throws Exception {
     LeaseState lease = granted(ID, false);
-    var other = new RevokeRequest(new LeaseName("n"), "hangs", Optional.of(OTHER));
+    var other = new Operation.Revoke(new LeaseName("n"), "hangs", Optional.of(OTHER));
     refused(Reason.NOT_HELD, () -> rules.revocable(other, lease, at(NOW + 1)));
-    var any = new RevokeRequest(new LeaseName("n"), "hangs", Optional.empty());
+    var any = new Operation.Revoke(new LeaseName("n"), "hangs", Optional.empty());
     refused(Reason.NOT_HELD, () -> rules.revocable(any, lease, at(NOW + LEASE)));
     refused(Reason.NOT_HELD, () -> rules.revocable(any, granted(ID, true), at(NOW + 1)));
     refused(Reason.NOT_HELD, () -> rules.revocable(any, new LeaseState("n"), at(NOW + 1)));
@@ -460,8 +458,9 @@ final class LeaseRulesTest {
     return rules.acquire(request(id, A, tentative), List.of(lease), ORIGIN, at(now), NO_CEILING);
   }
 
-  private static AcquireRequest request(Id id, LogSet logs, boolean tentative) {
-    return new AcquireRequest(id, List.of(new LeaseName("n")), "host", LEASE_MS, logs, tentative);
+  private static Operation.Acquire request(Id id, LogSet logs, boolean tentative) {
+    return new Operation.Acquire(
+        id, List.of(new LeaseName("n")), "host", LEASE_MS, logs, tentative);
   }
 
   private void renew(LeaseState lease, LeaseReport report, long now) throws LeaseRefusedException {
@@ -489,7 +488,7 @@ final class LeaseRulesTest {
       throws LeaseRefusedException {
     var signed = new SignedWitness(w, new byte[1]);
     return at.resume(
-        new ResumeRequest(ID, List.of(signed), LEASE_MS),
+        new Operation.Resume(ID, List.of(signed), LEASE_MS),
         ended,
         List.of(lease),
         forgotten,

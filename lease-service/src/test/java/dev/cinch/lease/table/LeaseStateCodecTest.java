@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.Share;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -159,7 +159,7 @@ final class LeaseStateCodecTest {
   private static LeaseState held(String name, String holder, LogSet logs) {
     var lease = new LeaseState(name);
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             new Id(1, 2), List.of(new LeaseName("any")), holder, 10_000, logs, false);
     lease.grant(
         request,

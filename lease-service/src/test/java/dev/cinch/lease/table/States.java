@@ -3,13 +3,13 @@ package dev.cinch.lease.table;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Metadata;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ public final class States {
 
   public static void grant(
       LeaseState lease,
-      AcquireRequest to,
+      Operation.Acquire to,
       Inheritance from,
       Moment now,
       long expiry,
@@ -55,7 +55,7 @@ public final class States {
   public static LeaseState full(String name) {
     var lease = new LeaseState(name);
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             new Id(1, 2), List.of(new LeaseName(name)), "h", 10_000, LogSet.ALL, false);
     var first = Inheritance.origin(Ending.NONE, Fence.NONE);
     lease.grant(request, first, at(NOW), NOW + 10_000_000_000L, new Id(NOW, name.hashCode()));
@@ -93,7 +93,7 @@ public final class States {
     LeaseState e = made;
     long granted = NOW - random.nextInt(1_000_000_000);
     var request =
-        new AcquireRequest(
+        new Operation.Acquire(
             Id.random(random),
             List.of(new LeaseName(e.name)),
             "ä".repeat(random.nextInt(128)),

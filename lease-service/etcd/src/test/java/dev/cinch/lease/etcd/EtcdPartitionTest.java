@@ -10,12 +10,12 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.memory.TableLimits;
 import dev.cinch.lease.register.RegisterBackend;
-import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SystemTime;
 import java.nio.file.Path;
@@ -106,19 +106,20 @@ final class EtcdPartitionTest {
         .toList();
   }
 
-  private static Grant renew(Rig at, Grant grant) throws LeaseRefusedException {
+  private static Grant renew(Rig at, Grant grant)
+      throws LeaseRefusedException, LeaseUnavailableException {
     return at.service.renew(grant.id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
   }
 
   private interface Call {
-    Grant send() throws LeaseRefusedException;
+    Grant send() throws LeaseRefusedException, LeaseUnavailableException;
   }
 
   /** Neither granted, nor refused as if it were known who has it. */
   private static void assertUnavailable(Call call) {
     Exception e = assertThrows(Exception.class, call::send);
     assertTrue(
-        e instanceof UnansweredException
+        e instanceof LeaseUnavailableException
             || (e instanceof LeaseRefusedException refused && refused.reason() == Reason.NOT_YET),
         e.toString());
   }
@@ -135,7 +136,7 @@ final class EtcdPartitionTest {
         return;
       } catch (LeaseRefusedException e) {
         assertEquals(Reason.NOT_YET, e.reason());
-      } catch (UnansweredException e) {
+      } catch (LeaseUnavailableException e) {
         // It may have been granted; the next name is another one.
       }
     }

@@ -1,20 +1,19 @@
 package dev.cinch.lease.register.sim;
 
-import dev.cinch.lease.AcquireRequest;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.ResumeRequest;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.sim.SimClock;
-import dev.cinch.lease.table.UnansweredException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -45,7 +44,7 @@ final class User {
   private long waitsFor;
 
   private boolean rests;
-  private AcquireRequest request;
+  private Operation.Acquire request;
 
   /** When that was sent first, by the monotonic clock. */
   private long asked;
@@ -60,7 +59,8 @@ final class User {
 
   /** What a server does for it. */
   private interface Call {
-    Optional<Grant> on(MemoryLeaseService service) throws LeaseRefusedException;
+    Optional<Grant> on(MemoryLeaseService service)
+        throws LeaseRefusedException, LeaseUnavailableException;
   }
 
   User(World world, int number) {
@@ -100,7 +100,7 @@ final class User {
         });
   }
 
-  private AcquireRequest next() {
+  private Operation.Acquire next() {
     Plan plan = world.plan;
     int any = world.rng.below(plan.names());
     int first = world.isCalm() && world.rng.chance(0.5) ? world.judge.orNotGranted(any) : any;
@@ -113,7 +113,7 @@ final class User {
         world.rng.chance(0.1)
             ? LogSet.ALL
             : LogSet.of(List.of(LOGS.get(world.rng.below(LOGS.size()))));
-    return new AcquireRequest(
+    return new Operation.Acquire(
         Id.random(world.rng.generator()),
         names,
         "user " + number,
@@ -155,7 +155,7 @@ final class User {
   }
 
   private void acquire(int tries) {
-    AcquireRequest wanted = request;
+    Operation.Acquire wanted = request;
     send(
         service -> Optional.of(acquired(service, wanted)),
         grant -> take(grant.orElseThrow()),
@@ -177,8 +177,8 @@ final class User {
         });
   }
 
-  private Grant acquired(MemoryLeaseService service, AcquireRequest wanted)
-      throws LeaseRefusedException {
+  private Grant acquired(MemoryLeaseService service, Operation.Acquire wanted)
+      throws LeaseRefusedException, LeaseUnavailableException {
     world.judge.begun(wanted.id());
     return service.acquire(wanted);
   }
@@ -246,7 +246,7 @@ final class User {
   }
 
   private interface Prolongation {
-    Grant on(MemoryLeaseService service) throws LeaseRefusedException;
+    Grant on(MemoryLeaseService service) throws LeaseRefusedException, LeaseUnavailableException;
   }
 
   private void renew() {
@@ -264,7 +264,7 @@ final class User {
       renew();
       return;
     }
-    var resume = new ResumeRequest(request.id(), held, duration());
+    var resume = new Operation.Resume(request.id(), held, duration());
     prolong(resume.durationMs(), s -> s.resume(resume));
   }
 
@@ -371,7 +371,7 @@ final class User {
             refused.accept(e);
           }
         };
-    AcquireRequest wanted = request;
+    Operation.Acquire wanted = request;
     boolean acquires = held.isEmpty();
     world.carry(() -> to.carryOut(() -> carryOut(to, call, wanted, acquires, answer)));
     long patience = world.rng.chance(0.1) ? world.rng.between(Plan.MS, longest()) : 4_000 * Plan.MS;
@@ -386,14 +386,14 @@ final class User {
 
   /** On the server. */
   private void carryOut(
-      Server at, Call call, AcquireRequest wanted, boolean acquires, Consumer<Answer> answer) {
+      Server at, Call call, Operation.Acquire wanted, boolean acquires, Consumer<Answer> answer) {
     Answer made;
     world.trace("server %d is asked for %s%s", at.id, wanted.id(), acquires ? ", to acquire" : "");
     try {
       Optional<Grant> grant = call.on(at.service());
       grant.ifPresent(g -> world.judge.granted(at, g));
       made = new Answer(grant, null);
-    } catch (UnansweredException e) {
+    } catch (LeaseUnavailableException e) {
       world.trace("server %d does not know: %s", at.id, e);
       return;
     } catch (LeaseRefusedException e) {
