@@ -8,6 +8,8 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
@@ -17,6 +19,7 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -61,19 +64,26 @@ public final class Served implements AutoCloseable {
             LeaseService.class.getClassLoader(),
             new Class<?>[] {LeaseService.class},
             (proxy, method, args) -> {
-              if (method.isDefault() && method.getName().startsWith("carryOut")) {
-                return InvocationHandler.invokeDefault(proxy, method, args); // one by one
+              if (method.getName().equals("carryOutNow")) {
+                return InvocationHandler.invokeDefault(proxy, method, args); // nothing is done so
               }
+              boolean acquires =
+                  method.getName().equals("carryOut")
+                      && ((List<?>) args[0]).get(0) instanceof Operation.Acquire;
               try {
                 if (away) {
                   throw new LeaseUnavailableException("away", null);
                 }
-                if (method.getName().equals("acquire") && superseded.getAndDecrement() > 0) {
-                  throw new LeaseRefusedException(Reason.SUPERSEDED, "instance 9 took over", 0);
+                if (acquires && superseded.getAndDecrement() > 0) {
+                  var tookOver =
+                      new LeaseRefusedException(Reason.SUPERSEDED, "instance 9 took over", 0);
+                  return List.of(new Outcome.Refused(tookOver));
                 }
                 Object answer = method.invoke(service, args);
                 CountDownLatch decided = unanswered;
-                if (decided != null && method.getName().equals("acquire")) {
+                if (decided != null
+                    && acquires
+                    && ((List<?>) answer).get(0) instanceof Outcome.Granted) {
                   unanswered = null;
                   decided.countDown();
                   closed.await();
@@ -82,8 +92,8 @@ public final class Served implements AutoCloseable {
               } catch (InvocationTargetException e) {
                 throw e.getCause();
               } finally {
-                if (method.getName().equals("acquire")) {
-                  acquires.release();
+                if (acquires) {
+                  this.acquires.release();
                 }
               }
             });

@@ -10,7 +10,6 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.serve.LateService;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Outcome;
@@ -120,9 +119,6 @@ public final class SharedStore implements AutoCloseable {
                 count(answer, told);
                 return answer;
               } catch (InvocationTargetException e) {
-                if (e.getCause() instanceof LeaseRefusedException refused) {
-                  count(told, refused.reason()).release();
-                }
                 throw e.getCause();
               }
             });

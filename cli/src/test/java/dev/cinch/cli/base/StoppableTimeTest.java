@@ -40,7 +40,7 @@ class StoppableTimeTest {
             LeaseService.class.getClassLoader(),
             new Class<?>[] {LeaseService.class},
             (proxy, method, args) -> {
-              if ((Long) args[1] > 0) {
+              if (((Operation.Acquire) args[0]).waitMs() > 0) {
                 queued.countDown();
                 try {
                   granted.await();
