@@ -18,7 +18,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +33,7 @@ import org.junit.jupiter.api.Assumptions;
 /** Real etcd processes on loopback, of one cluster; killed in the end. Not thread-safe. */
 public final class EtcdCell implements AutoCloseable {
   private static final long START_SECONDS = 60;
+  private static final Set<Integer> TAKEN = ConcurrentHashMap.newKeySet();
 
   private final Path dir;
   private final List<URI> clients = new ArrayList<>();
@@ -161,6 +164,9 @@ public final class EtcdCell implements AutoCloseable {
   private static URI freePort(String scheme) {
     for (int tries = 0; tries < 1_000; tries++) {
       int port = 20_000 + ThreadLocalRandom.current().nextInt(10_000);
+      if (!TAKEN.add(port)) {
+        continue; // maybe of one that was killed
+      }
       try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return URI.create(scheme + "://127.0.0.1:" + socket.getLocalPort());
       } catch (IOException e) {

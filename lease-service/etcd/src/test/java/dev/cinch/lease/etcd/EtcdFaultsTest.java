@@ -29,8 +29,11 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Values in real etcds that are killed, stopped and cut off. */
+@Execution(ExecutionMode.CONCURRENT) // they wait for etcds of their own
 final class EtcdFaultsTest {
   private static final LeaseName A = new LeaseName("a");
 

@@ -30,6 +30,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -39,6 +41,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * cuts them off in both directions, and {@code -Dcinch.all=true} in one alone, too.
  */
 @Timeout(600)
+@Execution(ExecutionMode.CONCURRENT) // they wait for etcds of their own
 final class EtcdPartitionTest {
   private static final int MEMBERS = 3;
   private static final int TRIES = 200;

@@ -30,9 +30,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A real etcd that wants certificates of its clients, and a user's password. */
 @Timeout(600)
+@Execution(ExecutionMode.CONCURRENT) // they wait for etcds of their own
 final class EtcdTlsTest {
   private static final LeaseName A = new LeaseName("a");
 
