@@ -141,10 +141,9 @@ final class InstanceGuard {
    *     are of several shards
    */
   void requireShard(List<LeaseName> names) throws LeaseRefusedException {
-    InstanceRegistry in = registry;
-    if (in != null && in.shard().map().count() > 1) {
+    if (shard().map().count() > 1) {
       requireLatest(); // of an earlier map this one has nothing to say
-      Refusals.requireShard(in.shard(), names);
+      Refusals.requireShard(shard(), names);
     }
   }
 
@@ -337,10 +336,9 @@ final class InstanceGuard {
   void end(List<Tenure> tenures) throws LeaseRefusedException {
     if (!ends.isMine(tenures.stream().map(t -> new LeaseEnd(t.correlation(), number)).toList())) {
       superseded = true; // nobody else resumes them
-      InstanceRegistry in = registry;
-      if (in != null && turn.takeSoon()) {
+      if (registry != null && turn.takeSoon()) {
         try {
-          stop(in);
+          stop(registry);
         } finally {
           turn.end();
         }
@@ -433,8 +431,7 @@ final class InstanceGuard {
   }
 
   private void look(InstanceRegistry in, Reading at) throws IOException {
-    long paused =
-        pauses.get(); // before it looks: a pause that comes meanwhile asks for another look
+    long paused = pauses.get(); // one that comes while it looks asks for another look
     if (in.isLatest()) {
       lookedAfter = paused;
       lookedAt = at.monotonic();
@@ -492,11 +489,6 @@ final class InstanceGuard {
 
   boolean hasCeilings() {
     return registry != null;
-  }
-
-  /** When the instance was started, by its own time. */
-  long startedAt() {
-    return startedAt;
   }
 
   OptionalLong publishedCeiling() {

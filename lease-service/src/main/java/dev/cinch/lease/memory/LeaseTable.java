@@ -104,15 +104,11 @@ final class LeaseTable implements LeaseBackend {
    * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
    */
   @Override
-  public List<Witness> acquire(Operation.Acquire request, Moment time, long ceiling)
+  public synchronized List<Witness> acquire(Operation.Acquire request, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
-    return acquire(
-        request, request.names().stream().sorted().map(LeaseName::value).toList(), time, ceiling);
-  }
-
-  private synchronized List<Witness> acquire(
-      Operation.Acquire request, List<String> wanted, Moment time, long ceiling)
-      throws LeaseRefusedException, UnendedException {
+    var wanted = new ArrayList<String>(request.names().size());
+    request.names().forEach(name -> wanted.add(name.value()));
+    wanted.sort(null);
     Grants.Grant known = grants.get(request.id());
     if (known != null) {
       if (known.isOver()) {
@@ -378,17 +374,6 @@ final class LeaseTable implements LeaseBackend {
     return leases;
   }
 
-  /** A table forgets no lease of another machine: it has none. */
-  @Override
-  public boolean isShared(Operation.Resume request) {
-    return false;
-  }
-
-  @Override
-  public boolean isImmediate() {
-    return true;
-  }
-
   /** Forgets the ids of grants that ended long ago, in an eighth of them. */
   @Override
   public void sweep(long time) {
@@ -430,11 +415,7 @@ final class LeaseTable implements LeaseBackend {
   }
 
   private List<LeaseState> leases(List<String> wanted) {
-    var leases = new ArrayList<LeaseState>(wanted.size());
-    for (String name : wanted) {
-      leases.add(lease(name));
-    }
-    return leases;
+    return wanted.stream().map(this::lease).toList();
   }
 
   private static LeaseRefusedException released() {
@@ -507,10 +488,6 @@ final class LeaseTable implements LeaseBackend {
   }
 
   private List<Witness> witnesses(List<LeaseState> leases) {
-    var made = new Witness[leases.size()];
-    for (int i = 0; i < made.length; i++) {
-      made[i] = leases.get(i).witness(instance);
-    }
-    return List.of(made);
+    return leases.stream().map(lease -> lease.witness(instance)).toList();
   }
 }

@@ -53,7 +53,9 @@ public interface LeaseBackend {
       LongSupplier time) {}
 
   /** Whether operations never wait for another machine, so that an event loop may call them. */
-  boolean isImmediate();
+  default boolean isImmediate() {
+    return true;
+  }
 
   /**
    * Grants leases, or repeats the grant of the same request.
@@ -96,7 +98,9 @@ public interface LeaseBackend {
   void release(Operation.Release release, Moment now, Latest latest) throws LeaseRefusedException;
 
   /** Whether the witnesses are of leases that this backend itself keeps, at another machine. */
-  boolean isShared(Operation.Resume request);
+  default boolean isShared(Operation.Resume request) {
+    return false;
+  }
 
   /**
    * Goes on with leases of an earlier instance, or repeats that (rule L10).

@@ -30,12 +30,11 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** A real etcd that wants certificates of its clients, and a user's password. */
 @Timeout(600)
-@Execution(ExecutionMode.CONCURRENT) // they wait for etcds of their own
+@Isolated // the first connection by TLS takes long enough
 final class EtcdTlsTest {
   private static final LeaseName A = new LeaseName("a");
 

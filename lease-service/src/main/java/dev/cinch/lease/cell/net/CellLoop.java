@@ -8,21 +8,14 @@ import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Outbox;
-import dev.cinch.lease.cell.Proposer;
-import dev.cinch.lease.cell.Step;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
-import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,20 +46,14 @@ final class CellLoop {
   /** For so long an acceptor counts as one that answers: it is asked every second. */
   private static final long MOMENT_NANOS = 3_000_000_000L;
 
-  /** Beyond so many doublings, an attempt that is outbid waits no longer. */
-  private static final int DOUBLINGS = 6;
-
   private final int self;
-  private final List<Integer> nodes;
   private final Algorithm algorithm;
   private final CellSettings settings;
   private final LongSupplier clock;
   private final LongSupplier times;
-  private final RandomGenerator random;
   private final Link link;
   private final Requests requests;
 
-  private final Cell cell;
   private final Ballots ballots;
   private final Acceptor acceptor;
   private final Datagrams datagrams;
@@ -75,22 +62,11 @@ final class CellLoop {
   /** From this node to itself. */
   private final ArrayDeque<Message> within = new ArrayDeque<>();
 
-  private final Map<Bytes, Holding> holdings = new HashMap<>();
-  private final Map<Bytes, List<Inquiry>> inquiries = new HashMap<>();
-
-  private final List<Listing> listings = new ArrayList<>();
-
-  /** When it was last known whether a majority answers; -1 if it never was. */
-  private long askedAt = -1;
-
-  /** Of questions for names, so that each answer is known for one to the last of them. */
-  private long tokens;
+  private final Holdings holdings;
+  private final Questions questions;
 
   /** Of pursuits and inquiries; few, and changing all the time. */
   private final Timers attempts = new Timers();
-
-  /** Of leases that are held; many, and hardly ever touched. */
-  private final Timers ends = new Timers();
 
   private final Outbox out = this::send;
   private final Signing signing;
@@ -119,44 +95,31 @@ final class CellLoop {
 
   private long sweepAt;
   private long faults;
-  private int pursuits;
 
   /**
    * @param self id of the node; below 0 for a client, which proposes, and accepts nothing
    * @param first whether the cell is new
-   * @param nodes ids of all nodes, this one's too; all are acceptors
-   * @param times what the ballot of an attempt is at least, so that they say which was the later
    */
-  CellLoop(
-      int self,
-      int boot,
-      boolean first,
-      List<Integer> nodes,
-      byte[] key,
-      Algorithm algorithm,
-      CellSettings settings,
-      Link link,
-      Requests requests,
-      LongSupplier clock,
-      LongSupplier times,
-      RandomGenerator random) {
+  CellLoop(int self, int boot, boolean first, CellParts parts, Requests requests) {
     this.self = self;
-    this.nodes = List.copyOf(nodes);
-    this.algorithm = algorithm;
-    this.settings = settings;
-    this.clock = clock;
-    this.times = times;
-    this.random = random;
-    this.link = link;
+    this.algorithm = parts.algorithm();
+    this.settings = parts.settings();
+    this.clock = parts.clock();
+    this.times = parts.times();
+    this.link = parts.link();
     this.requests = requests;
-    this.cell = new Cell(nodes, List.of());
+    List<Integer> nodes = parts.nodes();
+    var cell = new Cell(nodes, List.of());
     this.ballots = new Ballots(self, boot);
     this.acceptor = algorithm.acceptor(boot, clock.getAsLong(), first);
     acceptor.limit(settings.rowBytes());
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
+    this.holdings = new Holdings(parts, cell, ballots, attempts, out);
+    this.questions = new Questions(parts, cell.majority(), attempts, out);
     this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
     this.datagrams =
-        new Datagrams(self, boot, others, key, settings.datagramBytes(), link, clock, times);
+        new Datagrams(
+            self, boot, others, parts.key(), settings.datagramBytes(), link, clock, times);
   }
 
   /** Does what is to be done now; returns whether that was anything. */
@@ -170,7 +133,7 @@ final class CellLoop {
 
   /** Whether a request waits that can begin now. */
   boolean canBegin() {
-    return requests.canBegin(pursuits);
+    return requests.canBegin(holdings.underWay());
   }
 
   private int sign() {
@@ -184,7 +147,7 @@ final class CellLoop {
 
   /** Waits until there may be something to do. */
   void await() throws IOException {
-    long next = Math.min(attempts.next(), ends.next());
+    long next = Math.min(attempts.next(), holdings.next());
     if (acceptor.size() > 0) {
       next = Math.min(next, sweepAt);
     }
@@ -252,19 +215,13 @@ final class CellLoop {
     } else if (message instanceof Message.Promise
         || message instanceof Message.Accepted
         || message instanceof Message.Reject) {
-      Holding holding = holdings.get(message.name());
-      if (holding != null) {
-        stepped(holding, holding.proposer.receive(from, message, now, out), now);
-        if (holding.lingers && holding.proposer.isKnownByAll()) {
-          endLinger(holding, now);
-        }
-      }
+      holdings.receive(from, message, now);
     } else if (message instanceof Message.Told told) {
-      told(from, told);
+      questions.told(from, told);
     } else if (message instanceof Message.Names names) {
       names(from, names, now);
     } else if (message instanceof Message.Named named) {
-      named(from, named, now);
+      questions.named(from, named, now);
     } else if (message instanceof Message.Sign sign) {
       signing.asked(from, sign, now);
     } else if (message instanceof Message.Signed signed) {
@@ -335,7 +292,7 @@ final class CellLoop {
         || acceptor.hasAcceptedSince(release.name(), release.last())) {
       return;
     }
-    if (inquiries.size() >= MOST_UNHEARD) {
+    if (questions.names() >= MOST_UNHEARD) {
       missed = true;
       return;
     }
@@ -346,7 +303,7 @@ final class CellLoop {
               missed |= answer.isEmpty();
               answer.filter(Memory::known).ifPresent(last -> written(release.name(), last.value()));
             });
-    begin(inquiry, now);
+    questions.begin(inquiry, now);
   }
 
   private void written(Bytes name, Bytes value) {
@@ -386,12 +343,7 @@ final class CellLoop {
       }
       count++;
     }
-    for (Timer t = ends.due(now); t != null; t = ends.due(now)) {
-      Holding holding = (Holding) t;
-      endLinger(holding, now);
-      settle(holding, now);
-      count++;
-    }
+    count += holdings.due(now);
     if (now >= sweepAt && acceptor.size() > 0) {
       acceptor.sweep(now, 1 + acceptor.size() / SWEEP_PART);
       sweepAt = now + SWEEP_NANOS;
@@ -401,29 +353,13 @@ final class CellLoop {
 
   private void wake(Timer timer, long now) {
     if (timer instanceof Inquiry inquiry) {
-      if (now >= inquiry.giveUpAt) {
-        end(inquiry, false);
-      } else {
-        ask(inquiry, now);
-      }
+      questions.wake(inquiry, now);
     } else if (timer instanceof Listing listing) {
-      if (now >= listing.giveUpAt) {
-        end(listing, false);
-      } else {
-        ask(listing, now);
-      }
+      questions.wake(listing, now);
     } else if (timer instanceof Gathering gathering) {
       signing.wake(gathering, now);
     } else if (timer instanceof Pursuit pursuit) {
-      Holding holding = holdings.get(pursuit.name);
-      if (holding == null || holding.pursuit != pursuit) {
-        throw new IllegalStateException("a timer of " + pursuit.name + ", which has none");
-      }
-      if (pursuit.resting) {
-        again(holding, pursuit, now);
-      } else {
-        stepped(holding, holding.proposer.wake(now, out), now);
-      }
+      holdings.wake(pursuit, now);
     }
   }
 
@@ -431,7 +367,7 @@ final class CellLoop {
   private int begin() {
     int count = 0;
     while (count < BEGINNINGS) {
-      Request request = requests.poll(pursuits);
+      Request request = requests.poll(holdings.underWay());
       if (request == null) {
         break;
       }
@@ -448,69 +384,20 @@ final class CellLoop {
 
   private void begin(Request request, long now) {
     if (request instanceof Pursuit pursuit) {
-      begin(pursuit, now);
+      holdings.begin(pursuit, now);
     } else if (request instanceof Request.Release release) {
-      release.result().complete(release(release, now));
+      release.result().complete(holdings.release(release, now));
     } else if (request instanceof Inquiry inquiry) {
-      inquiries.computeIfAbsent(inquiry.name, name -> new ArrayList<>(1)).add(inquiry);
-      ask(inquiry, now);
+      questions.begin(inquiry, now);
     } else if (request instanceof Listing listing) {
-      listings.add(listing);
-      ask(listing, now);
+      questions.begin(listing, now);
     } else if (request instanceof Gathering gathering) {
-      signing.begin(gathering, holders(gathering.name), now);
+      signing.begin(gathering, holdings.holders(gathering.name), now);
     } else if (request instanceof Request.Again again) {
       signing.asked(again.from(), again.sign(), now);
     } else if (request instanceof Request.Status status) {
       status.result().complete(status(now));
     }
-  }
-
-  /** A majority of acceptors that have what this node holds, so that each can sign it. */
-  private List<Integer> holders(Bytes name) {
-    Holding holding = holdings.get(name);
-    var nodes = new ArrayList<Integer>(cell.majority());
-    for (int i = 0; i < cell.size() && nodes.size() < cell.majority(); i++) {
-      if (holding != null && holding.proposer.isKnownBy(cell.acceptor(i))) {
-        nodes.add(cell.acceptor(i));
-      }
-    }
-    return nodes;
-  }
-
-  private void ask(Inquiry inquiry, long now) {
-    attempts.set(inquiry, Math.min(inquiry.giveUpAt, now + settings.resendNanos()));
-    for (int node : nodes) {
-      if (!inquiry.hasAnswered(node)) {
-        send(node, new Message.Query(inquiry.name));
-      }
-    }
-  }
-
-  private void ask(Listing listing, long now) {
-    attempts.set(listing, Math.min(listing.giveUpAt, now + settings.resendNanos()));
-    nodes.forEach(node -> ask(listing, node));
-  }
-
-  private void ask(Listing listing, int node) {
-    listing.next(node, ++tokens).ifPresent(names -> send(node, names));
-  }
-
-  private void named(int from, Message.Named named, long now) {
-    for (Listing listing : List.copyOf(listings)) {
-      if (listing.take(from, named)) {
-        attempts.set(listing, Math.min(listing.giveUpAt, now + settings.resendNanos()));
-        ask(listing, from);
-      } else if (listing.enough() >= cell.majority()) {
-        end(listing, true);
-      }
-    }
-  }
-
-  private void end(Listing listing, boolean enough) {
-    attempts.cancel(listing);
-    listings.remove(listing);
-    listing.complete(enough);
   }
 
   private void names(int from, Message.Names wanted, long now) {
@@ -549,214 +436,13 @@ final class CellLoop {
     return new Message.Named(Listing.LOWEST, to.token(), from, end, Bytes.of(names));
   }
 
-  private void begin(Pursuit pursuit, long now) {
-    Holding holding = holdings.get(pursuit.name);
-    if (holding != null) {
-      endLinger(holding, now);
-      holding = holdings.get(pursuit.name);
-    }
-    Outcome refusal = refusal(pursuit, holding, now);
-    if (refusal != null) {
-      pursuit.result.complete(refusal);
-      return;
-    }
-    Holding next =
-        holding == null
-            ? new Holding(algorithm.proposer(cell, ballots, pursuit.name, settings.resendNanos()))
-            : holding;
-    attempt(next, pursuit, now); // whose first answer comes later
-    if (holding == null) {
-      holdings.put(pursuit.name, next);
-    }
-    next.pursuit = pursuit;
-    pursuits++;
-  }
-
-  private static @Nullable Outcome refusal(Pursuit pursuit, @Nullable Holding holding, long now) {
-    if (holding != null && holding.pursuit != null) {
-      return Outcome.Refused.BUSY;
-    }
-    if (pursuit.renewed != null) {
-      boolean held = holding != null && holding.isOf(pursuit.renewed, now);
-      return held ? null : Outcome.Refused.LOST;
-    }
-    if (now >= pursuit.beginBy) { // it waited in the queue for too long
-      return Outcome.Refused.OVERLOADED;
-    }
-    return holding != null && holding.proposer.holds(now) ? Outcome.Refused.HELD_HERE : null;
-  }
-
-  private void attempt(Holding holding, Pursuit pursuit, long now) {
-    Proposer proposer = holding.proposer;
-    long patience = pursuit.giveUpAt - now;
-    ballots.raise(times.getAsLong());
-    if (pursuit.renewed == null) {
-      proposer.acquire(now, pursuit.ttl, patience, out);
-    } else {
-      proposer.renew(now, pursuit.ttl, patience, out);
-    }
-    attempts.set(pursuit, proposer.wakeAt());
-  }
-
-  /** Takes up an attempt again that was outbid. */
-  private void again(Holding holding, Pursuit pursuit, long now) {
-    pursuit.resting = false;
-    boolean lost = pursuit.renewed != null && !holding.proposer.holds(now);
-    if (lost || now >= pursuit.giveUpAt) {
-      finish(holding, pursuit, unavailable(pursuit), now);
-    } else {
-      attempt(holding, pursuit, now);
-    }
-  }
-
-  private void stepped(Holding holding, Step step, long now) {
-    Pursuit pursuit = holding.pursuit;
-    if (pursuit == null || pursuit.resting) {
-      return; // a proposer without an attempt ignores everything
-    }
-    if (step instanceof Step.Pending) {
-      if (pursuit.index < 0 || pursuit.at != holding.proposer.wakeAt()) {
-        attempts.set(pursuit, holding.proposer.wakeAt());
-      }
-    } else if (step instanceof Step.Found found) {
-      found(holding, pursuit, found, now);
-    } else if (step instanceof Step.Outbid) {
-      outbid(holding, pursuit, now);
-    } else if (step instanceof Step.Full && pursuit.proposed == null) {
-      finish(holding, pursuit, Outcome.Refused.FULL, now);
-    } else if (step instanceof Step.Unavailable || step instanceof Step.Full) {
-      finish(holding, pursuit, unavailable(pursuit), now);
-    } else {
-      if (step instanceof Step.Granted granted && pursuit.renewed == null) {
-        holding.first = granted.ballot();
-      }
-      finish(holding, pursuit, new Outcome.Ended(step), now);
-    }
-  }
-
-  /** Time is over; of an earlier attempt of the pursuit, something may be left at acceptors. */
-  private static Outcome unavailable(Pursuit pursuit) {
-    Ballot proposed = pursuit.proposed;
-    return new Outcome.Ended(
-        proposed == null ? new Step.Unavailable() : new Step.Indeterminate(proposed));
-  }
-
-  private void found(Holding holding, Pursuit pursuit, Step.Found found, long now) {
-    Optional<Bytes> value;
-    try {
-      value = pursuit.decide.apply(found);
-      if (value.isPresent() && value.get().size() > settings.longestValue()) {
-        throw new IllegalArgumentException(
-            "a value of %d bytes doesn't fit datagrams of %d: %d at most"
-                .formatted(value.get().size(), settings.datagramBytes(), settings.longestValue()));
-      }
-    } catch (RuntimeException e) {
-      holding.proposer.giveUp(now, out);
-      leave(holding, pursuit, now);
-      pursuit.result.completeExceptionally(e);
-      return;
-    }
-    if (value.isEmpty()) {
-      holding.proposer.giveUp(now, out);
-      finish(holding, pursuit, Outcome.Refused.DECLINED, now);
-    } else {
-      pursuit.proposed = found.ballot();
-      stepped(holding, holding.proposer.propose(found, value.get(), now, out), now);
-    }
-  }
-
-  /** The first time it was perhaps a ballot too low, and then nobody is in the way. */
-  private void outbid(Holding holding, Pursuit pursuit, long now) {
-    pursuit.outbid++;
-    pursuit.resting = true;
-    if (pursuit.outbid == 1) {
-      again(holding, pursuit, now);
-    } else {
-      long most = settings.backoffNanos() << Math.min(pursuit.outbid - 2, DOUBLINGS);
-      attempts.set(pursuit, Math.min(pursuit.giveUpAt, now + 1 + random.nextLong(most)));
-    }
-  }
-
-  private void finish(Holding holding, Pursuit pursuit, Outcome outcome, long now) {
-    leave(holding, pursuit, now);
-    pursuit.result.complete(outcome);
-  }
-
-  private void leave(Holding holding, Pursuit pursuit, long now) {
-    attempts.cancel(pursuit);
-    holding.pursuit = null;
-    pursuits--;
-    settle(holding, now);
-  }
-
-  /** Waits for the end of what is held, or forgets a name for which nothing is left. */
-  private void settle(Holding holding, long now) {
-    if (holding.proposer.holds(now)) {
-      if (holding.index < 0) { // otherwise it is due before, and comes here again
-        ends.set(holding, holding.proposer.heldUntil());
-      }
-    } else if (holding.pursuit == null) {
-      ends.cancel(holding);
-      holdings.remove(holding.proposer.name());
-    }
-  }
-
-  private boolean release(Request.Release release, long now) {
-    Holding holding = holdings.get(release.name());
-    if (holding == null || !holding.isOf(release.lease(), now)) { // rule P9
-      return false;
-    }
-    Pursuit pursuit = holding.pursuit;
-    if (pursuit == null && release.linger() > 0 && !holding.proposer.isKnownByAll()) {
-      holding.lingers = true;
-      ends.set(holding, Math.min(now + release.linger(), holding.proposer.heldUntil()));
-      return true;
-    }
-    holding.proposer.release(now, out);
-    if (pursuit == null) {
-      settle(holding, now);
-    } else {
-      finish(holding, pursuit, Outcome.Refused.LOST, now);
-    }
-    return true;
-  }
-
-  /** Gives back what was to be given back. */
-  private void endLinger(Holding holding, long now) {
-    if (holding.lingers) {
-      holding.lingers = false;
-      holding.proposer.release(now, out);
-      settle(holding, now);
-    }
-  }
-
-  private void told(int from, Message.Told told) {
-    List<Inquiry> asked = inquiries.get(told.name());
-    if (asked != null) {
-      for (Inquiry inquiry : List.copyOf(asked)) {
-        if (inquiry.add(from, told.memory()) >= cell.majority()) {
-          end(inquiry, true);
-        }
-      }
-    }
-  }
-
-  private void end(Inquiry inquiry, boolean enough) {
-    askedAt = clock.getAsLong();
-    attempts.cancel(inquiry);
-    List<Inquiry> asked = inquiries.get(inquiry.name);
-    if (asked != null && asked.remove(inquiry) && asked.isEmpty()) {
-      inquiries.remove(inquiry.name);
-    }
-    inquiry.complete(enough);
-  }
-
   Acceptor acceptor() {
     return acceptor;
   }
 
   CellStatus status(long now) {
     var peers = new ArrayList<CellStatus.Peer>();
+    long askedAt = questions.askedAt();
     int answering = now < acceptor.quarantinedUntil() ? 0 : 1;
     for (Peer peer : datagrams.peers()) {
       answering += peer.answeredAt >= 0 && now - peer.answeredAt <= MOMENT_NANOS ? 1 : 0;
@@ -769,7 +455,7 @@ final class CellLoop {
         acceptor.quarantinedUntil(),
         acceptor.size(),
         holdings.size(),
-        pursuits,
+        holdings.underWay(),
         askedAt >= 0 && now - askedAt <= MOMENT_NANOS ? answering : -1,
         ballots.counter(),
         faults,
@@ -784,17 +470,9 @@ final class CellLoop {
    */
   void close() {
     long now = clock.getAsLong();
-    for (Holding holding : List.copyOf(holdings.values())) {
-      Pursuit pursuit = holding.pursuit;
-      if (pursuit != null) {
-        holding.proposer.giveUp(now, out);
-        leave(holding, pursuit, now);
-        pursuit.close();
-      }
-    }
+    holdings.giveUp(now);
     signing.close();
-    inquiries.values().forEach(asked -> asked.forEach(Inquiry::close));
-    listings.forEach(Listing::close);
+    questions.close();
     releaseRest(now); // of callers too that have just heard of the end
     datagrams.flush();
   }
@@ -802,11 +480,11 @@ final class CellLoop {
   private void releaseRest(long now) {
     for (Request r = requests.pollQuick(); r != null; r = requests.pollQuick()) {
       if (r instanceof Request.Release release) {
-        release.result().complete(release(release, now));
+        release.result().complete(holdings.release(release, now));
       } else {
         r.close();
       }
     }
-    List.copyOf(holdings.values()).forEach(holding -> endLinger(holding, now));
+    holdings.endLingers(now);
   }
 }

@@ -63,28 +63,14 @@ public final class CellNode implements AutoCloseable {
   private final CompletableFuture<Boolean> stopped = new CompletableFuture<>();
 
   private CellNode(
-      int node,
-      boolean first,
-      List<Integer> nodes,
-      byte[] key,
-      Algorithm algorithm,
-      CellSettings settings,
-      int boot,
-      @Nullable BootCounter boots,
-      Link link,
-      LongSupplier clock,
-      LongSupplier times,
-      RandomGenerator random) {
-    this.algorithm = algorithm;
-    this.link = link;
-    this.clock = clock;
+      int node, int boot, boolean first, @Nullable BootCounter boots, CellParts parts) {
+    this.algorithm = parts.algorithm();
+    this.link = parts.link();
+    this.clock = parts.clock();
     this.boots = boots;
-    this.requests = new Requests(settings);
-    this.longestValue = settings.longestValue();
-    this.loop =
-        new CellLoop(
-            node, boot, first, nodes, key, algorithm, settings, link, requests, clock, times,
-            random);
+    this.requests = new Requests(parts.settings());
+    this.longestValue = parts.settings().longestValue();
+    this.loop = new CellLoop(node, boot, first, parts, requests);
     this.thread = new Thread(this::run, node < 0 ? "cinch-cell-client" : "cinch-cell-" + node);
     this.thread.setDaemon(true);
   }
@@ -126,19 +112,22 @@ public final class CellNode implements AutoCloseable {
       TimeSource time,
       boolean first)
       throws IOException {
-    Map<Integer, InetSocketAddress> addresses = file.addresses();
-    InetSocketAddress at = addresses.get(node);
+    InetSocketAddress at = file.addresses().get(node);
     if (at == null) {
       throw new IllegalArgumentException("the cell has no node " + node);
     }
-    return start(
-        node,
-        first,
+    return start(node, first, directory, parts(file, settings, at, time));
+  }
+
+  private static CellParts parts(
+      CellFile file, CellSettings settings, InetSocketAddress at, TimeSource time)
+      throws IOException {
+    Map<Integer, InetSocketAddress> addresses = file.addresses();
+    return new CellParts(
         List.copyOf(addresses.keySet()),
         file.key(),
         file.algorithm(),
         settings.withDatagramBytes(file.datagramBytes()),
-        directory,
         new UdpLink(at, addresses),
         file.algorithm().clock(time),
         time::wallNanos,
@@ -146,46 +135,22 @@ public final class CellNode implements AutoCloseable {
   }
 
   /** Starts a node on a link, which it closes. */
-  static CellNode start(
-      int node,
-      boolean first,
-      List<Integer> nodes,
-      byte[] key,
-      Algorithm algorithm,
-      CellSettings settings,
-      Path directory,
-      Link link,
-      LongSupplier clock,
-      LongSupplier times,
-      RandomGenerator random)
+  static CellNode start(int node, boolean first, Path directory, CellParts parts)
       throws IOException {
     BootCounter boots;
     try {
       boots = BootCounter.next(directory, node);
     } catch (IOException | RuntimeException e) {
-      link.close();
+      parts.link().close();
       throw e;
     }
     if (first && boots.boot() > 1) {
-      link.close();
+      parts.link().close();
       boots.close();
       throw new IOException(
           directory + ": the node has started before, so the cell is not new; don't say --first");
     }
-    var started =
-        new CellNode(
-            node,
-            first,
-            nodes,
-            key,
-            algorithm,
-            settings,
-            boots.boot(),
-            boots,
-            link,
-            clock,
-            times,
-            random);
+    var started = new CellNode(node, boots.boot(), first, boots, parts);
     started.thread.start();
     return started;
   }
@@ -200,63 +165,26 @@ public final class CellNode implements AutoCloseable {
    */
   public static CellNode client(CellFile file, CellSettings settings, TimeSource time)
       throws IOException {
-    Map<Integer, InetSocketAddress> addresses = file.addresses();
-    return client(
-        List.copyOf(addresses.keySet()),
-        file.key(),
-        file.algorithm(),
-        settings.withDatagramBytes(file.datagramBytes()),
-        new UdpLink(new InetSocketAddress(0), addresses),
-        file.algorithm().clock(time),
-        time::wallNanos,
-        RandomGenerator.getDefault());
+    return client(parts(file, settings, new InetSocketAddress(0), time));
   }
 
   /** Starts a client on a link, which it closes. */
-  static CellNode client(
-      List<Integer> nodes,
-      byte[] key,
-      Algorithm algorithm,
-      CellSettings settings,
-      Link link,
-      LongSupplier clock,
-      LongSupplier times,
-      RandomGenerator random) {
+  static CellNode client(CellParts parts) {
     var identity = new SecureRandom();
     var started =
         new CellNode(
             -1 - identity.nextInt(Integer.MAX_VALUE),
-            false,
-            nodes,
-            key,
-            algorithm,
-            settings,
             1 + identity.nextInt(Integer.MAX_VALUE),
+            false,
             null,
-            link,
-            clock,
-            times,
-            random);
+            parts);
     started.thread.start();
     return started;
   }
 
   /** One without a thread: somebody else gives {@link #loop} its turns, when the link is woken. */
-  static CellNode driven(
-      int node,
-      int boot,
-      boolean first,
-      List<Integer> nodes,
-      byte[] key,
-      Algorithm algorithm,
-      CellSettings settings,
-      Link link,
-      LongSupplier clock,
-      LongSupplier times,
-      RandomGenerator random) {
-    var driven =
-        new CellNode(
-            node, first, nodes, key, algorithm, settings, boot, null, link, clock, times, random);
+  static CellNode driven(int node, int boot, boolean first, CellParts parts) {
+    var driven = new CellNode(node, boot, first, null, parts);
     driven.waiting = true;
     return driven;
   }

@@ -210,15 +210,16 @@ final class CellNodeTest {
           CellNode.start(
               1,
               false,
-              List.of(1, 2, 3),
-              new byte[CellKey.BYTES],
-              Algorithm.paxosLease(DURATIONS),
-              CellSettings.DEFAULT,
               directory.resolve("alone"),
-              new QueuedLink(),
-              clock,
-              clock,
-              RandomGenerator.getDefault())) {
+              new CellParts(
+                  List.of(1, 2, 3),
+                  new byte[CellKey.BYTES],
+                  Algorithm.paxosLease(DURATIONS),
+                  CellSettings.DEFAULT,
+                  new QueuedLink(),
+                  clock,
+                  clock,
+                  RandomGenerator.getDefault()))) {
         CellStatus status = node.status().join();
         assertEquals(boot, status.boot());
         assertTrue(status.isQuarantined());

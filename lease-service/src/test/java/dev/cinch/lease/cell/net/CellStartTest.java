@@ -151,15 +151,16 @@ final class CellStartTest {
         CellNode.start(
             1,
             true,
-            List.of(1),
-            new byte[CellKey.BYTES],
-            PAXOS_LEASE,
-            CellSettings.DEFAULT,
             directory.resolve("node"),
-            broken,
-            PAXOS_LEASE.clock(clocks),
-            clocks::wallNanos,
-            RandomGenerator.getDefault())) {
+            new CellParts(
+                List.of(1),
+                new byte[CellKey.BYTES],
+                PAXOS_LEASE,
+                CellSettings.DEFAULT,
+                broken,
+                PAXOS_LEASE.clock(clocks),
+                clocks::wallNanos,
+                RandomGenerator.getDefault()))) {
       assertTrue(node.stopped().join());
       Outcome outcome =
           node.acquire(NAME, SECOND, SECOND, found -> Optional.of(Bytes.EMPTY)).join();

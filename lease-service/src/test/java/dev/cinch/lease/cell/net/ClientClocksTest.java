@@ -30,15 +30,16 @@ final class ClientClocksTest {
           1,
           1,
           true,
-          List.of(1, 2, 3),
-          KEY,
-          Algorithm.paxosLease(new Durations(LONGEST, 500, LONGEST)),
-          CellSettings.DEFAULT,
-          link,
-          requests,
-          () -> 5 * SECOND,
-          () -> NOW,
-          RandomGenerator.of("L64X128MixRandom"));
+          new CellParts(
+              List.of(1, 2, 3),
+              KEY,
+              Algorithm.paxosLease(new Durations(LONGEST, 500, LONGEST)),
+              CellSettings.DEFAULT,
+              link,
+              () -> 5 * SECOND,
+              () -> NOW,
+              RandomGenerator.of("L64X128MixRandom")),
+          requests);
 
   /** How many datagrams the node answers with. */
   private int sends(int from, Message message) {

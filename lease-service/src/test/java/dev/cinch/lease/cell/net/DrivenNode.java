@@ -82,7 +82,11 @@ public final class DrivenNode {
           public void close() {}
         };
     node =
-        CellNode.driven(id, boot, first, ids, KEY, algorithm, settings, link, clock, times, random);
+        CellNode.driven(
+            id,
+            boot,
+            first,
+            new CellParts(ids, KEY, algorithm, settings, link, clock, times, random));
     node.listen(
         (name, value) -> {
           Memory last = last(name);

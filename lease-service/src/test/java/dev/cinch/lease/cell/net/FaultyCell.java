@@ -58,15 +58,8 @@ final class FaultyCell {
               id,
               boot,
               false,
-              IDS,
-              KEY,
-              algorithm,
-              SETTINGS,
-              link,
-              requests,
-              this::clock,
-              this::clock,
-              random);
+              new CellParts(IDS, KEY, algorithm, SETTINGS, link, this::clock, this::clock, random),
+              requests);
     }
 
     private long off() {

@@ -46,15 +46,16 @@ final class HandoverTest {
               id,
               1,
               true,
-              IDS,
-              new byte[CellKey.BYTES],
-              Algorithm.paxosLease(new Durations(60 * SECOND, 500, SECOND)),
-              CellSettings.DEFAULT,
-              links.get(id - 1),
-              requests.get(id - 1),
-              () -> SECOND,
-              () -> ++ballots,
-              RandomGenerator.of("L64X128MixRandom")));
+              new CellParts(
+                  IDS,
+                  new byte[CellKey.BYTES],
+                  Algorithm.paxosLease(new Durations(60 * SECOND, 500, SECOND)),
+                  CellSettings.DEFAULT,
+                  links.get(id - 1),
+                  () -> SECOND,
+                  () -> ++ballots,
+                  RandomGenerator.of("L64X128MixRandom")),
+              requests.get(id - 1)));
     }
   }
 

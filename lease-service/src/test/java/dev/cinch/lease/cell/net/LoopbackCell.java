@@ -61,15 +61,16 @@ public final class LoopbackCell implements AutoCloseable {
           CellNode.start(
               id,
               first,
-              IDS,
-              KEY,
-              algorithm,
-              settings,
               directory.resolve("node-" + id),
-              new CutLink(id, links.get(id - 1)),
-              clock,
-              clock,
-              RandomGenerator.of("L64X128MixRandom")));
+              new CellParts(
+                  IDS,
+                  KEY,
+                  algorithm,
+                  settings,
+                  new CutLink(id, links.get(id - 1)),
+                  clock,
+                  clock,
+                  RandomGenerator.of("L64X128MixRandom"))));
     }
   }
 
@@ -82,14 +83,15 @@ public final class LoopbackCell implements AutoCloseable {
   CellNode client(LongSupplier times) throws IOException {
     CellNode started =
         CellNode.client(
-            IDS,
-            KEY,
-            algorithm,
-            settings,
-            new UdpLink(new InetSocketAddress(0), addresses),
-            clock,
-            times,
-            RandomGenerator.of("L64X128MixRandom"));
+            new CellParts(
+                IDS,
+                KEY,
+                algorithm,
+                settings,
+                new UdpLink(new InetSocketAddress(0), addresses),
+                clock,
+                times,
+                RandomGenerator.of("L64X128MixRandom")));
     clients.add(started);
     return started;
   }
