@@ -1,7 +1,7 @@
 package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.view.Retention.Plan;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -75,14 +75,19 @@ class ModulesTest {
             .resideInAnyPackage(BAG, VIEW, CLI));
   }
 
-  /** What is written and closed would be so on any storage (protocol.md, section 1). */
+  /** What is written, closed and read would be so on any storage (protocol.md, section 1). */
   @Test
   void theProtocolKnowsNoFilesystem() {
     holds(
         noClasses()
             .that()
             .resideInAnyPackage(
-                "dev.cinch.bag.write", "dev.cinch.bag.close", "dev.cinch.bag.storage")
+                "dev.cinch.bag.write",
+                "dev.cinch.bag.close",
+                "dev.cinch.bag.read",
+                "dev.cinch.bag.session",
+                "dev.cinch.bag.status",
+                "dev.cinch.bag.storage")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.cinch.bag.storage.posix")
@@ -404,6 +409,7 @@ class ModulesTest {
                 "dev.cinch.bag.write",
                 "dev.cinch.bag.close",
                 "dev.cinch.bag.session",
+                "dev.cinch.bag.status",
                 "dev.cinch.lease",
                 "dev.cinch.lease.hold",
                 "dev.cinch.view")

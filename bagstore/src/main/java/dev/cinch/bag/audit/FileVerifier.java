@@ -9,12 +9,12 @@ import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.read.DataFileCursor;
 import dev.cinch.bag.read.LeaseTable;
 import dev.cinch.bag.read.OpenFiles;
 import dev.cinch.bag.read.Standing;
 import dev.cinch.bag.read.Window;
+import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -37,7 +37,7 @@ final class FileVerifier {
 
   private final Path path;
   private final FileHeader expected;
-  private final StoreFile in;
+  private final Stored in;
   private final OpenFiles.Opening uncached;
   private final LeaseTable leases;
   private final List<Finding> findings = new ArrayList<>();
@@ -47,7 +47,7 @@ final class FileVerifier {
    * @param uncached opens the file once more, before damage is believed (rule N5)
    */
   FileVerifier(
-      Path path, FileHeader expected, StoreFile in, OpenFiles.Opening uncached, LeaseTable leases) {
+      Path path, FileHeader expected, Stored in, OpenFiles.Opening uncached, LeaseTable leases) {
     this.path = path;
     this.expected = expected;
     this.in = in;
@@ -147,7 +147,7 @@ final class FileVerifier {
    * was written after the header had been forced.
    */
   private boolean destroyed(long size) throws IOException {
-    try (StoreFile again = uncached.open()) {
+    try (Stored again = uncached.open()) {
       byte[] right = expected.encode().array();
       var window = new Window(again, size, new byte[0]);
       if (!window.load(0, right.length)) {

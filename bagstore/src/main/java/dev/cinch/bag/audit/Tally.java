@@ -1,6 +1,6 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;

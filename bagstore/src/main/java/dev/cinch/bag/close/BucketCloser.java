@@ -8,6 +8,7 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.Closing;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.LogStorage.Settled;
@@ -42,7 +43,7 @@ public final class BucketCloser {
   /** What a lock or a part of one has at most before the next part begins, bytes. */
   private static final int PART_BYTES = 1 << 22;
 
-  private final Consumer<IOException> leftOut;
+  private final Consumer<ForeignEntryException> leftOut;
   private final int partBytes;
   private final int maxCopies;
   private final LogContext log;
@@ -57,14 +58,15 @@ public final class BucketCloser {
    * @param leftOut told of every entry of a bucket that closing leaves out, or as it is, since it
    *     is not a file, or one with other names (rule N7)
    */
-  BucketCloser(LogContext log, Consumer<IOException> leftOut) {
+  BucketCloser(LogContext log, Consumer<ForeignEntryException> leftOut) {
     this(log, leftOut, PART_BYTES, MAX_COPIES);
   }
 
   /**
    * @param maxCopies bytes of copies in one lock, where the files can be forced instead
    */
-  BucketCloser(LogContext log, Consumer<IOException> leftOut, int partBytes, int maxCopies) {
+  BucketCloser(
+      LogContext log, Consumer<ForeignEntryException> leftOut, int partBytes, int maxCopies) {
     this.leftOut = leftOut;
     this.partBytes = partBytes;
     this.maxCopies = maxCopies;

@@ -9,6 +9,7 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.KeyCount;
@@ -66,7 +67,8 @@ public final class HorizonAdvance {
    * @param leftOut told of every entry of a bucket that is left out since it is not a file (rule
    *     N7)
    */
-  public HorizonAdvance(LogContext log, LongConsumer progress, Consumer<IOException> leftOut) {
+  public HorizonAdvance(
+      LogContext log, LongConsumer progress, Consumer<ForeignEntryException> leftOut) {
     this(log, progress, new BucketCloser(log, leftOut));
   }
 

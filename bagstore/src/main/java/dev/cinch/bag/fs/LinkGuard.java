@@ -1,5 +1,6 @@
 package dev.cinch.bag.fs;
 
+import dev.cinch.bag.storage.ForeignEntryException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

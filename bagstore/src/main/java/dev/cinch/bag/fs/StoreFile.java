@@ -1,7 +1,6 @@
 package dev.cinch.bag.fs;
 
-import dev.cinch.bag.storage.ByteSource;
-import java.io.Closeable;
+import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
@@ -9,7 +8,7 @@ import java.nio.ByteBuffer;
  * An open file. Not thread-safe. Errors of {@link #force} and {@link #close} are write errors (rule
  * N4): what was written may or may not be there.
  */
-public interface StoreFile extends ByteSource, Closeable {
+public interface StoreFile extends Stored {
   /**
    * Writes all that remains in the buffers, in their order, at the end of the file (or on from
    * where an overwriting handle is).
@@ -21,10 +20,4 @@ public interface StoreFile extends ByteSource, Closeable {
    * all that was written to the file, also through a handle that only reads.
    */
   void force() throws IOException;
-
-  /** The file's size; as the server had it when the file was opened, or later. */
-  long size() throws IOException;
-
-  @Override
-  void close() throws IOException;
 }

@@ -7,11 +7,13 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
-import dev.cinch.bag.fs.ForeignEntryException;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.LogStorage.Bag;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
@@ -44,8 +46,7 @@ final class BucketCursors {
   /** All that a lock covers. */
   List<DataFileCursor> locked(BucketLock lock, Standing standing, WitnessVerifier keys)
       throws IOException {
-    Path directory = log.layout().bucket(lock.bucket());
-    var opening = new Opening(lock.bucket(), directory, keys, lock.files().size());
+    var opening = new Opening(lock.bucket(), keys, lock.files().size());
     for (LockedFile f : lock.files()) {
       if (f.validLength() > 0) {
         opening.add(f, standing);
@@ -64,29 +65,23 @@ final class BucketCursors {
 
   /** Looks what there is of a bucket that is not settled, and opens nothing yet. */
   Found find(Bucket bucket) throws IOException {
-    Path directory = log.layout().bucket(bucket);
-    List<String> names;
+    List<DataFileName> files;
     Optional<BucketLock> lock = Optional.empty();
     try {
-      Optional<List<String>> now = log.store().fresh().listIfPermitted(directory);
-      names = now.isPresent() ? now.get() : log.store().fs().list(directory);
-      // A "no" by name could outlast the closing, so that is for those whose listing may be old.
-      if (now.isEmpty() || LogLayout.hasLock(names)) {
+      Bag bag = log.storage().look(bucket, Freshness.PERMITTED);
+      files = bag.files();
+      if (bag.mayBeLocked()) {
         lock = lock(bucket);
       }
     } catch (NoSuchFileException e) {
       // Closed meanwhile, and what was made for the listing was swept before it had its mode.
-      names = List.of();
+      files = List.of();
       lock = lock(bucket);
       if (lock.isEmpty()) {
         throw e;
       }
     }
-    List<DataFileName> files =
-        lock.isPresent()
-            ? List.of()
-            : names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList();
-    return new Found(bucket, lock, files);
+    return new Found(bucket, lock, lock.isPresent() ? List.of() : files);
   }
 
   private Optional<BucketLock> lock(Bucket bucket) throws IOException {
@@ -105,8 +100,7 @@ final class BucketCursors {
     if (lock.isPresent()) {
       return locked(lock.get(), Standing.LOCKED, keys); // its record is still to come (rule H4)
     }
-    Path directory = log.layout().bucket(found.bucket());
-    var opening = new Opening(found.bucket(), directory, keys, found.files().size());
+    var opening = new Opening(found.bucket(), keys, found.files().size());
     for (DataFileName name : found.files()) {
       opening.addGrowing(name, foreign);
     }
@@ -117,24 +111,31 @@ final class BucketCursors {
   private final class Opening {
     final List<DataFileCursor> cursors = new ArrayList<>();
     private final Bucket bucket;
-    private final Path directory;
     private final WitnessVerifier keys;
     private final OpenFiles files;
 
-    Opening(Bucket bucket, Path directory, WitnessVerifier keys, int files) {
+    Opening(Bucket bucket, WitnessVerifier keys, int files) {
       this.files = new OpenFiles(files);
       this.bucket = bucket;
-      this.directory = directory;
       this.keys = keys;
     }
 
     void add(LockedFile file, Standing standing) throws IOException {
-      Path path = LogLayout.dataFile(directory, file.name());
-      StoreFile in = files.file(() -> listed(() -> log.store().fresh().read(path), path), null);
+      Path path = path(file.name());
+      Stored in = files.file(() -> listed(() -> open(file.name(), Freshness.CACHED), path), null);
       cursors.add(cursor(path, in, file, standing));
     }
 
-    private static StoreFile listed(OpenFiles.Opening opening, Path path) throws IOException {
+    /** Where a file stands, for people. */
+    private Path path(DataFileName name) {
+      return LogLayout.dataFile(log.layout().bucket(bucket), name);
+    }
+
+    private Stored open(DataFileName name, Freshness freshness) throws IOException {
+      return log.storage().open(bucket, name, freshness);
+    }
+
+    private static Stored listed(OpenFiles.Opening opening, Path path) throws IOException {
       try {
         return opening.open();
       } catch (NoSuchFileException e) {
@@ -144,17 +145,11 @@ final class BucketCursors {
 
     /** All of a file that others may be appending to. */
     void addGrowing(DataFileName name, Consumer<ForeignEntryException> foreign) throws IOException {
-      Path path = LogLayout.dataFile(directory, name);
+      Path path = path(name);
       try {
-        StoreFile in = log.store().fresh().readGrowing(path);
+        Stored in = open(name, Freshness.PERMITTED);
         LockedFile whole = whole(name, in);
-        if (whole.validLength() == 0 && !log.store().fs().readsReachServer(path)) {
-          in.close();
-          log.store().awaitCaches(path); // it may only look empty (rule N6)
-          in = log.store().fresh().readGrowing(path);
-          whole = whole(name, in);
-        }
-        StoreFile pooled = files.file(() -> log.store().fresh().readGrowing(path), in);
+        Stored pooled = files.file(() -> open(name, Freshness.PERMITTED), in);
         cursors.add(cursor(path, pooled, whole, Standing.OPEN));
       } catch (ForeignEntryException e) {
         if (!path.equals(e.path())) {
@@ -168,7 +163,7 @@ final class BucketCursors {
       }
     }
 
-    private static LockedFile whole(DataFileName name, StoreFile in) throws IOException {
+    private static LockedFile whole(DataFileName name, Stored in) throws IOException {
       try {
         return new LockedFile(name, in.size(), 0, 0, 0, 0, new byte[0]);
       } catch (IOException | RuntimeException e) {
@@ -177,13 +172,13 @@ final class BucketCursors {
       }
     }
 
-    private DataFileCursor cursor(Path path, StoreFile in, LockedFile file, Standing standing) {
+    private DataFileCursor cursor(Path path, Stored in, LockedFile file, Standing standing) {
       var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
       return new DataFileCursor(
           path,
           header,
           in,
-          () -> log.store().fs().readUncached(path),
+          () -> open(file.name(), Freshness.CERTAIN),
           file,
           standing,
           new LeaseTable(keys, log),

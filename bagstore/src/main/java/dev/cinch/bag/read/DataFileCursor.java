@@ -8,9 +8,9 @@ import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.Trailer;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.storage.Stored;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -41,7 +41,7 @@ public class DataFileCursor extends Cursor implements Closeable {
   private final LockedFile locked;
   private final FileHeader expected;
   private final OpenFiles files;
-  private StoreFile in;
+  private Stored in;
 
   /** Null before the start, and while it is forgotten. */
   private @Nullable Window window;
@@ -78,7 +78,7 @@ public class DataFileCursor extends Cursor implements Closeable {
   public DataFileCursor(
       Path path,
       FileHeader expected,
-      StoreFile in,
+      Stored in,
       OpenFiles.Opening uncached,
       LockedFile locked,
       Standing standing,

@@ -16,7 +16,7 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.posix.BucketTree;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -269,7 +269,9 @@ public final class EvidenceReader {
    */
   private Set<Long> there(HorizonRecord record) throws IOException {
     var there = new HashSet<Long>();
-    new BucketTree(log).permitted(record.from(), record.to()).forEach(b -> there.add(b.start()));
+    log.storage()
+        .buckets(record.from(), record.to(), Freshness.PERMITTED)
+        .forEach(b -> there.add(b.start()));
     long retired = chain.checkpoint().map(Checkpoint::to).orElse(Long.MIN_VALUE);
     for (ClosedBucket b : record.buckets()) {
       if (b.start() < retired) {

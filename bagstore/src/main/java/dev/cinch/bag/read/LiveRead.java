@@ -4,10 +4,9 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.read.BucketCursors.Found;
-import dev.cinch.bag.storage.posix.BucketTree;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -209,17 +208,6 @@ final class LiveRead {
    * (rules N2, H3).
    */
   private List<Bucket> openBuckets(long from, long to) throws IOException {
-    return new BucketTree(log)
-        .find(
-            from,
-            to,
-            (directory, end, width) -> {
-              try {
-                return log.store().fresh().listAsPermitted(directory);
-              } catch (ForeignEntryException e) {
-                leaveOut(e);
-                return List.of();
-              }
-            });
+    return log.storage().buckets(from, to, this::leaveOut);
   }
 }

@@ -1,7 +1,7 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Iterator;
@@ -26,7 +26,7 @@ public final class OpenFiles {
   private static final int LARGEST_CHUNK = 1 << 18;
 
   private final int chunk;
-  private final LinkedHashMap<Pooled, StoreFile> open = new LinkedHashMap<>(16, 0.75f, true);
+  private final LinkedHashMap<Pooled, Stored> open = new LinkedHashMap<>(16, 0.75f, true);
   private final LinkedHashMap<DataFileCursor, Integer> held = new LinkedHashMap<>(16, 0.75f, true);
   private long bytes;
 
@@ -42,7 +42,7 @@ public final class OpenFiles {
   /** Opens a file, for the first time or once more. */
   @FunctionalInterface
   public interface Opening {
-    StoreFile open() throws IOException;
+    Stored open() throws IOException;
   }
 
   /** How much of a file is read at once, bytes. */
@@ -55,7 +55,7 @@ public final class OpenFiles {
    *
    * @param first it, if it is open already; null: not yet
    */
-  public StoreFile file(Opening opening, @Nullable StoreFile first) throws IOException {
+  public Stored file(Opening opening, @Nullable Stored first) throws IOException {
     var file = new Pooled(opening);
     if (first != null) {
       opened(file, first);
@@ -63,11 +63,11 @@ public final class OpenFiles {
     return file;
   }
 
-  private void opened(Pooled file, StoreFile in) throws IOException {
+  private void opened(Pooled file, Stored in) throws IOException {
     open.put(file, in);
     if (open.size() > MOST) {
-      Iterator<Map.Entry<Pooled, StoreFile>> all = open.entrySet().iterator();
-      StoreFile eldest = all.next().getValue();
+      Iterator<Map.Entry<Pooled, Stored>> all = open.entrySet().iterator();
+      Stored eldest = all.next().getValue();
       all.remove();
       eldest.close();
     }
@@ -92,15 +92,15 @@ public final class OpenFiles {
     bytes -= before == null ? 0 : before;
   }
 
-  private final class Pooled implements StoreFile {
+  private final class Pooled implements Stored {
     private final Opening opening;
 
     Pooled(Opening opening) {
       this.opening = opening;
     }
 
-    private StoreFile in() throws IOException {
-      StoreFile in = open.get(this);
+    private Stored in() throws IOException {
+      Stored in = open.get(this);
       if (in == null) {
         in = opening.open();
         opened(this, in);
@@ -119,18 +119,8 @@ public final class OpenFiles {
     }
 
     @Override
-    public void write(ByteBuffer... buffers) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void force() {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
     public void close() throws IOException {
-      StoreFile in = open.remove(this);
+      Stored in = open.remove(this);
       if (in != null) {
         in.close();
       }

@@ -5,7 +5,9 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.layout.SegmentSeal;
-import dev.cinch.bag.storage.posix.CacheWait;
+import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -30,7 +32,7 @@ public final class SegmentMarks {
   private final LogContext log;
   private final Optional<Checkpoint> checkpoint;
   private @Nullable SortedMap<Long, Set<SegmentDigests>> seals;
-  private final CacheWait wait;
+  private final Patience wait;
 
   /**
    * @param checkpoint the last one
@@ -38,7 +40,7 @@ public final class SegmentMarks {
   public SegmentMarks(LogContext log, Optional<Checkpoint> checkpoint) {
     this.log = log;
     this.checkpoint = checkpoint;
-    this.wait = new CacheWait(log.store(), log.layout().segments());
+    this.wait = log.storage().patience(new Key.Segment(1));
   }
 
   /** Seals by number, of the names in the directory of segments. */
@@ -145,7 +147,7 @@ public final class SegmentMarks {
     SortedMap<Long, Set<SegmentDigests>> known = seals;
     if (known == null) {
       try {
-        known = seals(log.store().fs().list(log.layout().segments()));
+        known = seals(log.storage().segmentNames(Freshness.CACHED));
       } catch (NoSuchFileException e) {
         known = new TreeMap<>(); // of a segment that is there: an old "no" of the directory
       }
@@ -158,7 +160,7 @@ public final class SegmentMarks {
    * Patience with a segment that looks missing. All wait together: they were published before this
    * was made.
    */
-  CacheWait patience() {
+  Patience patience() {
     return wait;
   }
 }

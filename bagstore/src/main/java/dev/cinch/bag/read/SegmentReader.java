@@ -9,7 +9,9 @@ import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.format.SegmentTrailer;
-import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.Closeable;
@@ -32,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class SegmentReader implements Closeable {
   private final LogContext log;
   private final Path path;
-  private final StoreFile in;
+  private final Stored in;
   private final long size;
   private final SegmentHeader header;
   private final int seed;
@@ -48,7 +50,7 @@ public final class SegmentReader implements Closeable {
   private @Nullable SegmentDigests digests;
 
   private SegmentReader(
-      LogContext log, Path path, long number, StoreFile in, long size, SegmentMarks marks)
+      LogContext log, Path path, long number, Stored in, long size, SegmentMarks marks)
       throws IOException {
     this.known = marks.of(number);
     this.log = log;
@@ -86,21 +88,21 @@ public final class SegmentReader implements Closeable {
   public static SegmentReader open(LogContext log, long number, SegmentMarks marks)
       throws IOException {
     Path path = log.layout().segment(number);
-    return look(log, path, marks, in -> open(log, path, number, in, marks));
+    return look(log, number, marks, in -> open(log, path, number, in, marks));
   }
 
   private interface Opening<T> {
-    T of(StoreFile in) throws IOException;
+    T of(Stored in) throws IOException;
   }
 
-  private static <T> T look(LogContext log, Path path, SegmentMarks marks, Opening<T> opening)
+  private static <T> T look(LogContext log, long number, SegmentMarks marks, Opening<T> opening)
       throws IOException {
     try {
-      return opening.of(published(log, path, marks));
+      return opening.of(published(log, number, marks));
     } catch (DamagedException e) {
-      StoreFile again;
+      Stored again;
       try {
-        again = log.store().fs().readUncached(path);
+        again = open(log, number, Freshness.CERTAIN);
       } catch (NoSuchFileException missing) {
         throw e;
       }
@@ -116,7 +118,7 @@ public final class SegmentReader implements Closeable {
   /** Opens a segment past the cache; nothing else says anything of it. */
   public static SegmentReader openUncached(LogContext log, long number) throws IOException {
     Path path = log.layout().segment(number);
-    return open(log, path, number, log.store().fs().readUncached(path), SegmentMarks.none(log));
+    return open(log, path, number, open(log, number, Freshness.CERTAIN), SegmentMarks.none(log));
   }
 
   /**
@@ -125,18 +127,24 @@ public final class SegmentReader implements Closeable {
    *
    * @throws DamagedException if it is missing
    */
-  private static StoreFile published(LogContext log, Path path, SegmentMarks marks)
+  private static Stored published(LogContext log, long number, SegmentMarks marks)
       throws IOException {
-    return find(log, path, marks)
+    return find(log, number, marks)
         .orElseThrow(
-            () -> new DamagedException(path, 0, "a segment that was published", "no file"));
+            () ->
+                new DamagedException(
+                    log.layout().segment(number), 0, "a segment that was published", "no file"));
   }
 
-  private static Optional<StoreFile> find(LogContext log, Path path, SegmentMarks marks)
+  private static Stored open(LogContext log, long number, Freshness freshness) throws IOException {
+    return log.storage().open(new Key.Segment(number), freshness);
+  }
+
+  private static Optional<Stored> find(LogContext log, long number, SegmentMarks marks)
       throws IOException {
     while (true) {
       try {
-        return Optional.of(log.store().fresh().read(path));
+        return Optional.of(open(log, number, Freshness.CACHED));
       } catch (NoSuchFileException e) {
         if (!marks.patience().again()) {
           return Optional.empty();
@@ -147,7 +155,7 @@ public final class SegmentReader implements Closeable {
 
   /** Whether a segment is there; a "no" is believed as by {@link #open}. */
   public static boolean exists(LogContext log, long number, SegmentMarks marks) throws IOException {
-    Optional<StoreFile> found = find(log, log.layout().segment(number), marks);
+    Optional<Stored> found = find(log, number, marks);
     if (found.isPresent()) {
       found.get().close();
     }
@@ -155,10 +163,9 @@ public final class SegmentReader implements Closeable {
   }
 
   private static SegmentReader open(
-      LogContext log, Path path, long number, StoreFile in, SegmentMarks marks) throws IOException {
+      LogContext log, Path path, long number, Stored in, SegmentMarks marks) throws IOException {
     try {
-      long size = log.store().fs().status(path).size();
-      return new SegmentReader(log, path, number, in, size, marks);
+      return new SegmentReader(log, path, number, in, in.size(), marks);
     } catch (IOException | RuntimeException e) {
       in.close();
       throw e;
@@ -175,7 +182,7 @@ public final class SegmentReader implements Closeable {
     Path path = log.layout().segment(number);
     return look(
         log,
-        path,
+        number,
         marks,
         in -> {
           try (in) {
@@ -184,7 +191,7 @@ public final class SegmentReader implements Closeable {
         });
   }
 
-  private static SegmentHeader checked(LogContext log, Path path, long number, StoreFile in)
+  private static SegmentHeader checked(LogContext log, Path path, long number, Stored in)
       throws IOException {
     SegmentHeader header = SegmentHeader.decode(bytes(in, 0, SegmentHeader.BYTES), path);
     checkIdentity(header, log, number, path);
@@ -202,7 +209,7 @@ public final class SegmentReader implements Closeable {
     }
   }
 
-  private static ByteBuffer bytes(StoreFile in, long offset, int length) throws IOException {
+  private static ByteBuffer bytes(Stored in, long offset, int length) throws IOException {
     ByteBuffer buffer = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
     int unused = in.read(buffer, offset);
     return buffer.flip();
@@ -302,7 +309,7 @@ public final class SegmentReader implements Closeable {
   private byte[] block(long offset, int length, int kind) throws IOException {
     ByteBuffer block = bytes(in, offset, length);
     if (!valid(block, offset, length, kind)) {
-      try (StoreFile again = log.store().fs().readUncached(path)) { // rule N5
+      try (Stored again = open(log, header.number(), Freshness.CERTAIN)) { // rule N5
         block = bytes(again, offset, length);
       }
       if (!valid(block, offset, length, kind)) {

@@ -11,6 +11,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -40,17 +41,13 @@ public final class Segments {
    * @param fresh whether to look past every cache, which takes the right to create files there
    */
   public OptionalLong last(boolean fresh) throws IOException {
-    List<String> names =
-        fresh
-            ? log.store().fresh().list(log.layout().segments())
-            : log.store().fresh().listKnown(log.layout().segments());
-    return number(names);
+    return number(log.storage().segmentNames(fresh ? Freshness.CERTAIN : Freshness.CACHED));
   }
 
   /** The numbers of all of them, as {@link #lastAsPermitted}. */
   SortedSet<Long> listed() throws IOException {
     var numbers = new TreeSet<Long>();
-    for (String name : log.store().fresh().listAsPermitted(log.layout().segments())) {
+    for (String name : log.storage().segmentNames(Freshness.PERMITTED)) {
       Numbered.parse(name).ifPresent(numbers::add);
     }
     return numbers;
@@ -58,7 +55,7 @@ public final class Segments {
 
   /** As {@link #last} past every cache where this user may create files; else it may be old. */
   public OptionalLong lastAsPermitted() throws IOException {
-    return number(log.store().fresh().listAsPermitted(log.layout().segments()));
+    return number(log.storage().segmentNames(Freshness.PERMITTED));
   }
 
   /**

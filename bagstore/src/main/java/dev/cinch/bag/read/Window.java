@@ -1,6 +1,6 @@
 package dev.cinch.bag.read;
 
-import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -12,7 +12,7 @@ import java.nio.ByteOrder;
 public final class Window {
   private static final int CHUNK = 1 << 18;
 
-  private final StoreFile in;
+  private final Stored in;
   private final long limit;
   private final byte[] copy;
   private byte[] bytes;
@@ -24,14 +24,14 @@ public final class Window {
    * @param limit bytes past it do not exist (rule C2)
    * @param copy the last bytes before the limit, as the lock has them; empty: as the file has them
    */
-  public Window(StoreFile in, long limit, byte[] copy) {
+  public Window(Stored in, long limit, byte[] copy) {
     this(in, limit, copy, CHUNK);
   }
 
   /**
    * @param chunk how much is read at once, at most; less than a load asks for if that is more
    */
-  public Window(StoreFile in, long limit, byte[] copy, int chunk) {
+  public Window(Stored in, long limit, byte[] copy, int chunk) {
     this.in = in;
     this.limit = limit;
     this.copy = copy;

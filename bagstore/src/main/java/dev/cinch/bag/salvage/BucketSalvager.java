@@ -8,7 +8,6 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.fs.Fresh;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
@@ -19,6 +18,7 @@ import dev.cinch.bag.salvage.SalvageSink.Kind;
 import dev.cinch.bag.salvage.Salvaged.State;
 import dev.cinch.bag.salvage.SegmentSalvager.Found;
 import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -227,7 +227,7 @@ final class BucketSalvager {
       OpenFiles files)
       throws IOException {
     DataFileName name = DataFileName.parse(text).orElseThrow();
-    StoreFile in = open(path, kept, files);
+    Stored in = open(path, kept, files);
     long size = in.size();
     long limit = size;
     byte[] copy = new byte[0];
@@ -263,7 +263,7 @@ final class BucketSalvager {
             path, name, in, uncached, files.chunk(), first, limit, copy, closed, state, sink));
   }
 
-  private StoreFile open(Path path, boolean kept, OpenFiles files) throws IOException {
+  private Stored open(Path path, boolean kept, OpenFiles files) throws IOException {
     try {
       return PatchyFile.of(files.file(() -> fresh.read(path), fresh.read(path)));
     } catch (NoSuchFileException e) {
@@ -278,13 +278,7 @@ final class BucketSalvager {
 
   /** Where the first batch begins; below 0 if the file is another's. */
   private long afterHeader(
-      long start,
-      Path path,
-      DataFileName name,
-      StoreFile in,
-      long limit,
-      byte[] copy,
-      boolean closed)
+      long start, Path path, DataFileName name, Stored in, long limit, byte[] copy, boolean closed)
       throws IOException {
     var shape = new FileHeader(ANY, ANY, new Bucket(0, 1), name);
     if (limit == 0 || in == PatchyFile.NONE || copy.length == limit) {

@@ -4,10 +4,10 @@ import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.Trailer;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.OpenFiles;
 import dev.cinch.bag.read.Window;
+import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -30,7 +30,7 @@ final class FrameSalvager implements Source {
    */
   static final long MOST_ZEROS = 1L << 28;
 
-  private StoreFile in;
+  private Stored in;
   private boolean again;
   private final long limit;
   private final byte[] copy;
@@ -58,7 +58,7 @@ final class FrameSalvager implements Source {
   FrameSalvager(
       Path path,
       DataFileName name,
-      StoreFile in,
+      Stored in,
       OpenFiles.Opening uncached,
       int chunk,
       long start,
@@ -165,7 +165,7 @@ final class FrameSalvager implements Source {
     }
     again = true;
     try {
-      StoreFile other = uncached.open();
+      Stored other = uncached.open();
       in.close();
       in = other;
       window = new Window(in, limit, copy, chunk);

@@ -2,7 +2,7 @@ package dev.cinch.bag.salvage;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
@@ -11,22 +11,22 @@ import org.jspecify.annotations.Nullable;
  * A file of which pages that can't be read are zeros, which no checksum takes for data: so what
  * can't be read is one kind of damage more, and costs nothing that lies before or behind it.
  */
-final class PatchyFile implements StoreFile {
+final class PatchyFile implements Stored {
   private static final int PAGE = 4096;
 
   /** Of one that is gone. */
-  static final StoreFile NONE = new PatchyFile(null, 0);
+  static final Stored NONE = new PatchyFile(null, 0);
 
-  private final @Nullable StoreFile in;
+  private final @Nullable Stored in;
   private final long size;
 
-  private PatchyFile(@Nullable StoreFile in, long size) {
+  private PatchyFile(@Nullable Stored in, long size) {
     this.in = in;
     this.size = size;
   }
 
   /** Takes over an open file. */
-  static PatchyFile of(StoreFile in) throws IOException {
+  static PatchyFile of(Stored in) throws IOException {
     try {
       return new PatchyFile(in, in.size());
     } catch (IOException e) {
@@ -75,16 +75,6 @@ final class PatchyFile implements StoreFile {
   @Override
   public long size() {
     return size;
-  }
-
-  @Override
-  public void write(ByteBuffer... buffers) {
-    throw new UnsupportedOperationException();
-  }
-
-  @Override
-  public void force() {
-    throw new UnsupportedOperationException();
   }
 
   @Override

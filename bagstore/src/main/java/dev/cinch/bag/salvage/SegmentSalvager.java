@@ -9,9 +9,9 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentTrailer;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -122,7 +122,7 @@ final class SegmentSalvager {
   void scan(long number, Path path, Optional<SegmentDigests> pinned, Set<SegmentDigests> seals)
       throws IOException {
     damagedHere = false;
-    try (StoreFile in = PatchyFile.of(fs.read(path))) {
+    try (Stored in = PatchyFile.of(fs.read(path))) {
       long size = in.size();
       ByteBuffer header = read(in, 0, SegmentHeader.BYTES);
       if (header == null) {
@@ -152,11 +152,7 @@ final class SegmentSalvager {
 
   /** All is whole, so it is what somebody wrote; whether that is who published it, others tell. */
   private void compare(
-      Path path,
-      StoreFile in,
-      long size,
-      Optional<SegmentDigests> pinned,
-      Set<SegmentDigests> seals)
+      Path path, Stored in, long size, Optional<SegmentDigests> pinned, Set<SegmentDigests> seals)
       throws IOException {
     long end = size - SegmentTrailer.BYTES;
     ByteBuffer trailer = read(in, end, SegmentTrailer.BYTES);
@@ -185,8 +181,7 @@ final class SegmentSalvager {
     }
   }
 
-  private static void digest(StoreFile in, long from, long to, MessageDigest into)
-      throws IOException {
+  private static void digest(Stored in, long from, long to, MessageDigest into) throws IOException {
     for (long at = from; at < to; ) {
       ByteBuffer piece = read(in, at, (int) Math.min(1 << 16, to - at));
       if (piece == null) {
@@ -202,7 +197,7 @@ final class SegmentSalvager {
   }
 
   /** What the trailer's checksum says, if the index agrees; else what stands in the header. */
-  private static int seedOf(StoreFile in, long size, int stands) throws IOException {
+  private static int seedOf(Stored in, long size, int stands) throws IOException {
     long end = size - SegmentTrailer.BYTES;
     ByteBuffer trailer = end < SegmentHeader.BYTES ? null : read(in, end, SegmentTrailer.BYTES);
     if (trailer == null) {
@@ -217,7 +212,7 @@ final class SegmentSalvager {
     return sound ? seed : stands;
   }
 
-  private void blocks(Path path, StoreFile in, long size, int seed, long width) throws IOException {
+  private void blocks(Path path, Stored in, long size, int seed, long width) throws IOException {
     long end = size - SegmentTrailer.BYTES;
     long offset = SegmentHeader.BYTES;
     long gap = -1;
@@ -243,7 +238,7 @@ final class SegmentSalvager {
         block = whole(in, offset, length, end, seed);
         if (block == null) {
           uncached = true; // rule N5
-          try (StoreFile past = PatchyFile.of(fs.readUncached(path))) {
+          try (Stored past = PatchyFile.of(fs.readUncached(path))) {
             block = whole(past, offset, length, end, seed);
           }
         }
@@ -284,8 +279,8 @@ final class SegmentSalvager {
         || kind == SegmentBlock.INDEX;
   }
 
-  private static @Nullable ByteBuffer whole(
-      StoreFile in, long offset, long length, long end, int seed) throws IOException {
+  private static @Nullable ByteBuffer whole(Stored in, long offset, long length, long end, int seed)
+      throws IOException {
     if (length < SegmentBlock.HEAD || offset + length > end || length > Integer.MAX_VALUE - 8) {
       return null;
     }
@@ -334,8 +329,7 @@ final class SegmentSalvager {
     sink.left(SalvageSink.Kind.DAMAGE, path, offset, length, why);
   }
 
-  private static @Nullable ByteBuffer read(StoreFile in, long offset, int length)
-      throws IOException {
+  private static @Nullable ByteBuffer read(Stored in, long offset, int length) throws IOException {
     ByteBuffer into = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
     int n = in.read(into, offset);
     return n < length ? null : into.flip();
@@ -361,7 +355,7 @@ final class SegmentSalvager {
   }
 
   private @Nullable ByteBuffer whole(Block b, boolean uncached) throws IOException {
-    try (StoreFile in = PatchyFile.of(uncached ? fs.readUncached(b.path()) : fs.read(b.path()))) {
+    try (Stored in = PatchyFile.of(uncached ? fs.readUncached(b.path()) : fs.read(b.path()))) {
       return whole(in, b.offset(), b.length(), b.offset() + b.length(), b.seed());
     }
   }

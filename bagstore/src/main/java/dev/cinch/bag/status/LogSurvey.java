@@ -15,8 +15,6 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentIndex;
-import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.SegmentCursor;
@@ -25,11 +23,12 @@ import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.status.LogStatus.LeftIntent;
 import dev.cinch.bag.storage.DataFileEnd;
-import dev.cinch.bag.storage.posix.BucketTree;
+import dev.cinch.bag.storage.Announcement;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -104,7 +103,7 @@ public final class LogSurvey {
   }
 
   private List<Bucket> open(long settled) throws IOException {
-    return new BucketTree(log).permitted(settled, Long.MAX_VALUE);
+    return log.storage().buckets(settled, Long.MAX_VALUE, Freshness.PERMITTED);
   }
 
   private LogStatus status(Optional<Link> tip) throws IOException {
@@ -171,13 +170,13 @@ public final class LogSurvey {
     var end = new DataFileEnd();
     for (int i = open.size() - 1; i >= 0; i--) {
       Bucket bucket = open.get(i);
-      Path directory = log.layout().bucket(bucket);
       long newest = Long.MIN_VALUE;
-      for (String name : log.store().fresh().listIfThere(directory)) {
-        Optional<DataFileName> file = DataFileName.parse(name);
-        if (file.isPresent()) {
-          newest = Math.max(newest, last(end, bucket, directory, file.get()));
+      try {
+        for (DataFileName file : log.storage().look(bucket, Freshness.CACHED).files()) {
+          newest = Math.max(newest, last(end, bucket, file));
         }
+      } catch (NoSuchFileException e) {
+        continue; // retired since
       }
       if (newest > Long.MIN_VALUE) {
         return newest;
@@ -186,11 +185,9 @@ public final class LogSurvey {
     return Long.MIN_VALUE;
   }
 
-  private long last(DataFileEnd end, Bucket bucket, Path directory, DataFileName name)
-      throws IOException {
-    Path path = LogLayout.dataFile(directory, name);
+  private long last(DataFileEnd end, Bucket bucket, DataFileName name) throws IOException {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
-    try (StoreFile in = log.store().fresh().readGrowing(path)) {
+    try (Stored in = log.storage().open(bucket, name, Freshness.PERMITTED)) {
       LockedFile found = end.measure(in, in.size(), header);
       return found.messages() > 0 ? found.last() : Long.MIN_VALUE;
     } catch (NoSuchFileException e) {
@@ -200,19 +197,11 @@ public final class LogSurvey {
 
   private Optional<LeftIntent> intent(long settled) throws IOException {
     LeftIntent furthest = null;
-    Path intents = log.layout().intents();
-    for (String name : log.store().fresh().listIfThere(intents)) {
-      OptionalLong reach = LogLayout.intentReach(name);
-      if (reach.isPresent()
-          && reach.getAsLong() > settled
-          && (furthest == null || reach.getAsLong() > furthest.reach())) {
-        try {
-          long since = log.store().fs().status(intents.resolve(name)).changeTime();
-          if (Intents.canBeLeft(reach.getAsLong(), since)) {
-            furthest = new LeftIntent(reach.getAsLong(), since);
-          }
-        } catch (NoSuchFileException e) {
-          // A record has reached it meanwhile.
+    for (Announcement intent : log.storage().announced(Freshness.CACHED)) {
+      if (intent.to() > settled && (furthest == null || intent.to() > furthest.reach())) {
+        OptionalLong since = intent.madeAt(); // none: a record has reached it meanwhile
+        if (since.isPresent() && Intents.canBeLeft(intent.to(), since.getAsLong())) {
+          furthest = new LeftIntent(intent.to(), since.getAsLong());
         }
       }
     }

@@ -23,7 +23,9 @@ public interface Closing extends Closeable {
    * @param leftOut told of each entry that no writer can have made (rule N7)
    */
   List<LockedFile> measure(
-      Function<DataFileName, FileHeader> header, long maxCopies, Consumer<IOException> leftOut)
+      Function<DataFileName, FileHeader> header,
+      long maxCopies,
+      Consumer<ForeignEntryException> leftOut)
       throws IOException;
 
   /** Publishes a part of the lock, which is named by its digest. */

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 
 /**
  * One log's place in a storage: the verbs of the protocol, and their promises S1 to S8
@@ -68,6 +69,39 @@ public interface LogStorage {
 
   /** The buckets in {@code [from, to)}, ascending, as fresh as is asked for; nothing is forced. */
   List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException;
+
+  /**
+   * As {@link #buckets(long, long, Freshness)}, as fresh as this user may look.
+   *
+   * @param leftOut told of what stands in the place of buckets, and is none (rule N7)
+   */
+  List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut)
+      throws IOException;
+
+  /**
+   * What stands in a bucket.
+   *
+   * @param mayBeLocked whether it has a lock, or may have one that this user does not see
+   */
+  record Bag(List<DataFileName> files, boolean mayBeLocked) {}
+
+  /**
+   * Looks what stands in a bucket.
+   *
+   * @param freshness cached, or as this user may look
+   * @throws java.nio.file.NoSuchFileException if it is not there, or was closed meanwhile
+   */
+  Bag look(Bucket bucket, Freshness freshness) throws IOException;
+
+  /**
+   * Opens a data file: of a closed bucket {@link Freshness#CACHED}; {@link Freshness#PERMITTED} one
+   * that somebody may be writing, with its size as it is now; {@link Freshness#CERTAIN} where what
+   * was read looks damaged.
+   */
+  Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException;
+
+  /** Opens a segment; {@link Freshness#CERTAIN} where what was read looks damaged. */
+  Stored open(Key.Segment segment, Freshness freshness) throws IOException;
 
   /** Whether a bucket may exist in {@code [from, to)}, past every cache; in doubt there is one. */
   boolean holdsBuckets(long from, long to) throws IOException;
@@ -141,6 +175,14 @@ public interface LogStorage {
 
   /** The highest number in a family; empty if there is none. */
   OptionalLong last(Family family, Freshness freshness) throws IOException;
+
+  /**
+   * The names of segments and their seals: {@link dev.cinch.bag.layout.Numbered}, {@link
+   * dev.cinch.bag.layout.SegmentSeal}.
+   *
+   * @throws java.nio.file.NoSuchFileException if there is no place for them
+   */
+  List<String> segmentNames(Freshness freshness) throws IOException;
 
   /** Patience with a document that looks missing. */
   Patience patience(Key key);

@@ -2,9 +2,9 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.KeyFile;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.InWords;
 import java.io.IOException;
 import java.nio.ByteBuffer;

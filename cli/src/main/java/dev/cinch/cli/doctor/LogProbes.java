@@ -2,11 +2,11 @@ package dev.cinch.cli.doctor;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.ForeignEntryException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;

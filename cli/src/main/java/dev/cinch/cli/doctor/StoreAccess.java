@@ -1,6 +1,6 @@
 package dev.cinch.cli.doctor;
 
-import dev.cinch.bag.fs.ForeignEntryException;
+import dev.cinch.bag.storage.ForeignEntryException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

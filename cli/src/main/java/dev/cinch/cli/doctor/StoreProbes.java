@@ -2,9 +2,9 @@ package dev.cinch.cli.doctor;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
 import java.nio.file.Files;

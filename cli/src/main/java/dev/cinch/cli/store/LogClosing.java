@@ -6,6 +6,7 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
@@ -91,7 +92,7 @@ final class LogClosing {
       throws IOException, InterruptedException {
     var progress = new Progress(io);
     var closed = new AtomicLong();
-    var foreign = new ArrayList<IOException>();
+    var foreign = new ArrayList<ForeignEntryException>();
     var horizon =
         new HorizonAdvance(
             opened.context(),
@@ -118,8 +119,8 @@ final class LogClosing {
     }
     if (!foreign.isEmpty()) {
       out.flush();
-      for (IOException e : foreign.subList(1, foreign.size())) {
-        io.say("cinch close", "" + e.getMessage());
+      for (ForeignEntryException e : foreign.subList(1, foreign.size())) {
+        io.say("cinch close", e.getMessage());
       }
       throw foreign.get(0); // all else is settled, and whoever runs this must look
     }

@@ -2,6 +2,7 @@ package dev.cinch.bag.storage.memory;
 
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -10,10 +11,12 @@ import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.DataFileEnd;
 import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.Records;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
@@ -38,6 +41,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,7 +51,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryLog implements LogStorage {
   private final TimeSource time;
-  private final NavigableMap<Long, Bag> bags = new TreeMap<>();
+  private final NavigableMap<Long, Content> bags = new TreeMap<>();
   private final Map<Key, byte[]> documents = new HashMap<>();
   private final List<Announcement> intents = new CopyOnWriteArrayList<>();
 
@@ -59,12 +63,12 @@ public final class MemoryLog implements LogStorage {
   }
 
   /** What stands in one bucket. */
-  private static final class Bag {
+  private static final class Content {
     final Bucket bucket;
     final Map<DataFileName, ByteArrayOutputStream> files = new LinkedHashMap<>();
     boolean sealed;
 
-    Bag(Bucket bucket) {
+    Content(Bucket bucket) {
       this.bucket = bucket;
     }
   }
@@ -85,7 +89,7 @@ public final class MemoryLog implements LogStorage {
   @Override
   public synchronized Entered enter(Bucket bucket, DataFileName file, Durability durability)
       throws IOException {
-    Bag bag = bags.computeIfAbsent(bucket.start(), start -> new Bag(bucket));
+    Content bag = bags.computeIfAbsent(bucket.start(), start -> new Content(bucket));
     if (bag.sealed) {
       throw new BucketSealedException();
     }
@@ -97,10 +101,10 @@ public final class MemoryLog implements LogStorage {
   }
 
   private final class Writing implements Entered {
-    private final Bag bag;
+    private final Content bag;
     private final ByteArrayOutputStream bytes;
 
-    Writing(Bag bag, ByteArrayOutputStream bytes) {
+    Writing(Content bag, ByteArrayOutputStream bytes) {
       this.bag = bag;
       this.bytes = bytes;
     }
@@ -153,30 +157,87 @@ public final class MemoryLog implements LogStorage {
   }
 
   @Override
+  public List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut) {
+    return buckets(from, to, Freshness.CERTAIN);
+  }
+
+  @Override
+  public synchronized Bag look(Bucket bucket, Freshness freshness) throws IOException {
+    return new Bag(
+        List.copyOf(bag(bucket).files.keySet()), documents.containsKey(new Key.Lock(bucket)));
+  }
+
+  private Content bag(Bucket bucket) throws NoSuchFileException {
+    Content bag = bags.get(bucket.start());
+    if (bag == null) {
+      throw new NoSuchFileException(bucket.toString());
+    }
+    return bag;
+  }
+
+  @Override
+  public synchronized Stored open(Bucket bucket, DataFileName file, Freshness freshness)
+      throws IOException {
+    ByteArrayOutputStream bytes = bag(bucket).files.get(file);
+    if (bytes == null) {
+      throw new NoSuchFileException(file.toString());
+    }
+    return new Bytes(bytes.toByteArray());
+  }
+
+  @Override
+  public Stored open(Key.Segment segment, Freshness freshness) throws IOException {
+    return new Bytes(document(segment));
+  }
+
+  private record Bytes(byte[] bytes) implements Stored {
+    @Override
+    public int read(ByteBuffer into, long offset) {
+      int length = (int) Math.max(0, Math.min(into.remaining(), bytes.length - offset));
+      into.put(bytes, (int) Math.min(offset, bytes.length), length);
+      return length;
+    }
+
+    @Override
+    public long size() {
+      return bytes.length;
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Override
+  public synchronized List<String> segmentNames(Freshness freshness) {
+    return documents.keySet().stream()
+        .flatMap(key -> key instanceof Key.Segment s ? Stream.of(Numbered.name(s.number())) : null)
+        .toList();
+  }
+
+  @Override
   public boolean holdsBuckets(long from, long to) {
     return !buckets(from, to, Freshness.CERTAIN).isEmpty();
   }
 
   @Override
   public synchronized Closing seal(Bucket bucket) throws IOException {
-    Bag bag = bags.get(bucket.start());
-    if (bag == null) {
-      throw new NoSuchFileException(bucket.toString());
-    }
+    Content bag = bag(bucket);
     bag.sealed = true;
     return new Closure(bag);
   }
 
   private final class Closure implements Closing {
-    private final Bag bag;
+    private final Content bag;
 
-    Closure(Bag bag) {
+    Closure(Content bag) {
       this.bag = bag;
     }
 
     @Override
     public List<LockedFile> measure(
-        Function<DataFileName, FileHeader> header, long maxCopies, Consumer<IOException> leftOut)
+        Function<DataFileName, FileHeader> header,
+        long maxCopies,
+        Consumer<ForeignEntryException> leftOut)
         throws IOException {
       var end = new DataFileEnd();
       var files = new ArrayList<LockedFile>();
@@ -184,8 +245,7 @@ public final class MemoryLog implements LogStorage {
         for (Map.Entry<DataFileName, ByteArrayOutputStream> file : bag.files.entrySet()) {
           byte[] bytes = file.getValue().toByteArray();
           LockedFile measured =
-              end.measure(
-                  (into, at) -> copy(bytes, into, at), bytes.length, header.apply(file.getKey()));
+              end.measure(new Bytes(bytes), bytes.length, header.apply(file.getKey()));
           files.add(measured.withoutCopy());
         }
       }
@@ -209,12 +269,6 @@ public final class MemoryLog implements LogStorage {
 
     @Override
     public void close() {}
-  }
-
-  private static int copy(byte[] bytes, ByteBuffer into, long offset) {
-    int length = (int) Math.max(0, Math.min(into.remaining(), bytes.length - offset));
-    into.put(bytes, (int) Math.min(offset, bytes.length), length);
-    return length;
   }
 
   @Override

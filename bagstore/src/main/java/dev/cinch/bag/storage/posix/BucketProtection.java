@@ -1,8 +1,8 @@
 package dev.cinch.bag.storage.posix;
 
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -3,7 +3,6 @@ package dev.cinch.bag.storage.posix;
 import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
-import dev.cinch.bag.fs.ForeignEntryException;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
@@ -13,6 +12,7 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.DataFileEnd;
+import dev.cinch.bag.storage.ForeignEntryException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
@@ -86,7 +86,9 @@ final class PosixClosing implements Closing {
 
   @Override
   public List<LockedFile> measure(
-      Function<DataFileName, FileHeader> header, long maxCopies, Consumer<IOException> leftOut)
+      Function<DataFileName, FileHeader> header,
+      long maxCopies,
+      Consumer<ForeignEntryException> leftOut)
       throws IOException {
     names = fs.list(directory);
     var files = new ArrayList<LockedFile>();
@@ -108,7 +110,11 @@ final class PosixClosing implements Closing {
 
   /** Empty for what is no file, so that no writer can have made it (rule N7). */
   private Optional<LockedFile> measureFile(
-      DataFileEnd end, Path path, FileHeader header, long copies, Consumer<IOException> leftOut)
+      DataFileEnd end,
+      Path path,
+      FileHeader header,
+      long copies,
+      Consumer<ForeignEntryException> leftOut)
       throws IOException {
     try {
       return Optional.of(measure(end, path, header, copies));

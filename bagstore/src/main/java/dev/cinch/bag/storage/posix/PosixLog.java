@@ -16,10 +16,12 @@ import dev.cinch.bag.storage.Announcement;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.Records;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
@@ -36,6 +38,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -201,6 +204,77 @@ public final class PosixLog implements LogStorage {
       case CACHED -> tree.known(from, to);
       case PERMITTED -> tree.permitted(from, to);
       case CERTAIN -> tree.certain(from, to, end -> false);
+    };
+  }
+
+  @Override
+  public List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut)
+      throws IOException {
+    return tree.find(
+        from,
+        to,
+        (directory, end, width) -> {
+          try {
+            return fresh.listAsPermitted(directory);
+          } catch (ForeignEntryException e) {
+            leftOut.accept(e);
+            return List.of();
+          }
+        });
+  }
+
+  @Override
+  public Bag look(Bucket bucket, Freshness freshness) throws IOException {
+    Path directory = layout.bucket(bucket);
+    Optional<List<String>> now =
+        freshness == Freshness.CACHED ? Optional.empty() : fresh.listIfPermitted(directory);
+    List<String> names = now.isPresent() ? now.get() : fs.list(directory);
+    return new Bag(
+        names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList(),
+        // A "no" by name could outlast the closing, so that is for those whose listing may be old.
+        now.isEmpty() || LogLayout.hasLock(names));
+  }
+
+  @Override
+  public Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException {
+    Path path = LogLayout.dataFile(layout.bucket(bucket), file);
+    return switch (freshness) {
+      case CACHED -> fresh.read(path);
+      case PERMITTED -> growing(path);
+      case CERTAIN -> fs.readUncached(path);
+    };
+  }
+
+  private StoreFile growing(Path path) throws IOException {
+    StoreFile in = fresh.readGrowing(path);
+    boolean sure;
+    try {
+      sure = in.size() > 0 || fs.readsReachServer(path);
+    } catch (IOException | RuntimeException e) {
+      in.close();
+      throw e;
+    }
+    if (sure) {
+      return in;
+    }
+    in.close();
+    store.awaitCaches(path); // it may only look empty (rule N6)
+    return fresh.readGrowing(path);
+  }
+
+  @Override
+  public Stored open(Key.Segment segment, Freshness freshness) throws IOException {
+    Path path = path(segment);
+    return freshness == Freshness.CERTAIN ? fs.readUncached(path) : fresh.read(path);
+  }
+
+  @Override
+  public List<String> segmentNames(Freshness freshness) throws IOException {
+    Path directory = layout.segments();
+    return switch (freshness) {
+      case CACHED -> fresh.listKnown(directory);
+      case PERMITTED -> fresh.listAsPermitted(directory);
+      case CERTAIN -> fresh.list(directory);
     };
   }
 
@@ -384,7 +458,7 @@ public final class PosixLog implements LogStorage {
     Path directory = layout.intents();
     List<String> names =
         switch (freshness) {
-          case CACHED -> fs.list(directory);
+          case CACHED -> fresh.listIfThere(directory);
           case PERMITTED -> fresh.listAsPermittedIfThere(directory);
           case CERTAIN -> fresh.list(directory);
         };

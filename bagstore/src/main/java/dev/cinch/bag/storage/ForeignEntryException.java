@@ -1,4 +1,4 @@
-package dev.cinch.bag.fs;
+package dev.cinch.bag.storage;
 
 import dev.cinch.bag.format.DamagedException;
 import java.nio.file.Path;
@@ -22,7 +22,7 @@ public class ForeignEntryException extends DamagedException {
   }
 
   /** A regular file belongs there. */
-  static ForeignEntryException notAFile(Path path, String actual) {
+  public static ForeignEntryException notAFile(Path path, String actual) {
     return new ForeignEntryException(
         path,
         "a regular file",
@@ -32,7 +32,7 @@ public class ForeignEntryException extends DamagedException {
   }
 
   /** A directory belongs there. */
-  static ForeignEntryException notADirectory(Path path, String actual) {
+  public static ForeignEntryException notADirectory(Path path, String actual) {
     return new ForeignEntryException(
         path,
         "a directory",
@@ -42,7 +42,7 @@ public class ForeignEntryException extends DamagedException {
   }
 
   /** A file that would be changed has names that are not the store's. */
-  static ForeignEntryException manyNames(Path path, long names) {
+  public static ForeignEntryException manyNames(Path path, long names) {
     return new ForeignEntryException(
         path,
         "a file with one name",
