@@ -47,4 +47,20 @@ public final class LeaseStamp {
   public long upperBound() {
     return upperBound;
   }
+
+  /** Of a lease that leaves no timestamp above a lower bound: its own, or the log's birth. */
+  MessageRefusedException noTimestamp(long lower) {
+    return new MessageRefusedException(
+        lower == lowerBound
+            ? "the lease's bounds leave no timestamp"
+            : "the lease allows timestamps below %d, and the log was made at %d"
+                .formatted(upperBound, lower));
+  }
+
+  /** Of a lease that ends before a timestamp. */
+  MessageRefusedException tooLate(long timestamp) {
+    return new MessageRefusedException(
+        "the lease allows no timestamp at or above %d (expiry less margin), and it is %d"
+            .formatted(upperBound, timestamp));
+  }
 }

@@ -126,16 +126,7 @@ public final class LogWriter implements AutoCloseable {
       LeaseStamp stamp, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
     int unused = Objects.checkFromIndexSize(offset, length, payload.length);
-    if (length > messageLimit) {
-      throw new MessageRefusedException(
-          "the message has %d bytes, this store allows %d".formatted(length, messageLimit), true);
-    }
-    if (stamp.bytes() > PendingBatch.MAX_LEASE_BYTES) {
-      throw new MessageRefusedException(
-          "the witnesses of its leases take %d bytes, and a batch can hold %d: take fewer leases, or name fewer logs"
-              .formatted(stamp.bytes(), PendingBatch.MAX_LEASE_BYTES),
-          true);
-    }
+    PendingBatch.refuseIfTooLong(stamp, length, messageLimit);
     lock.lock();
     try {
       while (queuedBytes > MAX_QUEUED_BYTES && !closed) {
@@ -196,19 +187,13 @@ public final class LogWriter implements AutoCloseable {
         long timestamp = timestamps.next(taken, lower, stamp.upperBound(), distance);
         if (timestamp != Timestamps.WAIT) {
           if (timestamp >= stamp.upperBound()) {
-            throw new MessageRefusedException(
-                "the lease allows no timestamp at or above %d (expiry less margin), and it is %d"
-                    .formatted(stamp.upperBound(), timestamp));
+            throw stamp.tooLate(timestamp);
           }
           return timestamp;
         }
         long wait = timestamps.waitNanos(lower, distance);
         if (lower + 1 >= stamp.upperBound()) {
-          throw new MessageRefusedException(
-              lower == stamp.lowerBound()
-                  ? "the lease's bounds leave no timestamp"
-                  : "the lease allows timestamps below %d, and the log was made at %d"
-                      .formatted(stamp.upperBound(), lower));
+          throw stamp.noTimestamp(lower);
         }
         lock.unlock(); // pause for a while instead of writing far into the future
         try {
@@ -310,18 +295,10 @@ public final class LogWriter implements AutoCloseable {
   }
 
   private void commitInBackground() {
-    try {
-      runBackground();
-    } catch (FateUnknownException e) {
-      // Whoever waits for the message is told, and whoever submits another one.
-    }
-  }
-
-  private void runBackground() {
     lock.lock();
     try {
       while (failure == null && (!closed || !queue.isEmpty())) {
-        PendingBatch unclear = unresolvedBatch();
+        PendingBatch unclear = PendingBatch.unresolved(this.unclear);
         if (writing == null && !queue.isEmpty()) {
           commitNext();
         } else if (unclear != null) {
@@ -335,31 +312,11 @@ public final class LogWriter implements AutoCloseable {
           work.awaitUninterruptibly();
         }
       }
+    } catch (FateUnknownException e) {
+      // Whoever waits for the message is told, and whoever submits another one.
     } finally {
       lock.unlock();
     }
-  }
-
-  /**
-   * One of unclear fate that nobody looks after or comes back for, in a bucket of which nobody
-   * reads a verdict at this moment; null if there is none. One thread a bucket is enough: once it
-   * has the first verdict the others are quick, and a full disk makes many.
-   */
-  private @Nullable PendingBatch unresolvedBatch() {
-    PendingBatch found = null;
-    Bucket read = null;
-    for (PendingBatch b : unclear) { // in the order of their buckets
-      if (found != null && !found.bucket.equals(b.bucket)) {
-        return found;
-      }
-      if (b.resolving) {
-        read = b.bucket;
-        found = null;
-      } else if (found == null && b.needsThread && !b.bucket.equals(read)) {
-        found = b;
-      }
-    }
-    return found;
   }
 
   /** Called with the lock, which is released while the batch is written. */
@@ -457,7 +414,7 @@ public final class LogWriter implements AutoCloseable {
     if (closed) {
       work.signalAll(); // the writer's thread ends when the queue is empty, whoever emptied it
     }
-    if (wakeWriter() || unresolvedBatch() != null) {
+    if (wakeWriter() || PendingBatch.unresolved(unclear) != null) {
       startBackground();
       work.signal();
     }

@@ -67,6 +67,42 @@ final class PendingBatch {
     this.messages = recycled != null ? recycled.clear() : allocate(FIRST_CAPACITY);
   }
 
+  static void refuseIfTooLong(LeaseStamp stamp, int length, int messageLimit)
+      throws MessageRefusedException {
+    if (length > messageLimit) {
+      throw new MessageRefusedException(
+          "the message has %d bytes, this store allows %d".formatted(length, messageLimit), true);
+    }
+    if (stamp.bytes() > MAX_LEASE_BYTES) {
+      throw new MessageRefusedException(
+          "the witnesses of its leases take %d bytes, and a batch can hold %d: take fewer leases, or name fewer logs"
+              .formatted(stamp.bytes(), MAX_LEASE_BYTES),
+          true);
+    }
+  }
+
+  /**
+   * One of those of unclear fate that nobody looks after or comes back for, in a bucket of which nobody
+   * reads a verdict at this moment; null if there is none. One thread a bucket is enough: once it
+   * has the first verdict the others are quick, and a full disk makes many.
+   */
+  static @Nullable PendingBatch unresolved(Iterable<PendingBatch> unclear) {
+    PendingBatch found = null;
+    Bucket read = null;
+    for (PendingBatch b : unclear) { // in the order of their buckets
+      if (found != null && !found.bucket.equals(b.bucket)) {
+        return found;
+      }
+      if (b.resolving) {
+        read = b.bucket;
+        found = null;
+      } else if (found == null && b.needsThread && !b.bucket.equals(read)) {
+        found = b;
+      }
+    }
+    return found;
+  }
+
   private static ByteBuffer allocate(int capacity) {
     return ByteBuffer.allocateDirect(capacity).order(ByteOrder.LITTLE_ENDIAN);
   }

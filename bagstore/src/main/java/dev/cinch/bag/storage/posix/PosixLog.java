@@ -2,7 +2,6 @@ package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Envelope;
-import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
@@ -13,7 +12,6 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.storage.Announcement;
-import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.ForeignEntryException;
@@ -30,8 +28,6 @@ import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,7 +35,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A log in a directory of a POSIX or network filesystem. A bucket is a directory, its mark the
@@ -48,11 +43,6 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class PosixLog implements LogStorage {
-  /** How often, and how far apart, to look whether the creator of a prelock has set its mode. */
-  private static final long MODE_LOOK_NANOS = 2_000_000;
-
-  private static final int MODE_LOOKS = 20;
-
   private final StoreContext store;
   private final Id id;
   private final StoreFs fs;
@@ -60,9 +50,8 @@ public final class PosixLog implements LogStorage {
   private final LogLayout layout;
   private final BucketTree tree;
   private final BucketProtection protection;
+  private final BucketEntrance entrance;
 
-  /** The group of buckets whose way this process has forced; null: none yet. */
-  private volatile @Nullable Path forcedGroup;
 
   /**
    * @param layout where the log stands
@@ -76,6 +65,7 @@ public final class PosixLog implements LogStorage {
     this.layout = layout;
     this.tree = new BucketTree(store, layout);
     this.protection = new BucketProtection(store);
+    this.entrance = new BucketEntrance(this);
   }
 
   @Override
@@ -108,89 +98,9 @@ public final class PosixLog implements LogStorage {
   }
 
   @Override
-  public Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException {
-    Path directory = layout.bucket(bucket);
-    makeDirectories(bucket, directory, durability == Durability.SYNC);
-    Path prelock = LogLayout.prelock(directory);
-    FileStatus status = enterPrelock(prelock);
-    if (status.size() != 0) {
-      throw new BucketSealedException();
-    }
-    // The look at the prelock afterwards then tells a store that takes this one's place later.
-    requireSame();
-    Path path = LogLayout.dataFile(directory, file);
-    return new PosixDataFile(
-        store,
-        path,
-        fs.create(path, store.fileMode()),
-        prelock,
-        status,
-        durability == Durability.SYNC);
-  }
-
-  private void makeDirectories(Bucket bucket, Path directory, boolean sync) throws IOException {
-    int mode = store.directoryMode();
-    try {
-      makeDirectory(directory, mode);
-    } catch (NoSuchFileException e) {
-      // A log that has buckets and no identity would stop everybody, whatever we promise.
-      fs.forceDirectory(layout.root());
-      makeDirectory(layout.era(bucket), mode);
-      makeDirectory(layout.group(bucket), mode);
-      makeDirectory(directory, mode);
-    }
-    if (sync) {
-      // Also what somebody else made: whether it was forced, nobody but us can know.
-      Path group = layout.group(bucket);
-      Path forced = forcedGroup;
-      if (forced == null) {
-        fs.forceDirectory(layout.root()); // the log's identity
-      }
-      if (!group.equals(forced)) {
-        fs.forceDirectory(layout.buckets());
-        fs.forceDirectory(layout.era(bucket));
-        forcedGroup = group;
-      }
-      fs.forceDirectory(group);
-    }
-  }
-
-  private void makeDirectory(Path directory, int mode) throws IOException {
-    boolean unused = fresh.ensureDirectory(directory, mode);
-  }
-
-  /** Makes sure that there is a prelock, and remembers it as it is. */
-  private FileStatus enterPrelock(Path prelock) throws IOException {
-    int mode = store.fileMode();
-    try {
-      fs.create(prelock, mode).close();
-      return fs.status(prelock);
-    } catch (FileAlreadyExistsException e) {
-      // Its creator sets the mode right after creating it, which changes the change time that we
-      // are about to remember; until then others may not be permitted to open it.
-      for (int i = 0; ; i++) {
-        try {
-          FileStatus status = fresh.status(prelock);
-          if (status.mode() == mode || i == MODE_LOOKS) {
-            return status;
-          }
-        } catch (AccessDeniedException denied) {
-          if (i == MODE_LOOKS) {
-            throw denied;
-          }
-        }
-        pause();
-      }
-    }
-  }
-
-  private void pause() throws IOException {
-    try {
-      store.time().sleepNanos(MODE_LOOK_NANOS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted before anything was written", e);
-    }
+  public Entered enter(Bucket bucket, DataFileName file, Durability durability)
+      throws IOException {
+    return entrance.enter(bucket, file, durability == Durability.SYNC);
   }
 
   @Override

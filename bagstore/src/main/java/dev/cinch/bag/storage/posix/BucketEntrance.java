@@ -1,0 +1,129 @@
+package dev.cinch.bag.storage.posix;
+
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.storage.BucketSealedException;
+import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.store.StoreContext;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** Enters buckets to write there: append, step 2. Thread-safe. */
+final class BucketEntrance {
+  /** How often, and how far apart, to look whether the creator of a prelock has set its mode. */
+  private static final long MODE_LOOK_NANOS = 2_000_000;
+
+  private static final int MODE_LOOKS = 20;
+
+  private final PosixLog log;
+  private final StoreContext store;
+  private final StoreFs fs;
+  private final Fresh fresh;
+  private final LogLayout layout;
+
+  /** The group of buckets whose way this process has forced; null: none yet. */
+  private volatile @Nullable Path forcedGroup;
+
+  BucketEntrance(PosixLog log) {
+    this.log = log;
+    this.store = log.store();
+    this.fs = store.fs();
+    this.fresh = store.fresh();
+    this.layout = log.layout();
+  }
+
+  @Override
+  public Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException {
+    Path directory = layout.bucket(bucket);
+    makeDirectories(bucket, directory, sync);
+    Path prelock = LogLayout.prelock(directory);
+    FileStatus status = enterPrelock(prelock);
+    if (status.size() != 0) {
+      throw new BucketSealedException();
+    }
+    // The look at the prelock afterwards then tells a store that takes this one's place later.
+    log.requireSame();
+    Path path = LogLayout.dataFile(directory, file);
+    return new PosixDataFile(
+        store,
+        path,
+        fs.create(path, store.fileMode()),
+        prelock,
+        status,
+        sync);
+  }
+
+  private void makeDirectories(Bucket bucket, Path directory, boolean sync) throws IOException {
+    int mode = store.directoryMode();
+    try {
+      makeDirectory(directory, mode);
+    } catch (NoSuchFileException e) {
+      // A log that has buckets and no identity would stop everybody, whatever we promise.
+      fs.forceDirectory(layout.root());
+      makeDirectory(layout.era(bucket), mode);
+      makeDirectory(layout.group(bucket), mode);
+      makeDirectory(directory, mode);
+    }
+    if (sync) {
+      // Also what somebody else made: whether it was forced, nobody but us can know.
+      Path group = layout.group(bucket);
+      Path forced = forcedGroup;
+      if (forced == null) {
+        fs.forceDirectory(layout.root()); // the log's identity
+      }
+      if (!group.equals(forced)) {
+        fs.forceDirectory(layout.buckets());
+        fs.forceDirectory(layout.era(bucket));
+        forcedGroup = group;
+      }
+      fs.forceDirectory(group);
+    }
+  }
+
+  private void makeDirectory(Path directory, int mode) throws IOException {
+    boolean unused = fresh.ensureDirectory(directory, mode);
+  }
+
+  /** Makes sure that there is a prelock, and remembers it as it is. */
+  private FileStatus enterPrelock(Path prelock) throws IOException {
+    int mode = store.fileMode();
+    try {
+      fs.create(prelock, mode).close();
+      return fs.status(prelock);
+    } catch (FileAlreadyExistsException e) {
+      // Its creator sets the mode right after creating it, which changes the change time that we
+      // are about to remember; until then others may not be permitted to open it.
+      for (int i = 0; ; i++) {
+        try {
+          FileStatus status = fresh.status(prelock);
+          if (status.mode() == mode || i == MODE_LOOKS) {
+            return status;
+          }
+        } catch (AccessDeniedException denied) {
+          if (i == MODE_LOOKS) {
+            throw denied;
+          }
+        }
+        pause();
+      }
+    }
+  }
+
+  private void pause() throws IOException {
+    try {
+      store.time().sleepNanos(MODE_LOOK_NANOS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted before anything was written", e);
+    }
+  }
+}
