@@ -85,7 +85,6 @@ class ModulesTest {
                 "dev.cinch.bag.write",
                 "dev.cinch.bag.close",
                 "dev.cinch.bag.read",
-                "dev.cinch.bag.session",
                 "dev.cinch.bag.status",
                 "dev.cinch.bag.storage")
             .should()
@@ -408,7 +407,6 @@ class ModulesTest {
                 "dev.cinch.bag",
                 "dev.cinch.bag.write",
                 "dev.cinch.bag.close",
-                "dev.cinch.bag.session",
                 "dev.cinch.bag.status",
                 "dev.cinch.lease",
                 "dev.cinch.lease.hold",

@@ -82,9 +82,9 @@ final class PendingBatch {
   }
 
   /**
-   * One of those of unclear fate that nobody looks after or comes back for, in a bucket of which nobody
-   * reads a verdict at this moment; null if there is none. One thread a bucket is enough: once it
-   * has the first verdict the others are quick, and a full disk makes many.
+   * One of those of unclear fate that nobody looks after or comes back for, in a bucket of which
+   * nobody reads a verdict at this moment; null if there is none. One thread a bucket is enough:
+   * once it has the first verdict the others are quick, and a full disk makes many.
    */
   static @Nullable PendingBatch unresolved(Iterable<PendingBatch> unclear) {
     PendingBatch found = null;

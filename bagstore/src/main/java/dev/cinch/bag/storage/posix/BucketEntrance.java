@@ -41,8 +41,7 @@ final class BucketEntrance {
     this.layout = log.layout();
   }
 
-  @Override
-  public Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException {
+  Entered enter(Bucket bucket, DataFileName file, boolean sync) throws IOException {
     Path directory = layout.bucket(bucket);
     makeDirectories(bucket, directory, sync);
     Path prelock = LogLayout.prelock(directory);
@@ -53,13 +52,7 @@ final class BucketEntrance {
     // The look at the prelock afterwards then tells a store that takes this one's place later.
     log.requireSame();
     Path path = LogLayout.dataFile(directory, file);
-    return new PosixDataFile(
-        store,
-        path,
-        fs.create(path, store.fileMode()),
-        prelock,
-        status,
-        sync);
+    return new PosixDataFile(store, path, fs.create(path, store.fileMode()), prelock, status, sync);
   }
 
   private void makeDirectories(Bucket bucket, Path directory, boolean sync) throws IOException {

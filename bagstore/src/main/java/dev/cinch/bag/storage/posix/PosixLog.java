@@ -52,7 +52,6 @@ public final class PosixLog implements LogStorage {
   private final BucketProtection protection;
   private final BucketEntrance entrance;
 
-
   /**
    * @param layout where the log stands
    * @param id the log's
@@ -98,8 +97,7 @@ public final class PosixLog implements LogStorage {
   }
 
   @Override
-  public Entered enter(Bucket bucket, DataFileName file, Durability durability)
-      throws IOException {
+  public Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException {
     return entrance.enter(bucket, file, durability == Durability.SYNC);
   }
 
