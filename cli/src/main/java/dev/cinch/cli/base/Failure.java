@@ -5,6 +5,7 @@ import dev.cinch.bag.StoreExistsException;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.storage.InWords;
@@ -19,6 +20,12 @@ import dev.cinch.view.RetireBlockedException;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 
 /**
  * What a throwable means to whoever ran the command: an exit code and one line.
@@ -83,7 +90,7 @@ public record Failure(int code, String line) {
       return "interrupted";
     }
     if (t instanceof AccessDeniedException e) {
-      return Denied.line(e);
+      return denied(e);
     }
     if (t instanceof IOException e) {
       return InWords.line(e);
@@ -92,6 +99,50 @@ public record Failure(int code, String line) {
       return "out of memory; give it more with CINCH_JAVA_OPTS=-Xmx…";
     }
     return "unexpected " + t + " (a fault of this program; run with --debug and report it)";
+  }
+
+  /**
+   * Where this user may not do something, and whoever may. A temporary file that can't be made says
+   * nothing; its directory does.
+   */
+  private static String denied(AccessDeniedException e) {
+    if (e.getFile() == null) {
+      return InWords.line(e);
+    }
+    Path file = Path.of(e.getFile());
+    Path name = file.getFileName();
+    Path directory = file.getParent();
+    if (name == null
+        || directory == null
+        || !Names.isTemporary(name.toString()) && !isToBeMade(file, directory)) {
+      return InWords.line(e);
+    }
+    return directory
+        + ": permission denied: this user may not make files there"
+        + whoMay(directory);
+  }
+
+  /** Was it denied to make it? Else the file itself denies something. */
+  private static boolean isToBeMade(Path file, Path directory) {
+    return Files.notExists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isWritable(directory);
+  }
+
+  private static String whoMay(Path directory) {
+    PosixFileAttributes a;
+    try {
+      a = Files.readAttributes(directory, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+    } catch (IOException | UnsupportedOperationException e) {
+      return "";
+    }
+    if (a.permissions().contains(PosixFilePermission.GROUP_WRITE)) {
+      return "; group %s may: be added to it and log in anew, or see cinch doctor"
+          .formatted(a.group().getName());
+    }
+    return "; it is %s's, of group %s and mode %s: see cinch doctor"
+        .formatted(
+            a.owner().getName(),
+            a.group().getName(),
+            PosixFilePermissions.toString(a.permissions()));
   }
 
   private static String message(Throwable t) {

@@ -34,6 +34,13 @@ public final class StoreOptions {
       description = "For demonstrations: play a machine whose wall clock is off by so much.")
   public Duration clockOffset;
 
+  /** Opens a store, if one is named, under the host's name. */
+  public static @Nullable Store open(@Nullable Path store, TimeSource time) throws IOException {
+    return store == null
+        ? null
+        : Store.open(store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
+  }
+
   /** Opens the store. */
   public Store open() throws IOException {
     return open(time());

@@ -10,13 +10,13 @@ import java.util.List;
 final class StoreAccess {
   private static final int MAX_NAMED = 5;
 
-  private final List<Path> directories = new ArrayList<>();
-  private final List<Path> unwritable = new ArrayList<>();
-  private final List<Path> inaccessible = new ArrayList<>();
-  private final List<Path> halfMade = new ArrayList<>();
-  private final List<String> foreign = new ArrayList<>();
-  private long files;
-  private boolean cutShort;
+  final List<Path> directories = new ArrayList<>();
+  final List<Path> unwritable = new ArrayList<>();
+  final List<Path> inaccessible = new ArrayList<>();
+  final List<Path> halfMade = new ArrayList<>();
+  final List<String> foreign = new ArrayList<>();
+  long files;
+  boolean cutShort;
 
   /** A directory in which writers or closers make entries, and which is always there. */
   void needs(Path directory) {
@@ -38,10 +38,6 @@ final class StoreAccess {
     foreign.add(e.getMessage());
   }
 
-  List<String> foreign() {
-    return foreign;
-  }
-
   /** Files of a bucket that a closer must read, and set its prelock. */
   void looked(int count) {
     files += count;
@@ -60,30 +56,6 @@ final class StoreAccess {
   /** There are more buckets than were looked at. */
   void cutShort() {
     cutShort = true;
-  }
-
-  List<Path> directories() {
-    return directories;
-  }
-
-  List<Path> unwritable() {
-    return unwritable;
-  }
-
-  List<Path> inaccessible() {
-    return inaccessible;
-  }
-
-  List<Path> halfMade() {
-    return halfMade;
-  }
-
-  long files() {
-    return files;
-  }
-
-  boolean isCutShort() {
-    return cutShort;
   }
 
   /** The first few of them. */

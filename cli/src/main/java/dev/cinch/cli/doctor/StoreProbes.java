@@ -92,9 +92,9 @@ final class StoreProbes {
           "it can't be appended to or closed by this user; what it has may be whole: see verify",
           () -> log(name));
     }
-    if (!access.halfMade().isEmpty()) {
+    if (!access.halfMade.isEmpty()) {
       diagnosis.warn(
-          "no identity yet: " + StoreAccess.named(access.halfMade()),
+          "no identity yet: " + StoreAccess.named(access.halfMade),
           "who made it stopped before its end, it holds nothing; the next append makes it whole");
     }
   }
@@ -114,18 +114,18 @@ final class StoreProbes {
   }
 
   private void foreign() throws IOException {
-    for (String what : access.foreign()) {
+    for (String what : access.foreign) {
       diagnosis.fail(what, "no reader and no closer goes by it, and one that must have it stops");
     }
   }
 
   private void directories() throws IOException {
-    if (access.unwritable().isEmpty()) {
+    if (access.unwritable.isEmpty()) {
       diagnosis.ok(
-          access.directories().size() + " directories writable", "this user can append and close");
+          access.directories.size() + " directories writable", "this user can append and close");
     } else {
       diagnosis.fail(
-          "not writable: " + StoreAccess.named(access.unwritable()),
+          "not writable: " + StoreAccess.named(access.unwritable),
           "this user can't append or close" + CHGRP);
     }
   }
@@ -138,7 +138,7 @@ final class StoreProbes {
       return;
     }
     var without = new ArrayList<Path>();
-    for (Path directory : access.directories()) {
+    for (Path directory : access.directories) {
       if ((store.context().fs().status(directory).mode() & SETGID) == 0) {
         without.add(directory);
       }
@@ -154,14 +154,14 @@ final class StoreProbes {
 
   /** Data files and prelocks of what is not settled. */
   private void files() throws IOException {
-    if (!access.inaccessible().isEmpty()) {
+    if (!access.inaccessible.isEmpty()) {
       diagnosis.fail(
-          "no access to " + StoreAccess.named(access.inaccessible()),
+          "no access to " + StoreAccess.named(access.inaccessible),
           "this user can't close these buckets; chgrp and chmod g+rw, or close as their owner");
-    } else if (access.unwritable().isEmpty()) {
+    } else if (access.unwritable.isEmpty()) {
       diagnosis.ok(
-          access.files() + " files not settled yet",
-          access.isCutShort()
+          access.files + " files not settled yet",
+          access.cutShort
               ? "this user can close over them; only the first %d buckets of a log were looked at"
                   .formatted(LogProbes.MOST_BUCKETS)
               : "this user can close over all of them");

@@ -5,11 +5,11 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.session.Session;
 import dev.cinch.cli.base.ExitCode;
-import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.StoppableTime;
+import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -123,7 +123,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
         throw new Misuse(String.valueOf(e.getMessage()), e);
       }
     }
-    Store opened = opened();
+    Store opened = StoreOptions.open(store, SystemTime.INSTANCE);
     LogSet permitted = logs(opened);
     var random = new SecureRandom();
     var asks = new LostAnswers(client.service());
@@ -198,14 +198,6 @@ final class LeaseAcquireCommand extends LeaseRequest {
         length.of(client).toMillis(),
         permitted,
         tentative);
-  }
-
-  private @Nullable Store opened() throws IOException {
-    return store == null
-        ? null
-        : Store.open(
-            store,
-            HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
   }
 
   private LogSet logs(@Nullable Store opened) throws IOException {

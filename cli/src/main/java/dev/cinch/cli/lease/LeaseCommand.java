@@ -11,7 +11,6 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.http.LeaseDocuments;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -92,11 +91,10 @@ public final class LeaseCommand {
         "  cinch lease renew --grant-file grant.json"
       })
   @SuppressWarnings("NullAway.Init")
-  static final class Renew extends LeaseRequest {
+  static final class Renew extends LeaseRequest.OfCell {
     @Mixin AlwaysJson json;
     @Mixin Held held;
     @Mixin ForOption length;
-    @Mixin CellStore cellStore;
 
     Renew(Io io) {
       super(io);
@@ -105,11 +103,6 @@ public final class LeaseCommand {
     @Override
     LeasePlace place() throws IOException {
       return held.place(server, io);
-    }
-
-    @Override
-    @Nullable Path store() {
-      return cellStore.store;
     }
 
     @Override
@@ -145,10 +138,9 @@ public final class LeaseCommand {
         "  cinch lease release --grant-file - < grant.json"
       })
   @SuppressWarnings("NullAway.Init")
-  static final class Release extends LeaseRequest {
+  static final class Release extends LeaseRequest.OfCell {
     @Mixin AlwaysJson json;
     @Mixin Held held;
-    @Mixin CellStore cellStore;
 
     Release(Io io) {
       super(io);
@@ -157,11 +149,6 @@ public final class LeaseCommand {
     @Override
     LeasePlace place() throws IOException {
       return held.place(server, io);
-    }
-
-    @Override
-    @Nullable Path store() {
-      return cellStore.store;
     }
 
     @Override

@@ -9,11 +9,9 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.LeaseDocuments;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -21,23 +19,17 @@ import picocli.CommandLine.Parameters;
 
 /** Prints what a lease service knows of leases: a table, or JSON as the API has it. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
-abstract class LeaseListing extends LeaseRequest {
+abstract class LeaseListing extends LeaseRequest.OfCell {
   private static final int PAGE = 1_000;
   private static final List<String> HEAD = List.of("LEASE", "STATE", "HOLDER", "EXPIRES");
 
   @Mixin JsonOption json;
-  @Mixin CellStore cellStore;
 
   private final Table table = new Table(HEAD.size(), HEAD.size());
   private boolean begun;
 
   LeaseListing(Io io) {
     super(io);
-  }
-
-  @Override
-  @Nullable Path store() {
-    return cellStore.store;
   }
 
   /**

@@ -5,11 +5,10 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.Store;
 import dev.cinch.cli.base.ExitCode;
-import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
-import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.JsonEscapes;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.SystemTime;
@@ -24,7 +23,7 @@ import picocli.CommandLine.Option;
 /** Asks a lease service something and prints what it answers. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 abstract class LeaseRequest implements Callable<Integer> {
-  private static final JsonMapper JSON =
+  static final JsonMapper JSON =
       JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
           .build();
 
@@ -60,7 +59,7 @@ abstract class LeaseRequest implements Callable<Integer> {
   @Override
   public final Integer call() throws Exception {
     LeasePlace place = place();
-    Store opened = place.isCell() ? opened() : null;
+    Store opened = place.isCell() ? StoreOptions.open(store(), SystemTime.INSTANCE) : null;
     try (Output out = io.output();
         LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE)) {
       return answer(client, out::line);
@@ -75,23 +74,23 @@ abstract class LeaseRequest implements Callable<Integer> {
   /** The store that was named; null if none was. */
   abstract @Nullable Path store();
 
-  private @Nullable Store opened() throws IOException {
-    Path named = store();
-    return named == null
-        ? null
-        : Store.open(
-            named,
-            HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
-  }
-
-  /** The store of commands that use it for nothing else. */
+  /** Of commands that use the store for nothing else. */
   @SuppressWarnings("NullAway.Init")
-  static final class CellStore {
+  abstract static class OfCell extends LeaseRequest {
     @Option(
         names = "--store",
         paramLabel = "DIR",
         description = "With --cell: the store that the cell serves (or CINCH_STORE).")
     @Nullable Path store;
+
+    OfCell(Io io) {
+      super(io);
+    }
+
+    @Override
+    final @Nullable Path store() {
+      return store;
+    }
   }
 
   /** Of commands whose answers are for programs, and hold secrets. */

@@ -12,7 +12,6 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.http.LeaseDocuments;
-import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -31,7 +30,7 @@ import picocli.CommandLine.Parameters;
     },
     footer = {"", "Example:", "  cinch lease revoke jobs/42 --reason 'its machine hangs'"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
-final class LeaseRevokeCommand extends LeaseRequest {
+final class LeaseRevokeCommand extends LeaseRequest.OfCell {
   @Mixin JsonOption json;
 
   @Parameters(paramLabel = "LEASE", description = "The lease's name.")
@@ -47,15 +46,8 @@ final class LeaseRevokeCommand extends LeaseRequest {
           "Only this lease, as cinch lease show --json has it; the one held now if unset.")
   @Nullable String correlation;
 
-  @Mixin CellStore cellStore;
-
   LeaseRevokeCommand(Io io) {
     super(io);
-  }
-
-  @Override
-  @Nullable Path store() {
-    return cellStore.store;
   }
 
   @Override

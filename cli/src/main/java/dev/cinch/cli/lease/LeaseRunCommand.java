@@ -3,11 +3,11 @@ package dev.cinch.cli.lease;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.session.Session;
 import dev.cinch.cli.base.ExitCode;
-import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.StoppableTime;
+import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -142,11 +142,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
     }
     LeasePlace place = server.required();
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
-    Store opened =
-        store == null
-            ? null
-            : Store.open(
-                store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
+    Store opened = StoreOptions.open(store, time);
     try (LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE);
         var keeper = new LeaseKeeper(time)) {
       HeldLease held;

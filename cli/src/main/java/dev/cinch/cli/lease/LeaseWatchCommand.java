@@ -1,19 +1,18 @@
 package dev.cinch.cli.lease;
 
-import com.fasterxml.jackson.core.JsonFactoryBuilder;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
-import dev.cinch.lease.JsonEscapes;
+import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.LeaseEvent;
 import dev.cinch.lease.http.LeaseWatch;
+import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -24,6 +23,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** Prints what becomes of leases, as it happens. */
@@ -44,13 +44,15 @@ import picocli.CommandLine.Parameters;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class LeaseWatchCommand implements Callable<Integer> {
-  private static final JsonMapper JSON =
-      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
-          .build();
-
   private final Io io;
 
-  @Mixin RequiredServer server;
+  @Option(
+      names = "--server",
+      required = true,
+      paramLabel = "URL",
+      description = ServerOptions.DESCRIPTION)
+  ServerAddresses server;
+
   @Mixin JsonOption json;
 
   @Parameters(
@@ -79,7 +81,7 @@ final class LeaseWatchCommand implements Callable<Integer> {
         throw new Misuse(String.valueOf(e.getMessage()), e);
       }
     }
-    ShardRouter client = server.client();
+    ShardRouter client = ShardRouter.of(server);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
       List<LeaseWatch> begun = client.watch(names, prefixes);
@@ -117,7 +119,7 @@ final class LeaseWatchCommand implements Callable<Integer> {
   }
 
   private void print(LeaseEvent event, Output out) throws IOException {
-    String line = json.json ? JSON.writeValueAsString(event.json()) : text(event);
+    String line = json.json ? LeaseRequest.JSON.writeValueAsString(event.json()) : text(event);
     if (!line.isEmpty()) {
       out.line(line);
       out.flush(); // whoever reads waits for each

@@ -3,12 +3,11 @@ package dev.cinch.cli.serve;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
-import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
-import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -69,13 +68,7 @@ public final class KeygenCommand implements Callable<Integer> {
       throw new Misuse("--signed-by goes with --store");
     }
     SigningKey by = signedBy == null ? null : SigningKey.load(signedBy);
-    Store opened =
-        store == null
-            ? null
-            : Store.open(
-                store,
-                HangWatch.watched(
-                    Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE)));
+    Store opened = StoreOptions.open(store, SystemTime.INSTANCE);
     SigningKey signing = load(key, io, "cinch keygen");
     try (Output out = io.output()) {
       String shown = signing.publicKey().toString();

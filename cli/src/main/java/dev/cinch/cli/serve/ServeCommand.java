@@ -7,12 +7,12 @@ import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
-import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.ShardChoice;
+import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.base.Words;
 import dev.cinch.lease.HostPort;
 import dev.cinch.lease.ServiceInfo;
@@ -212,11 +212,7 @@ public final class ServeCommand implements Callable<Integer> {
     if (clockRate != 1) {
       time = new PacedTime(time, clockRate);
     }
-    Store opened =
-        store == null
-            ? null
-            : Store.open(
-                store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
+    Store opened = StoreOptions.open(store, time);
     if (opened != null) {
       requireKeyOf(opened);
     }

@@ -76,8 +76,8 @@ class DoctorCommandTest {
     for (int most = 1; most <= 2; most++) {
       var access = new StoreAccess();
       new LogProbes(log, access, most).run();
-      assertEquals(most < 2, access.isCutShort());
-      assertEquals(2 * most, access.files()); // of each a prelock and a data file
+      assertEquals(most < 2, access.cutShort);
+      assertEquals(2 * most, access.files); // of each a prelock and a data file
     }
   }
 
