@@ -10,7 +10,7 @@ import java.util.List;
  * @param state as of the service's signed time
  * @param recent newest first
  */
-public record LeaseInfo(Witness witness, State state, List<Metadata> recent) {
+public record LeaseInfo(Witness witness, State state, List<LeaseReport.Metadata> recent) {
   /** Of a name that the service remembers. */
   public enum State {
     HELD,

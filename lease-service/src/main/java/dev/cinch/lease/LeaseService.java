@@ -38,7 +38,7 @@ public interface LeaseService {
    * its request: they are to be carried out in their order.
    *
    * @return for each request what became of its first operations; of all of them, or those before
-   *     one to be asked for by {@link #carryOut}
+   *     one to be asked for by {@link #carryOut(List)}
    */
   default List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
     return Collections.nCopies(requests.size(), List.of());

@@ -49,7 +49,7 @@ final class HiddenTextTest {
                 .formatted(c)
             + " direction of text can't be shown",
         e.getMessage());
-    var metadata = new Metadata(new Id(1, 2), 0, holder);
+    var metadata = new LeaseReport.Metadata(new Id(1, 2), 0, holder);
     assertThrows(
         IllegalArgumentException.class,
         () -> new LeaseReport(OptionalLong.empty(), false, List.of(metadata)));

@@ -6,7 +6,6 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.HeldLease;
@@ -27,7 +26,7 @@ final class Holding {
   private final AtomicLong highest = new AtomicLong(Long.MIN_VALUE);
   private final AtomicLong lowest = new AtomicLong(Long.MAX_VALUE);
   private volatile boolean fenced;
-  private volatile @Nullable Metadata recent;
+  private volatile LeaseReport.@Nullable Metadata recent;
   private volatile @Nullable HeldLease lease;
   private volatile long instance;
 
@@ -105,7 +104,7 @@ final class Holding {
     lowest.accumulateAndGet(timestamp, MIN);
   }
 
-  void stands(Metadata where) {
+  void stands(LeaseReport.Metadata where) {
     recent = where;
   }
 
@@ -113,7 +112,7 @@ final class Holding {
     // Not what was refused before it was written: with a clock that was ahead for a while, the
     // service would refuse the watermark, or the next holder would have to wait for it.
     long watermark = Math.min(highest.get(), timestamps.highest());
-    Metadata where = recent;
+    LeaseReport.Metadata where = recent;
     return new LeaseReport(
         watermark < lowest.get() ? OptionalLong.empty() : OptionalLong.of(watermark),
         fenced,

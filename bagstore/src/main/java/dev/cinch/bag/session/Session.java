@@ -19,7 +19,6 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -204,7 +203,7 @@ public final class Session implements AutoCloseable {
     // This caller waits, so that no other thread is needed.
     Receipt receipt = submit(log, payload, 0, payload.length, false).await();
     if (receipt instanceof Receipt.Committed c) {
-      var where = new Metadata(log.id(), c.bucket().start(), c.file().toString());
+      var where = new LeaseReport.Metadata(log.id(), c.bucket().start(), c.file().toString());
       holdings.forEach(h -> h.stands(where));
     }
     return receipt;

@@ -6,7 +6,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.lease.LeaseEnd;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -73,15 +73,16 @@ public final class StoreEnds {
    * @param number of this instance
    * @return those that are this instance's
    */
-  Set<LeaseEnd> end(List<LeaseEnd> ends, long number) throws IOException {
-    var mine = new HashSet<LeaseEnd>();
+  Set<InstanceRegistry.End> end(List<InstanceRegistry.End> ends, long number) throws IOException {
+    var mine = new HashSet<InstanceRegistry.End>();
     for (int from = 0; from < ends.size(); from += MOST) {
       end(ends.subList(from, Math.min(ends.size(), from + MOST)), number, mine);
     }
     return mine;
   }
 
-  private void end(List<LeaseEnd> ends, long number, Set<LeaseEnd> mine) throws IOException {
+  private void end(List<InstanceRegistry.End> ends, long number, Set<InstanceRegistry.End> mine)
+      throws IOException {
     Path directory = store.layout().ends();
     Path temporary = store.fresh().temporary(directory);
     statements.look();
@@ -91,7 +92,7 @@ public final class StoreEnds {
         out.force();
       }
       store.requireSame();
-      for (LeaseEnd end : ends) {
+      for (InstanceRegistry.End end : ends) {
         if (make(temporary, end, number)) {
           mine.add(end);
         }
@@ -104,24 +105,24 @@ public final class StoreEnds {
     }
   }
 
-  private String content(List<LeaseEnd> ends, long number) {
+  private String content(List<InstanceRegistry.End> ends, long number) {
     var text = new StringBuilder(Numbered.name(number)).append('\n');
     SigningKey by = key;
     if (by == null) {
       return text.toString();
     }
-    for (LeaseEnd end : ends) {
+    for (InstanceRegistry.End end : ends) {
       text.append(line(end));
     }
     String said = text.toString();
     return said + statements.sign(by, store.layout().ends(), said) + "\n";
   }
 
-  private static String line(LeaseEnd end) {
+  private static String line(InstanceRegistry.End end) {
     return end.correlation() + "@" + Numbered.name(end.instance()) + "\n";
   }
 
-  private boolean make(Path temporary, LeaseEnd end, long number) throws IOException {
+  private boolean make(Path temporary, InstanceRegistry.End end, long number) throws IOException {
     for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
       Path file = store.layout().end(end.correlation(), end.instance(), place);
       try {
@@ -142,7 +143,7 @@ public final class StoreEnds {
   }
 
   /** The instance that made an end; empty for what is none. */
-  private OptionalLong maker(Path file, LeaseEnd end) throws IOException {
+  private OptionalLong maker(Path file, InstanceRegistry.End end) throws IOException {
     try {
       OptionalLong maker = maker(store.fresh().readAll(file, MAX_BYTES), end);
       return maker.isPresent()
@@ -153,7 +154,7 @@ public final class StoreEnds {
     }
   }
 
-  private OptionalLong maker(byte[] bytes, LeaseEnd end) throws IOException {
+  private OptionalLong maker(byte[] bytes, InstanceRegistry.End end) throws IOException {
     String text = new String(bytes, StandardCharsets.US_ASCII);
     int first = text.indexOf('\n');
     OptionalLong maker =

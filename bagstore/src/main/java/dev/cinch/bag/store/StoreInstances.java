@@ -9,7 +9,6 @@ import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Shard;
@@ -386,7 +385,7 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   @Override
-  public Set<LeaseEnd> end(List<LeaseEnd> toEnd) throws IOException {
+  public Set<InstanceRegistry.End> end(List<InstanceRegistry.End> toEnd) throws IOException {
     return ends.end(toEnd, number);
   }
 

@@ -11,7 +11,6 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -19,6 +18,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -264,8 +264,8 @@ final class CellInstancesTest {
     return service.acquire(request).witnesses().get(0).witness();
   }
 
-  private static LeaseEnd end(long number, long instance) {
-    return new LeaseEnd(new Id(1, number), instance);
+  private static InstanceRegistry.End end(long number, long instance) {
+    return new InstanceRegistry.End(new Id(1, number), instance);
   }
 
   @Test

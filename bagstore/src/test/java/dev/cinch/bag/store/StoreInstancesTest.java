@@ -16,7 +16,6 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances.Instance;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -26,6 +25,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
@@ -291,8 +291,8 @@ final class StoreInstancesTest {
     assertEquals(OptionalLong.of(ceiling), later.highestEarlierCeiling());
   }
 
-  private static LeaseEnd end(long number) {
-    return new LeaseEnd(new Id(1, number), 1);
+  private static InstanceRegistry.End end(long number) {
+    return new InstanceRegistry.End(new Id(1, number), 1);
   }
 
   private StoreInstances instance(StoreContext at) throws IOException {
@@ -407,7 +407,7 @@ final class StoreInstancesTest {
             (maker + new String(bytes, UTF_8).substring(maker.length())).getBytes(UTF_8),
             Arrays.copyOf(bytes, bytes.length - 1));
     for (int i = 0; i < strays.size(); i++) {
-      LeaseEnd end = end(10 + i);
+      InstanceRegistry.End end = end(10 + i);
       write(store, store.layout().end(end.correlation(), 1, 0), strays.get(i));
       write(store, store.layout().end(end.correlation(), 1, 1), new byte[] {1});
       assertEquals(Set.of(end), first.end(List.of(end)), "stray " + i);

@@ -7,7 +7,6 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -128,7 +127,8 @@ final class OperationCodec {
     OptionalLong watermark =
         in.hasTime("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
     boolean fenced = in.has("fenced") && in.flag("fenced");
-    List<Metadata> metadata = in.has("metadata") ? WireReader.metadata(in, "metadata") : List.of();
+    List<LeaseReport.Metadata> metadata =
+        in.has("metadata") ? WireReader.metadata(in, "metadata") : List.of();
     OptionalLong instance =
         in.has("instance") ? OptionalLong.of(in.integer("instance")) : OptionalLong.empty();
     in.noOthers();

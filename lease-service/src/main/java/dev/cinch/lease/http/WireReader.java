@@ -8,8 +8,8 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardMap;
@@ -230,10 +230,12 @@ final class WireReader {
     return witness;
   }
 
-  static List<Metadata> metadata(Fields in, String name) throws WireException {
-    var found = new ArrayList<Metadata>();
+  static List<LeaseReport.Metadata> metadata(Fields in, String name) throws WireException {
+    var found = new ArrayList<LeaseReport.Metadata>();
     for (Fields each : in.objects(name)) {
-      found.add(new Metadata(each.id("log"), each.time("bucketStart"), each.text("dataFile")));
+      found.add(
+          new LeaseReport.Metadata(
+              each.id("log"), each.time("bucketStart"), each.text("dataFile")));
       each.noOthers();
     }
     return found;

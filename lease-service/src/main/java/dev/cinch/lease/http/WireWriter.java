@@ -8,8 +8,8 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.SignedWitness;
@@ -143,9 +143,9 @@ final class WireWriter {
     return time(time(time, "earliest", bound.earliest()), "latest", bound.latest());
   }
 
-  static ArrayNode metadata(List<Metadata> all, Wire wire) {
+  static ArrayNode metadata(List<LeaseReport.Metadata> all, Wire wire) {
     ArrayNode out = JsonNodeFactory.instance.arrayNode();
-    for (Metadata m : all) {
+    for (LeaseReport.Metadata m : all) {
       ObjectNode entry = out.addObject();
       entry.set("log", wire.id(m.log()));
       time(entry, "bucketStart", m.bucketStart(), wire).put("dataFile", m.dataFile());

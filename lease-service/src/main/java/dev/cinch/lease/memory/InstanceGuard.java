@@ -3,7 +3,6 @@ package dev.cinch.lease.memory;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
@@ -334,7 +333,8 @@ final class InstanceGuard {
    *     the store did not answer
    */
   void end(List<Tenure> tenures) throws LeaseRefusedException {
-    if (!ends.isMine(tenures.stream().map(t -> new LeaseEnd(t.correlation(), number)).toList())) {
+    if (!ends.isMine(
+        tenures.stream().map(t -> new InstanceRegistry.End(t.correlation(), number)).toList())) {
       superseded = true; // nobody else resumes them
       if (registry != null && turn.takeSoon()) {
         try {

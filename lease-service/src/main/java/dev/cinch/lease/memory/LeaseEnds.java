@@ -1,7 +1,6 @@
 package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
@@ -48,11 +47,11 @@ final class LeaseEnds {
    * @throws LeaseRefusedException {@code NOT_HELD} if they can't be resumed; {@code NOT_YET} if the
    *     store did not answer
    */
-  List<LeaseEnd> resumable(Operation.Resume request) throws LeaseRefusedException {
+  List<InstanceRegistry.End> resumable(Operation.Resume request) throws LeaseRefusedException {
     if (registry == null) {
       throw Refusals.notHeld("a lease service without a store resumes no leases; acquire anew");
     }
-    var ends = new ArrayList<LeaseEnd>();
+    var ends = new ArrayList<InstanceRegistry.End>();
     for (SignedWitness signed : request.witnesses()) {
       Witness w = signed.witness();
       OptionalLong lastEarlier = registry.lastEarlierInstance(w.name());
@@ -66,7 +65,7 @@ final class LeaseEnds {
                     number,
                     lastEarlier.isEmpty() ? "none" : "instance " + lastEarlier.getAsLong()));
       }
-      ends.add(new LeaseEnd(w.correlation(), w.instance()));
+      ends.add(new InstanceRegistry.End(w.correlation(), w.instance()));
     }
     var verifier = new WitnessVerifier(atStore(registry::trustedKeys));
     for (SignedWitness signed : request.witnesses()) {
@@ -87,7 +86,7 @@ final class LeaseEnds {
    * @throws LeaseRefusedException {@code NOT_HELD} if another instance ended one; {@code NOT_YET}
    *     if the store did not answer
    */
-  void takeOver(List<LeaseEnd> ends) throws LeaseRefusedException {
+  void takeOver(List<InstanceRegistry.End> ends) throws LeaseRefusedException {
     if (!isMine(ends)) {
       throw Refusals.notHeld("another instance of the lease service ended it; acquire anew");
     }
@@ -99,7 +98,7 @@ final class LeaseEnds {
    * @return whether all are this instance's
    * @throws LeaseRefusedException {@code NOT_YET} if the store did not answer
    */
-  boolean isMine(List<LeaseEnd> ends) throws LeaseRefusedException {
+  boolean isMine(List<InstanceRegistry.End> ends) throws LeaseRefusedException {
     InstanceRegistry at = registry;
     return at == null || atStore(() -> at.end(ends)).containsAll(ends);
   }

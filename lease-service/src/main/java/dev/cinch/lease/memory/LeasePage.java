@@ -1,7 +1,7 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.Metadata;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Witness;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,7 +48,7 @@ final class LeasePage {
     Witness w = info.witness();
     long bytes = 540 + w.name().value().length() + jsonBytes(w.holder());
     bytes += 35L * (w.logs().ids().size() + w.fence().logs().ids().size());
-    for (Metadata m : info.recent()) {
+    for (LeaseReport.Metadata m : info.recent()) {
       bytes += 110 + jsonBytes(m.dataFile());
     }
     return bytes;

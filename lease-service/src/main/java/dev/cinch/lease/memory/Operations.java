@@ -1,7 +1,6 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
@@ -9,6 +8,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
@@ -136,7 +136,7 @@ final class Operations {
     guard.requireShard(request.witnesses().stream().map(w -> w.witness().name()).toList());
     // Where several machines keep the same leases, none of them has to end here.
     boolean shared = table.isShared(request);
-    List<LeaseEnd> ends = shared ? List.of() : guard.ends().resumable(request);
+    List<InstanceRegistry.End> ends = shared ? List.of() : guard.ends().resumable(request);
     // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
     Reading at = store.read();
     long duration = request.durationMs() * NANOS_PER_MS;

@@ -11,7 +11,6 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -104,7 +103,7 @@ final class Requests {
     if (report.metadata().size() > MAX_METADATA) {
       throw invalid(report.metadata().size() + " metadata entries, more than " + MAX_METADATA);
     }
-    for (Metadata m : report.metadata()) {
+    for (LeaseReport.Metadata m : report.metadata()) {
       if (m.dataFile().isEmpty()
           || m.dataFile().length() > MAX_DATA_FILE
           || !UTF_8.newEncoder().canEncode(m.dataFile())) {

@@ -3,7 +3,6 @@ package dev.cinch.lease.service;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.ClockOffException;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Shard;
@@ -22,6 +21,15 @@ import java.util.Set;
  */
 @CheckReturnValue
 public interface InstanceRegistry {
+  /**
+   * The end of a lease at one instance, which only one instance brings about: that one, to grant
+   * the name on, or a later one, to resume the lease (rule L11).
+   *
+   * @param correlation of the lease
+   * @param instance the number of the instance that signed for it
+   */
+  record End(Id correlation, long instance) {}
+
   /** The id of the store: a lease granted for another one is none here (rule L10). */
   Id store();
 
@@ -88,7 +96,7 @@ public interface InstanceRegistry {
    * @return those that are this instance's, now or from before; the others are another's for good
    * @throws IOException if the outcome is unknown: none may be acted on
    */
-  Set<LeaseEnd> end(List<LeaseEnd> ends) throws IOException;
+  Set<End> end(List<End> ends) throws IOException;
 
   /**
    * Keeps that a lease is revoked, so that it outlives a power cut before this returns (rule L15).

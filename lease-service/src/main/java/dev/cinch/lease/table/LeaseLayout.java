@@ -3,8 +3,8 @@ package dev.cinch.lease.table;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.TimeBound;
 import java.util.ArrayList;
 import java.util.List;
@@ -93,7 +93,7 @@ public final class LeaseLayout {
   private static final int MEASURED_BOUND = 3;
 
   private static final Id NO_ID = new Id(0, 0);
-  private static final Metadata NO_METADATA = new Metadata(NO_ID, 0, "");
+  private static final LeaseReport.Metadata NO_METADATA = new LeaseReport.Metadata(NO_ID, 0, "");
 
   /** Looked up, since {@code values()} makes a copy each time. */
   private static final LeaseState.State[] STATES = LeaseState.State.values();
@@ -296,13 +296,15 @@ public final class LeaseLayout {
     return LogSet.of(ids);
   }
 
-  private static List<Metadata> recent(RowBytes row, List<Metadata> written, long expiry) {
+  private static List<LeaseReport.Metadata> recent(
+      RowBytes row, List<LeaseReport.Metadata> written, long expiry) {
     long count = row.unsigned(written.size());
-    var recent = new ArrayList<Metadata>();
+    var recent = new ArrayList<LeaseReport.Metadata>();
     for (int i = 0; i < count; i++) {
-      Metadata m = written.isEmpty() ? NO_METADATA : written.get(i);
+      LeaseReport.Metadata m = written.isEmpty() ? NO_METADATA : written.get(i);
       recent.add(
-          new Metadata(row.id(m.log()), row.from(expiry, m.bucketStart()), row.text(m.dataFile())));
+          new LeaseReport.Metadata(
+              row.id(m.log()), row.from(expiry, m.bucketStart()), row.text(m.dataFile())));
     }
     return List.copyOf(recent);
   }

@@ -8,8 +8,8 @@ import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
@@ -105,7 +105,7 @@ public final class LeaseState {
   boolean fencedOnRelease;
 
   /** Newest first. */
-  List<Metadata> recent = List.of();
+  List<LeaseReport.Metadata> recent = List.of();
 
   /**
    * Of a name of which nothing is known.
@@ -354,11 +354,11 @@ public final class LeaseState {
    * @param newer newest first
    * @param keep how many to keep, 0 or more
    */
-  public void addMetadata(List<Metadata> newer, int keep) {
+  public void addMetadata(List<LeaseReport.Metadata> newer, int keep) {
     if (newer.isEmpty()) {
       return;
     }
-    var all = new ArrayList<Metadata>(newer);
+    var all = new ArrayList<LeaseReport.Metadata>(newer);
     recent.stream().filter(m -> !newer.contains(m)).forEach(all::add);
     recent = List.copyOf(all.subList(0, Math.min(keep, all.size())));
   }

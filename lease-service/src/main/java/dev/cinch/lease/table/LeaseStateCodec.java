@@ -2,8 +2,8 @@ package dev.cinch.lease.table;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Witness;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -46,7 +46,7 @@ public final class LeaseStateCodec {
     requireFew(state.logs);
     requireFew(state.askedLogs);
     requireFew(state.fenceLogs);
-    for (Metadata m : state.recent) {
+    for (LeaseReport.Metadata m : state.recent) {
       requireUnicode(m.dataFile());
     }
     var out = new RowBytes();

@@ -12,7 +12,6 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.SignedWitness;
@@ -86,7 +85,7 @@ final class BatchApiTest {
   void everyKindOfOperationComesThrough(Wire wire) throws Exception {
     Operation.Acquire a = RIG.request("batch/" + wire + "/a", "batch/" + wire + "/b");
     Operation.Acquire taken = RIG.request("batch/" + wire + "/b");
-    var metadata = new Metadata(new Id(1, 2), 1_767_225_600_000_000_000L, "m-1.log");
+    var metadata = new LeaseReport.Metadata(new Id(1, 2), 1_767_225_600_000_000_000L, "m-1.log");
     var report =
         new LeaseReport(
             OptionalLong.of(RIG.service.now() + 1),

@@ -19,7 +19,6 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.witness.PublicKey;
@@ -81,7 +80,7 @@ final class HttpLeaseClientTest {
         new LeaseReport(
             OptionalLong.of(rig.time.wallNanos() + 1),
             true,
-            List.of(new Metadata(new Id(1, 2), -5, "m-1.log")));
+            List.of(new LeaseReport.Metadata(new Id(1, 2), -5, "m-1.log")));
     Grant renewed = client.renew(grant.id(), 9_000, LogSet.of(List.of(new Id(7, 7))), report);
     assertTrue(renewed.witnesses().get(1).witness().logs().contains(new Id(7, 7)));
     LeaseName name = new LeaseName("tenant/7");

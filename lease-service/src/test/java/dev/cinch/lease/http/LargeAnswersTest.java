@@ -10,7 +10,6 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
@@ -126,9 +125,9 @@ final class LargeAnswersTest {
 
   @Test
   void pagesEndByTheirBytes() throws Exception {
-    var metadata = new ArrayList<Metadata>();
+    var metadata = new ArrayList<LeaseReport.Metadata>();
     for (int i = 0; i < 8; i++) {
-      metadata.add(new Metadata(new Id(-1, i), Long.MIN_VALUE + i, DATA_FILE));
+      metadata.add(new LeaseReport.Metadata(new Id(-1, i), Long.MIN_VALUE + i, DATA_FILE));
     }
     for (int i = 0; i < 10; i++) {
       // The first few sets are kept once, the others with each lease.

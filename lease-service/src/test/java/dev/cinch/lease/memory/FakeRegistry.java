@@ -2,7 +2,6 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.ClockOffException;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.service.InstanceRegistry;
@@ -30,7 +29,7 @@ final class FakeRegistry implements InstanceRegistry {
     final Map<Id, Revocation> revocations = new LinkedHashMap<>();
 
     /** Whose the ends are. */
-    final Map<LeaseEnd, Long> ends = new LinkedHashMap<>();
+    final Map<InstanceRegistry.End, Long> ends = new LinkedHashMap<>();
   }
 
   private static final long BOUND = 500_000_000L;
@@ -137,7 +136,7 @@ final class FakeRegistry implements InstanceRegistry {
   }
 
   @Override
-  public Set<LeaseEnd> end(List<LeaseEnd> ends) throws IOException {
+  public Set<InstanceRegistry.End> end(List<InstanceRegistry.End> ends) throws IOException {
     called("end");
     beforeEnding.run();
     ends.forEach(e -> store.ends.putIfAbsent(e, number));

@@ -1,7 +1,6 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -100,7 +99,7 @@ public final class InstanceGuardRace {
     }
 
     @Override
-    public Set<LeaseEnd> end(List<LeaseEnd> ends) {
+    public Set<InstanceRegistry.End> end(List<InstanceRegistry.End> ends) {
       return Set.copyOf(ends);
     }
 

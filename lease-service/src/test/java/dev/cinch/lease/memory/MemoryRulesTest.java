@@ -21,7 +21,6 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
@@ -109,9 +108,9 @@ final class MemoryRulesTest {
     assertEquals(Reason.NOT_YET, e.reason());
     assertEquals(80, grants.size(), 30);
     // Renewals go on; what is only a hint is not kept beyond the bound.
-    var long8 = new ArrayList<Metadata>();
+    var long8 = new ArrayList<LeaseReport.Metadata>();
     for (int i = 0; i < 8; i++) {
-      long8.add(new Metadata(LOG_A, i, "f".repeat(255)));
+      long8.add(new LeaseReport.Metadata(LOG_A, i, "f".repeat(255)));
     }
     int kept = 0;
     for (Grant grant : grants) {
@@ -177,16 +176,16 @@ final class MemoryRulesTest {
   @Test
   void l7_metadataOutOfRangeIsRefused() throws Exception {
     Grant grant = tiny.acquire("a");
-    var many = new ArrayList<Metadata>();
+    var many = new ArrayList<LeaseReport.Metadata>();
     for (int i = 0; i < 101; i++) {
-      many.add(new Metadata(LOG_A, i, "f"));
+      many.add(new LeaseReport.Metadata(LOG_A, i, "f"));
     }
-    for (List<Metadata> wrong :
+    for (List<LeaseReport.Metadata> wrong :
         List.of(
             many,
-            List.of(new Metadata(LOG_A, 1, "")),
-            List.of(new Metadata(LOG_A, 1, "f".repeat(256))),
-            List.of(new Metadata(LOG_A, 1, "a\ud800")))) {
+            List.of(new LeaseReport.Metadata(LOG_A, 1, "")),
+            List.of(new LeaseReport.Metadata(LOG_A, 1, "f".repeat(256))),
+            List.of(new LeaseReport.Metadata(LOG_A, 1, "a\ud800")))) {
       refused(
           Reason.INVALID,
           () -> tiny.renew(grant, new LeaseReport(OptionalLong.empty(), false, wrong)));
@@ -249,16 +248,16 @@ final class MemoryRulesTest {
   }
 
   private static LeaseReport metadata(long... buckets) {
-    var all = new ArrayList<Metadata>();
+    var all = new ArrayList<LeaseReport.Metadata>();
     for (long bucket : buckets) {
-      all.add(new Metadata(LOG_A, bucket, "f"));
+      all.add(new LeaseReport.Metadata(LOG_A, bucket, "f"));
     }
     return new LeaseReport(OptionalLong.empty(), false, all);
   }
 
   private List<Long> buckets(String name) throws LeaseUnavailableException {
     return tiny.service.show(new LeaseName(name)).orElseThrow().recent().stream()
-        .map(Metadata::bucketStart)
+        .map(LeaseReport.Metadata::bucketStart)
         .toList();
   }
 

@@ -17,7 +17,6 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
@@ -25,6 +24,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
@@ -70,9 +70,9 @@ final class ResumeRulesTest {
     return SigningKey.ofSeed(seed);
   }
 
-  private static LeaseEnd endOf(Grant grant) {
+  private static InstanceRegistry.End endOf(Grant grant) {
     Witness w = only(grant);
-    return new LeaseEnd(w.correlation(), w.instance());
+    return new InstanceRegistry.End(w.correlation(), w.instance());
   }
 
   private void pass(long ms) {
@@ -397,7 +397,9 @@ final class ResumeRulesTest {
     for (var signed : grant.witnesses()) {
       Witness w = signed.witness();
       boolean forgotten = tiny.service.show(w.name()).isEmpty();
-      assertTrue(!forgotten || store.ends.containsKey(new LeaseEnd(w.correlation(), w.instance())));
+      assertTrue(
+          !forgotten
+              || store.ends.containsKey(new InstanceRegistry.End(w.correlation(), w.instance())));
     }
     assertTrue(store.ends.size() >= 1);
   }

@@ -13,7 +13,6 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseInfo.State;
 import dev.cinch.lease.LeaseName;
@@ -25,6 +24,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
 import java.util.List;
 import java.util.Optional;
@@ -86,7 +86,7 @@ final class RevokeRulesTest {
     Grant grant = rig.acquire("a");
     Witness w = Rig.only(grant);
     Outcome.Revoked unused = revoke("away with it");
-    assertEquals(1L, store.ends.get(new LeaseEnd(w.correlation(), 1)));
+    assertEquals(1L, store.ends.get(new InstanceRegistry.End(w.correlation(), 1)));
     var later = new Rig(time, new FakeRegistry(store));
     refused(
         Reason.NOT_HELD,

@@ -7,8 +7,8 @@ import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Metadata;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
@@ -120,9 +120,9 @@ public final class States {
       e.upgrade();
       e.fenced(moment(NOW, random));
     }
-    var recent = new ArrayList<Metadata>();
+    var recent = new ArrayList<LeaseReport.Metadata>();
     for (int n = random.nextInt(4); n > 0; n--) {
-      recent.add(new Metadata(Id.random(random), time(random), "ü-" + n + ".log"));
+      recent.add(new LeaseReport.Metadata(Id.random(random), time(random), "ü-" + n + ".log"));
     }
     e.addMetadata(recent, 8);
     if (random.nextInt(3) == 0) {

@@ -1,7 +1,6 @@
 package dev.cinch.lease.register.sim;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseEnd;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.service.InstanceRegistry;
@@ -64,7 +63,7 @@ final class Registry implements InstanceRegistry {
   }
 
   @Override
-  public Set<LeaseEnd> end(List<LeaseEnd> ends) {
+  public Set<InstanceRegistry.End> end(List<InstanceRegistry.End> ends) {
     return Set.copyOf(ends);
   }
 
