@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseNotSentException;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
@@ -17,8 +16,6 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The leases of one grant, renewed about every third of their duration by whoever calls {@link
@@ -67,19 +64,12 @@ public final class HeldLease {
 
   private static final long NANOS_PER_MS = 1_000_000;
 
-  /** For so long a release is sent again that was not done; above how often instances look. */
-  private static final long RELEASE_NANOS = 7_000_000_000L;
-
-  /** So many servers may be gone one after the other, or one once more, before that is given up. */
-  private static final int UNSENT = 3;
-
-  private static final Logger LOG = LoggerFactory.getLogger(HeldLease.class);
-
   private final GrantCalls calls;
   private final TimeSource time;
   private final HoldSettings settings;
   private final Listener listener;
   private final RandomGenerator random;
+  private final Releasing releasing;
   private final Object network = new Object();
 
   /** Whether the listener is to be told of a loss yet. Guarded by this. */
@@ -90,18 +80,6 @@ public final class HeldLease {
 
   /** Whether the last call was not answered. */
   private volatile boolean unsure;
-
-  /** Whether a release was sent that nobody answered: then nothing is resumed (rule L13). */
-  private boolean releaseUnheard;
-
-  /**
-   * {@link LeaseService#moves} before the first such: another server can't tell whether it was
-   * done.
-   */
-  private long movesOfUnheard;
-
-  /** Whether no release was sent, and the server that goes on has to resume them before one is. */
-  private boolean elsewhere;
 
   /** {@link LeaseService#moves} before the last call that was answered. */
   private volatile long moves;
@@ -144,6 +122,7 @@ public final class HeldLease {
     this.moves = service.moves();
     this.now = held(grant, asked);
     this.renewAt = asked.monotonic + third();
+    this.releasing = new Releasing(this, calls, time, settings);
   }
 
   private Snapshot held(Grant grant, Asked asked) {
@@ -249,7 +228,8 @@ public final class HeldLease {
     }
   }
 
-  private Grant askToRenew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
+  /** Renews, without telling of a loss. */
+  Grant askToRenew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
     synchronized (network) {
       try {
         return renewOrResume(addLogs);
@@ -325,145 +305,19 @@ public final class HeldLease {
       // Behind a renewal that is under way, which may find that another instance goes on with them.
       synchronized (network) {
         if (unsure || moves != calls.moves()) {
-          resumeFirst();
+          releasing.resumeFirst();
         }
         close();
-        long from = time.monotonicNanos();
-        for (boolean done = false; !done; ) {
-          done = isReleased(last, from);
-        }
+        releasing.release(last);
       }
     } finally {
       tell();
     }
   }
 
-  /**
-   * Sends a release.
-   *
-   * @param from when that began, by the monotonic clock
-   * @return false if nothing was done, and it may be sent again
-   */
-  private boolean isReleased(LeaseReport last, long from)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    try {
-      releaseOrResume(last);
-      return true;
-    } catch (LeaseRefusedException e) {
-      if (!isAgain(e, from)) {
-        throw e;
-      }
-      return false;
-    }
-  }
-
-  private void releaseOrResume(LeaseReport last)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    try {
-      sendRelease(last);
-    } catch (LeaseRefusedException e) {
-      boolean known = !releaseUnheard || calls.moves() == movesOfUnheard;
-      if (e.reason() != LeaseRefusedException.Reason.SUPERSEDED
-          || now.state() == State.LOST
-          || !known) {
-        throw e;
-      }
-      // No copy of the release was carried out there, nor will be (rule L13).
-      goesBy(calls.resume(grant()));
-      releaseUnheard = false; // of the one that goes on
-      sendRelease(last);
-    }
-  }
-
-  /** After waiting, whether it is to be asked again: it was not done, and there is time. */
-  private boolean isAgain(LeaseRefusedException refused, long from) {
-    long now = time.monotonicNanos();
-    long pause = Math.min(settings.retryMs(), Math.max(1, refused.retryAfterMs())) * NANOS_PER_MS;
-    if (refused.reason() != LeaseRefusedException.Reason.NOT_YET
-        || now + pause - from > RELEASE_NANOS
-        || now + pause - deadline() >= 0) {
-      return false;
-    }
-    try {
-      time.sleepNanos(pause);
-      return true;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    }
-  }
-
-  /**
-   * To the next server if the first one is gone. That one has to resume them before it hears of it.
-   */
-  private void sendRelease(LeaseReport last)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    for (int unsent = 0; ; unsent++) {
-      if (elsewhere) {
-        resumeElsewhere();
-        elsewhere = false;
-      }
-      long movesBefore = calls.moves();
-      try {
-        calls.release(grant(), last);
-        return;
-      } catch (LeaseNotSentException e) {
-        elsewhere = !releaseUnheard && now.state() != State.LOST;
-        if (unsent == UNSENT) {
-          throw e;
-        }
-      } catch (LeaseUnavailableException e) {
-        unheard(movesBefore);
-        throw e;
-      } catch (LeaseRefusedException e) {
-        if (e.reason() == LeaseRefusedException.Reason.NOT_YET && witnesses().size() > 1) {
-          unheard(movesBefore); // some of them may have been released
-        }
-        throw e;
-      }
-    }
-  }
-
-  /** A release was sent that may have been done; the first one counts for all that follow. */
-  private void unheard(long movesBefore) {
-    if (!releaseUnheard) {
-      releaseUnheard = true;
-      movesOfUnheard = movesBefore;
-    }
-  }
-
-  private void resumeElsewhere() throws LeaseRefusedException, LeaseUnavailableException {
-    try {
-      goesBy(calls.resume(grant()));
-    } catch (LeaseRefusedException e) {
-      if (e.reason() == LeaseRefusedException.Reason.NOT_YET) {
-        throw e;
-      }
-      LOG.debug("before they are released elsewhere: {}", e.toString());
-    }
-  }
-
   /** From now on by another instance alone, also to release them once more. */
-  private synchronized void goesBy(Grant resumed) {
+  synchronized void goesBy(Grant resumed) {
     now = new Snapshot(now.state(), resumed, now.deadline(), now.wallEnd(), now.lostWhy());
-  }
-
-  /** A service that did not answer may have been restarted: only there can they be released. */
-  private void resumeFirst() {
-    long from = time.monotonicNanos();
-    boolean again = true;
-    while (again) {
-      try {
-        Grant unused = askToRenew(LogSet.NONE);
-        again = false;
-      } catch (LeaseRefusedException e) {
-        LOG.debug("before they are released: {}", e.toString());
-        again = isAgain(e, from);
-      } catch (LeaseUnavailableException e) {
-        LOG.debug("before they are released: {}", e.toString());
-        again = false;
-      }
-    }
   }
 
   /** Stops renewing and lets the leases run out, which costs the next holder a fence. */

@@ -10,6 +10,7 @@ import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.MalformedLeaseStateException;
 import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -200,5 +201,27 @@ final class LeaseChanges {
       bytes = LeaseStateCodec.encode(lease);
     }
     return bytes;
+  }
+
+  /** All leases in the way of a request that have to be ended first. */
+  List<Tenure> unended(List<LeaseName> names, Moment now) throws LeaseRefusedException {
+    var tenures = new ArrayList<Tenure>();
+    for (LeaseName name : names) {
+      var unused =
+          changeFound(
+                  name,
+                  now,
+                  (lease, at, found) -> {
+                    if (lease.isKnown() && lease.isUnended() && !lease.excludes(at)) {
+                      tenures.add(lease.tenure());
+                    }
+                    return Optional.empty();
+                  })
+              .await();
+    }
+    if (tenures.isEmpty()) {
+      throw notYet("another request has the leases that were in the way; ask again", RETRY_AFTER);
+    }
+    return tenures.stream().distinct().toList();
   }
 }

@@ -2,7 +2,6 @@ package dev.cinch.lease.register;
 
 import static dev.cinch.lease.table.Refusals.invalid;
 import static dev.cinch.lease.table.Refusals.notHeld;
-import static dev.cinch.lease.table.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
@@ -30,10 +29,8 @@ import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,8 +48,6 @@ import org.slf4j.LoggerFactory;
 @CheckReturnValue
 public final class RegisterBackend implements LeaseBackend {
   private static final Logger log = LoggerFactory.getLogger(RegisterBackend.class);
-
-  private static final long RETRY_AFTER = 200_000_000L;
 
   private static final int MOST_ENDED = 4_096;
 
@@ -72,10 +67,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   private final Revoking revoking;
 
-  /** Why others could not be reached the last time; empty if they could, and at first. */
-  private volatile Optional<LeaseRefusedException> unreached = Optional.empty();
-
-  private final AtomicBoolean probing = new AtomicBoolean();
+  private final Reach reach;
 
   /**
    * @param forgotten what may have been where the register has forgotten
@@ -100,6 +92,7 @@ public final class RegisterBackend implements LeaseBackend {
     this.revoking = new Revoking(rules, revocations, changes);
     register.listen(told::written);
     register.onLoss(told::lost);
+    this.reach = new Reach(register, told::lost);
   }
 
   /**
@@ -159,7 +152,7 @@ public final class RegisterBackend implements LeaseBackend {
     } catch (Acquisition.Unended e) {
       unneeded(states);
       undo(id, acquired, before, now);
-      throw new UnendedException(unended(names, now));
+      throw new UnendedException(changes.unended(names, now));
     } catch (LeaseRefusedException e) {
       unneeded(states);
       if (e.reason() != Reason.NOT_YET) { // then it is asked again, and goes on
@@ -195,29 +188,6 @@ public final class RegisterBackend implements LeaseBackend {
         }
       }
     }
-  }
-
-  /** All leases in the way of a request that have to be ended first. */
-  private List<Tenure> unended(List<LeaseName> names, Moment now) throws LeaseRefusedException {
-    var tenures = new ArrayList<Tenure>();
-    for (LeaseName name : names) {
-      var unused =
-          changes
-              .changeFound(
-                  name,
-                  now,
-                  (lease, at, found) -> {
-                    if (lease.isKnown() && lease.isUnended() && !lease.excludes(at)) {
-                      tenures.add(lease.tenure());
-                    }
-                    return Optional.empty();
-                  })
-              .await();
-    }
-    if (tenures.isEmpty()) {
-      throw notYet("another request has the leases that were in the way; ask again", RETRY_AFTER);
-    }
-    return tenures.stream().distinct().toList();
   }
 
   /** A hint that nobody needs: what is refused was not published for. */
@@ -474,50 +444,17 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public Optional<LeaseRefusedException> obstacle() {
-    return unreached;
+    return reach.obstacle();
   }
 
-  /** One at a time: where nobody answers each takes a while. */
   @Override
   public void probe() {
-    if (probing.compareAndSet(false, true)) {
-      var unused =
-          register
-              .reach()
-              .handle(
-                  (answer, failure) -> {
-                    probing.set(false);
-                    return reached(failure == null ? Optional.empty() : Optional.of(failure));
-                  });
-    }
-  }
-
-  /** Who is cut off has missed from then on what others do. */
-  private boolean reached(Optional<Throwable> failure) {
-    boolean before = unreached.isEmpty();
-    unreached = failure.map(RegisterBackend::refusal);
-    if (before && failure.isPresent()) {
-      log.warn("{}", String.valueOf(unreached.map(Throwable::getMessage).orElse("")));
-      told.lost();
-    }
-    return failure.isEmpty();
-  }
-
-  private static LeaseRefusedException refusal(Throwable failure) {
-    Throwable why = failure instanceof CompletionException ? failure.getCause() : failure;
-    return why instanceof LeaseRefusedException refused
-        ? refused
-        : notYet("what keeps the leases can't be asked: " + why, RETRY_AFTER);
+    reach.probe();
   }
 
   @Override
   public Optional<LeaseRefusedException> deafness() {
-    return unreached.isPresent() || register.hears()
-        ? unreached
-        : Optional.of(
-            notYet(
-                "this server hears of no changes yet: a node that starts does when it votes",
-                1_000_000_000L));
+    return reach.deafness();
   }
 
   @Override
