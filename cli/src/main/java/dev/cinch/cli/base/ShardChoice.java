@@ -11,6 +11,9 @@ import picocli.CommandLine.Option;
 
 /** Which of a store's names a server has (rule L16). */
 public final class ShardChoice {
+  /** How often a server that waits for its map looks, nanoseconds. */
+  private static final long LOOK_NANOS = 200_000_000;
+
   @Option(
       names = "--shard",
       paramLabel = "K/N",
@@ -74,5 +77,26 @@ public final class ShardChoice {
     return map.count() == wanted.count
         ? Optional.of(new Shard(map, wanted.index))
         : Optional.empty();
+  }
+
+  /**
+   * Waits until the store's map has the shard, so that the servers of a map are there when it is.
+   *
+   * @return the shard; empty if it was told to stop
+   */
+  public Optional<Shard> await(StoreContext store, Stop stop)
+      throws IOException, InterruptedException {
+    Optional<Shard> found = Optional.empty();
+    boolean stopped = false;
+    while (found.isEmpty() && !stopped) {
+      stopped = stop.await(LOOK_NANOS);
+      found = now(store);
+    }
+    return stopped ? Optional.empty() : found;
+  }
+
+  /** Whether the store has a later map than that of a shard. */
+  public static boolean isMoved(StoreContext store, Shard shard) throws IOException {
+    return StoreShards.look(store).map().number() > shard.map().number();
   }
 }

@@ -3,7 +3,6 @@ package dev.cinch.cli.serve;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
@@ -64,9 +63,6 @@ import picocli.CommandLine.Spec;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class ServeCommand implements Callable<Integer> {
-  /** How often a server that waits for its map looks, nanoseconds. */
-  private static final long LOOK_NANOS = 200_000_000;
-
   private final Io io;
 
   @Spec CommandSpec spec;
@@ -222,7 +218,9 @@ public final class ServeCommand implements Callable<Integer> {
     MemoryLeaseService.Builder builder = builder(opened, signer, time).bounds(bounds);
     Optional<Shard> shard = opened == null ? Optional.empty() : shards.now(opened.context());
     if (opened != null && shard.isPresent()) {
-      requireGone(opened, shard.get());
+      if (!backend.isShared()) { // others have the same number
+        requireAllGone(opened, shard.get());
+      }
     }
     var service = new LateService(opened == null ? null : opened.context());
     var end = new CompletableFuture<Optional<String>>(); // a successor's name, none for a signal
@@ -254,11 +252,14 @@ public final class ServeCommand implements Callable<Integer> {
       if (opened != null && shard.isEmpty()) {
         io.stop().listen();
         tell(out, "listening on " + server.uri());
-        shard = awaitMap(out, opened);
+        tell(out, "has shard " + shards.wanted + " once cinch shards set has made a map of so many");
+        shard = shards.await(opened.context(), io.stop());
         if (shard.isEmpty()) {
           return ExitCode.GOOD;
         }
-        requireGone(opened, shard.get());
+        if (!backend.isShared()) { // others have the same number
+          requireAllGone(opened, shard.get());
+        }
         start(service, builder, opened, shard.get(), server, signing);
       } else {
         start(service, builder, opened, shard.orElse(Shard.WHOLE), server, signing);
@@ -268,7 +269,7 @@ public final class ServeCommand implements Callable<Integer> {
       backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);
       Optional<String> by = end.join();
-      if (by.isPresent() && opened != null && isMoved(opened, shard.orElseThrow())) {
+      if (by.isPresent() && opened != null && ShardChoice.isMoved(opened.context(), shard.orElseThrow())) {
         handOver(out, service, by.get());
       }
       boolean stopped = backend.hasStopped(); // which it does by itself only where it can't go on
@@ -303,12 +304,6 @@ public final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  private void requireGone(Store opened, Shard shard) throws IOException {
-    if (!backend.isShared()) { // others have the same number
-      requireAllGone(opened, shard);
-    }
-  }
-
   private void requireAllGone(Store opened, Shard shard) throws IOException {
     if (!replace) {
       new EarlierInstance(opened.context(), shard, MachineNames.ofHost())
@@ -331,27 +326,6 @@ public final class ServeCommand implements Callable<Integer> {
     }
     service.start(builder);
     service.whenStarted(backend::started);
-  }
-
-  /**
-   * Waits until the store's map has the shard, so that the servers of a map are there when it is.
-   *
-   * @return the shard; empty if it was told to stop
-   */
-  private Optional<Shard> awaitMap(Output out, Store opened)
-      throws IOException, InterruptedException {
-    tell(out, "has shard " + shards.wanted + " once cinch shards set has made a map of so many");
-    Optional<Shard> found = Optional.empty();
-    boolean stopped = false;
-    while (found.isEmpty() && !stopped) {
-      stopped = io.stop().await(LOOK_NANOS);
-      found = shards.now(opened.context());
-    }
-    return stopped ? Optional.empty() : found;
-  }
-
-  private static boolean isMoved(Store opened, Shard shard) throws IOException {
-    return StoreShards.look(opened.context()).map().number() > shard.map().number();
   }
 
   /**
