@@ -252,7 +252,8 @@ public final class ServeCommand implements Callable<Integer> {
       if (opened != null && shard.isEmpty()) {
         io.stop().listen();
         tell(out, "listening on " + server.uri());
-        tell(out, "has shard " + shards.wanted + " once cinch shards set has made a map of so many");
+        tell(
+            out, "has shard " + shards.wanted + " once cinch shards set has made a map of so many");
         shard = shards.await(opened.context(), io.stop());
         if (shard.isEmpty()) {
           return ExitCode.GOOD;
@@ -269,7 +270,9 @@ public final class ServeCommand implements Callable<Integer> {
       backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);
       Optional<String> by = end.join();
-      if (by.isPresent() && opened != null && ShardChoice.isMoved(opened.context(), shard.orElseThrow())) {
+      if (by.isPresent()
+          && opened != null
+          && ShardChoice.isMoved(opened.context(), shard.orElseThrow())) {
         handOver(out, service, by.get());
       }
       boolean stopped = backend.hasStopped(); // which it does by itself only where it can't go on

@@ -6,7 +6,6 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
-import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.store.StoreContext;
