@@ -6,7 +6,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.regex.Pattern;
 
 /**
@@ -71,10 +70,6 @@ public final class Fields {
       throw wrong(name, "a number from " + min + " to " + max);
     }
     return value;
-  }
-
-  public OptionalLong optionalNumber(String name) throws DamagedException {
-    return has(name) ? OptionalLong.of(number(name)) : OptionalLong.empty();
   }
 
   public Id id(String name) throws DamagedException {

@@ -95,11 +95,6 @@ final class Delivery {
     return sinkFailed;
   }
 
-  /** Whether the range ends at or before a time. */
-  boolean endsBy(long time) {
-    return to <= time;
-  }
-
   /** False if the sink wants no more. */
   boolean accept(Message m, @Nullable LeaseSet set, Path path) throws IOException {
     long timestamp = m.timestamp();

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 
 /**
  * One log's place in a storage: the verbs of the protocol, and their promises S1 to S8
- * (protocol.md, section 1). Put-if-absent, reading, listing and deleting are enough to keep them.
+ * (protocol.md, section 1).
  *
  * <p>Times are nanoseconds since the Unix epoch, by the storage's clock unless said otherwise.
  *

@@ -5,6 +5,7 @@ import com.google.common.jimfs.Jimfs;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.DelegatedFs;
 import dev.cinch.bag.fs.FilterFs;
 import dev.cinch.bag.fs.FuseFs;
@@ -125,6 +126,14 @@ class StorageContractTest {
   class Delegations extends OnDisk {
     Delegations() {
       super(DelegatedFs::new);
+    }
+  }
+
+  /** What is read past every cache is right where the cache is wrong (rule N5). */
+  @Nested
+  class WrongRecords extends OnDisk {
+    WrongRecords() {
+      super(fs -> new CorruptCacheFs(fs, path -> path.toString().contains("/records/"), 0));
     }
   }
 

@@ -37,10 +37,6 @@ final class Peer {
     this.id = id;
   }
 
-  boolean isClient() {
-    return id < 0;
-  }
-
   /**
    * Whether a datagram shows that others were sent before it, and did not come. To be asked before
    * {@link #heard}.
