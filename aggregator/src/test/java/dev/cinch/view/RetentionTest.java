@@ -281,7 +281,7 @@ class RetentionTest {
   @EnumSource(Fault.class)
   void r3_afterAFaultAtAnyOperationReadersSeeTheSameAndTheNextRunFinishes(Fault fault)
       throws Exception {
-    int k = 1;
+    int k = 1 + Share.first(3);
     while (true) {
       Rig rig = rig(11, 3);
       aggregate(rig);

@@ -19,8 +19,8 @@ import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
-import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.layout.LogLayout;
@@ -34,8 +34,8 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.witness.Tampering;
 import dev.cinch.lease.witness.Tampering.Edit;
+import dev.cinch.lease.witness.Tampering;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Expiry;
 import dev.cinch.view.Retention;
@@ -58,8 +58,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code reader.py}, written from docs/format.md alone, reads what the Java reader reads. */
+@Execution(ExecutionMode.CONCURRENT) // they wait for Python
 class PythonReaderTest {
   private static final long SECOND = 1_000_000_000L;
 

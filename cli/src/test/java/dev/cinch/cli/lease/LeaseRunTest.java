@@ -24,10 +24,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Commands under leases, and what they append, in processes of their own. */
 @Timeout(600)
 @SuppressWarnings("NullAway.Init")
+@Execution(ExecutionMode.CONCURRENT) // they wait for processes of their own
 class LeaseRunTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 

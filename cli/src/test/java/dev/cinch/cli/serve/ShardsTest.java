@@ -13,8 +13,8 @@ import dev.cinch.cli.base.MachineNames;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -35,9 +35,12 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Several lease servers that share a store, and clients that know one of them (rule L16). */
 @Timeout(120)
+@Execution(ExecutionMode.CONCURRENT) // they wait for servers of their own
 class ShardsTest {
   private static final long LEASE_MS = 30_000;
   private static final SecureRandom RANDOM = new SecureRandom();
