@@ -28,6 +28,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Share;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -92,7 +93,7 @@ class RetentionTest {
     root.unlink(name);
     try (StoreFile out = root.create(name, 0664)) {
       var less =
-          new Checkpoint(c.log(), c.number(), c.to(), c.digest(), 1, c.segments().subList(0, 1));
+          Altered.with(c, "segment", 1, "segments", c.segments().subList(0, 1));
       out.write(ByteBuffer.wrap(less.encode()));
     }
     DamagedException e = assertThrows(DamagedException.class, () -> Lines.settled(log));

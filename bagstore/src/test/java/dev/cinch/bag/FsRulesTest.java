@@ -33,6 +33,7 @@ import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -425,21 +426,7 @@ class FsRulesTest {
   void n6_whoConfirmsLateAsksForTheTimeOfADirectoryMadeAfterTheWrite() throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
     var settings =
-        new StoreSettings(
-            d.bucketWidthMs(),
-            d.graceMs(),
-            d.clockAheadMs(),
-            d.clockBehindMs(),
-            d.timestampDistanceMs(),
-            d.slowAppendMs(),
-            d.longestLeaseMs(),
-            d.leaseMarginMs(),
-            d.fileMode(),
-            d.directoryMode(),
-            d.group(),
-            d.messageLimit(),
-            StoreSettings.Confirm.LATE,
-            d.leases());
+        Altered.with(d, "confirm", StoreSettings.Confirm.LATE);
     Rig late = Rig.memory(21, settings);
     var fs = new FaultyFs(new DelegatedFs(late.disk.view(Rig.ALICE)));
     LogWriter writer = late.open(fs).writer(Durability.SYNC);

@@ -22,6 +22,7 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -131,17 +132,7 @@ class LostLocksTest {
       }
     }
     var record =
-        new HorizonRecord(
-            last.log(),
-            last.number(),
-            last.from(),
-            last.to(),
-            last.previous(),
-            last.trustedKeys(),
-            last.keysDigest(),
-            listed,
-            last.closer(),
-            last.settledAt());
+        Altered.with(last, "buckets", listed);
     try (StoreFile out = root.create(path, 0664)) {
       out.write(ByteBuffer.wrap(record.encode()));
     }

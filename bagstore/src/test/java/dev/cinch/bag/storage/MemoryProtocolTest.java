@@ -20,6 +20,7 @@ import dev.cinch.bag.storage.memory.MemoryLog;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.Timestamps;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -46,7 +47,7 @@ class MemoryProtocolTest {
   /** Another process of its own, whose bags are in memory. */
   private LogContext open() throws Exception {
     LogContext log = rig.open(rig.disk.view(Rig.ALICE)).context();
-    return new LogContext(log.store(), log.layout(), log.id(), log.created(), storage);
+    return Altered.with(log, "storage", storage);
   }
 
   private LogWriter writer() throws Exception {

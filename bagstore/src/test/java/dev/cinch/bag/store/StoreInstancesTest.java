@@ -15,6 +15,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances.Instance;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -138,21 +139,7 @@ final class StoreInstancesTest {
     rig =
         Rig.memory(
             6,
-            new StoreSettings(
-                d.bucketWidthMs(),
-                5_000,
-                3_000,
-                d.clockBehindMs(),
-                d.timestampDistanceMs(),
-                d.slowAppendMs(),
-                d.longestLeaseMs(),
-                d.leaseMarginMs(),
-                d.fileMode(),
-                d.directoryMode(),
-                d.group(),
-                d.messageLimit(),
-                d.confirm(),
-                d.leases()));
+            Altered.with(d, "graceMs", 5_000, "clockAheadMs", 3_000));
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);
     Witness held = acquire(service, "a");
@@ -188,21 +175,7 @@ final class StoreInstancesTest {
     rig =
         Rig.memory(
             7,
-            new StoreSettings(
-                d.bucketWidthMs(),
-                2 * hour,
-                hour,
-                hour,
-                d.timestampDistanceMs(),
-                d.slowAppendMs(),
-                4 * hour,
-                d.leaseMarginMs(),
-                d.fileMode(),
-                d.directoryMode(),
-                d.group(),
-                d.messageLimit(),
-                d.confirm(),
-                d.leases()));
+            Altered.with(d, "graceMs", 2 * hour, "clockAheadMs", hour, "clockBehindMs", hour, "longestLeaseMs", 4 * hour));
     offset.set(hour * MS);
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);

@@ -11,6 +11,7 @@ import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.base.ExitCode;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -154,14 +155,7 @@ class DamagedStoreTest {
     LockedFile f = files.get(0);
     files.set(
         0,
-        new LockedFile(
-            f.name(),
-            f.validLength() + by,
-            f.messages(),
-            f.first(),
-            f.last(),
-            f.digest(),
-            f.copy()));
+        Altered.with(f, "validLength", f.validLength() + by));
     return new BucketLock(lock.store(), lock.log(), lock.bucket(), files);
   }
 
@@ -223,32 +217,12 @@ class DamagedStoreTest {
     told(
         record,
         record,
-        new HorizonRecord(
-                new Id(1, 2),
-                r.number(),
-                r.from(),
-                r.to(),
-                r.previous(),
-                r.trustedKeys(),
-                r.keysDigest(),
-                r.buckets(),
-                r.closer(),
-                r.settledAt())
+        Altered.with(r, "log", new Id(1, 2))
             .encode());
     told(
         record,
         record,
-        new HorizonRecord(
-                r.log(),
-                r.number() + 1,
-                r.from(),
-                r.to(),
-                r.previous(),
-                r.trustedKeys(),
-                r.keysDigest(),
-                r.buckets(),
-                r.closer(),
-                r.settledAt())
+        Altered.with(r, "number", r.number() + 1)
             .encode());
   }
 }

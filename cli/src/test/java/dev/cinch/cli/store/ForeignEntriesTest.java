@@ -127,7 +127,7 @@ final class ForeignEntriesTest {
         }
       }
     }
-    return Share.some(all, 5).stream();
+    return Share.some(all, 11).stream();
   }
 
   private static List<Path> tree(Path top) throws IOException {

@@ -220,23 +220,7 @@ final class ResumeRulesTest {
   private static Grant first(Grant grant) {
     Witness w = only(grant);
     var later =
-        new Witness(
-            w.name(),
-            w.holder(),
-            w.instance(),
-            w.generation(),
-            w.tentative(),
-            w.logs(),
-            Long.MAX_VALUE / 2,
-            w.issuedAt(),
-            w.correlation(),
-            w.previous(),
-            w.previousEnding(),
-            w.previousEndedAt(),
-            w.watermark(),
-            w.fence(),
-            w.resumed(),
-            w.time());
+        Altered.with(w, "expiry", Long.MAX_VALUE / 2);
     return new Grant(grant.id(), List.of(new WitnessSigner(Rig.KEY).sign(later)));
   }
 
