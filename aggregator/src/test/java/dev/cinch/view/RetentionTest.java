@@ -92,8 +92,7 @@ class RetentionTest {
     Path name = log.context().layout().checkpoint(c.number());
     root.unlink(name);
     try (StoreFile out = root.create(name, 0664)) {
-      var less =
-          Altered.with(c, "segment", 1, "segments", c.segments().subList(0, 1));
+      var less = Altered.with(c, "segment", 1, "segments", c.segments().subList(0, 1));
       out.write(ByteBuffer.wrap(less.encode()));
     }
     DamagedException e = assertThrows(DamagedException.class, () -> Lines.settled(log));

@@ -425,8 +425,7 @@ class FsRulesTest {
   @Test
   void n6_whoConfirmsLateAsksForTheTimeOfADirectoryMadeAfterTheWrite() throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    var settings =
-        Altered.with(d, "confirm", StoreSettings.Confirm.LATE);
+    var settings = Altered.with(d, "confirm", StoreSettings.Confirm.LATE);
     Rig late = Rig.memory(21, settings);
     var fs = new FaultyFs(new DelegatedFs(late.disk.view(Rig.ALICE)));
     LogWriter writer = late.open(fs).writer(Durability.SYNC);

@@ -549,10 +549,7 @@ class HorizonRulesTest {
   @Test
   void f3_aKeyCountsForWhatWasWrittenUnderItBeforeTheBucketWasClosed() throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    Rig required =
-        Rig.memory(
-            31,
-            Altered.with(d, "leases", StoreSettings.Leases.REQUIRED));
+    Rig required = Rig.memory(31, Altered.with(d, "leases", StoreSettings.Leases.REQUIRED));
     var behind = new AtomicLong();
     Log log = required.open(required.disk.view(Rig.ALICE), required.time.skewed(behind));
     LogWriter writer = log.writer(Durability.SYNC);
@@ -580,7 +577,6 @@ class HorizonRulesTest {
     long now = rig.time.wallNanos();
     return AuditStore.stamp(
         new WitnessSigner(key)
-            .sign(
-                Altered.first("name", "holder", new Id(now, 1), now, now + 60 * SECOND)));
+            .sign(Altered.first("name", "holder", new Id(now, 1), now, now + 60 * SECOND)));
   }
 }

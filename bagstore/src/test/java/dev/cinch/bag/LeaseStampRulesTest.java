@@ -31,7 +31,12 @@ class LeaseStampRulesTest {
   private SignedWitness witness(Rig rig, String name, long serial) {
     return new WitnessSigner(key)
         .sign(
-            Altered.first(name, "holder", new Id(serial, 1), rig.time.wallNanos(), rig.time.wallNanos() + 60_000_000_000L));
+            Altered.first(
+                name,
+                "holder",
+                new Id(serial, 1),
+                rig.time.wallNanos(),
+                rig.time.wallNanos() + 60_000_000_000L));
   }
 
   @Test

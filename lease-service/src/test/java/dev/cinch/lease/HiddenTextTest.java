@@ -70,8 +70,7 @@ final class HiddenTextTest {
   @MethodSource("hidden")
   void aWitnessWithOneIsReadAndNotMade(int c) throws Exception {
     Witness w = new Rig().acquire("a").witnesses().get(0).witness();
-    Witness made =
-        Altered.with(w, "holder", "web" + Character.toString(c));
+    Witness made = Altered.with(w, "holder", "web" + Character.toString(c));
     byte[] payload = WitnessCodec.encode(made);
     assertEquals(
         made, WitnessVerifier.decode(Arrays.copyOf(payload, payload.length + 72)).witness());

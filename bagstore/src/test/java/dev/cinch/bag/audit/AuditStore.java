@@ -115,12 +115,33 @@ public final class AuditStore {
 
   /** A full lease that follows none. */
   public Witness first(String name, long expiry) {
-    return Altered.first(name, "h", new Id(clock.wallNanos(), name.hashCode()), clock.wallNanos(), expiry);
+    return Altered.first(
+        name, "h", new Id(clock.wallNanos(), name.hashCode()), clock.wallNanos(), expiry);
   }
 
   /** The lease after another. */
   public Witness after(
       Witness before, Ending ending, Watermark watermark, Fence fence, long expiry) {
-    return Altered.with(Altered.first(before.name().value(), "h", new Id(clock.wallNanos(), before.generation() + 1), clock.wallNanos(), expiry), "instance", before.instance(), "generation", before.generation() + 1, "previous", Optional.of(before.correlation()), "previousEnding", ending, "previousEndedAt", clock.wallNanos(), "watermark", watermark, "fence", fence);
+    return Altered.with(
+        Altered.first(
+            before.name().value(),
+            "h",
+            new Id(clock.wallNanos(), before.generation() + 1),
+            clock.wallNanos(),
+            expiry),
+        "instance",
+        before.instance(),
+        "generation",
+        before.generation() + 1,
+        "previous",
+        Optional.of(before.correlation()),
+        "previousEnding",
+        ending,
+        "previousEndedAt",
+        clock.wallNanos(),
+        "watermark",
+        watermark,
+        "fence",
+        fence);
   }
 }

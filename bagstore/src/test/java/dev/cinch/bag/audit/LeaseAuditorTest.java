@@ -128,7 +128,16 @@ public class LeaseAuditorTest {
   }
 
   private static Witness fenced(Witness w) {
-    return Altered.with(w, "expiry", w.expiry() + SECOND, "issuedAt", w.issuedAt() + SECOND, "watermark", watermark(w.lowerBound()), "fence", Fence.NONE);
+    return Altered.with(
+        w,
+        "expiry",
+        w.expiry() + SECOND,
+        "issuedAt",
+        w.issuedAt() + SECOND,
+        "watermark",
+        watermark(w.lowerBound()),
+        "fence",
+        Fence.NONE);
   }
 
   @Test
@@ -404,7 +413,12 @@ public class LeaseAuditorTest {
     s.clock.sleepNanos(SECOND);
     Witness b = s.after(a, Ending.RELEASED, watermark(s.clock.wallNanos()), Fence.NONE, a.expiry());
     Witness same =
-        Altered.with(Altered.first(b.name().value(), b.holder(), a.correlation(), b.issuedAt(), b.expiry()), "generation", 2, "time", b.time());
+        Altered.with(
+            Altered.first(b.name().value(), b.holder(), a.correlation(), b.issuedAt(), b.expiry()),
+            "generation",
+            2,
+            "time",
+            b.time());
     append(writer, stamp(s.sign(same)), "b");
     assertEquals(1, audit().violations().stream().filter(v -> v.rule() == Rule.LEASE).count());
   }

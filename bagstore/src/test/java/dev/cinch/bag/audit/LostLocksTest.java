@@ -131,8 +131,7 @@ class LostLocksTest {
         root.unlink(path.resolveSibling(name));
       }
     }
-    var record =
-        Altered.with(last, "buckets", listed);
+    var record = Altered.with(last, "buckets", listed);
     try (StoreFile out = root.create(path, 0664)) {
       out.write(ByteBuffer.wrap(record.encode()));
     }

@@ -78,7 +78,18 @@ class ResumedLeaseAuditTest {
 
   /** What another instance signs; a resume, or a forgery that says nothing of one. */
   private Witness at(long instance, Witness w, long generation, boolean resumed) {
-    return Altered.with(w, "instance", instance, "generation", generation, "expiry", inSeconds(30), "issuedAt", s.clock.wallNanos(), "resumed", resumed);
+    return Altered.with(
+        w,
+        "instance",
+        instance,
+        "generation",
+        generation,
+        "expiry",
+        inSeconds(30),
+        "issuedAt",
+        s.clock.wallNanos(),
+        "resumed",
+        resumed);
   }
 
   /** The lease at another instance that follows one. */
@@ -156,7 +167,22 @@ class ResumedLeaseAuditTest {
     long last = write(before, "1");
     Witness w = s.first("unit", inSeconds(60));
     var unknowing =
-        Altered.with(w, "instance", 2, "generation", 1, "tentative", false, "previousEnding", Ending.UNKNOWN, "previousEndedAt", Long.MIN_VALUE, "watermark", watermark(last), "fence", Fence.NONE);
+        Altered.with(
+            w,
+            "instance",
+            2,
+            "generation",
+            1,
+            "tentative",
+            false,
+            "previousEnding",
+            Ending.UNKNOWN,
+            "previousEndedAt",
+            Long.MIN_VALUE,
+            "watermark",
+            watermark(last),
+            "fence",
+            Fence.NONE);
     write(unknowing, "2");
     fails(Rule.RANGE);
   }

@@ -85,8 +85,7 @@ public final class AppendBench {
 
   private static Log log(Path directory, StoreSettings.Confirm confirm) throws IOException {
     StoreSettings d = StoreSettings.DEFAULT;
-    var settings =
-        Altered.with(d, "confirm", confirm);
+    var settings = Altered.with(d, "confirm", confirm);
     return Store.init(
             directory,
             settings,

@@ -134,7 +134,18 @@ public final class CloseBench {
 
   private static StoreSettings wide() {
     StoreSettings d = StoreSettings.DEFAULT;
-    return Altered.with(d, "bucketWidthMs", 3_600_000, "graceMs", 100_000, "clockAheadMs", 60_000, "clockBehindMs", 60_000, "longestLeaseMs", 8_000_000);
+    return Altered.with(
+        d,
+        "bucketWidthMs",
+        3_600_000,
+        "graceMs",
+        100_000,
+        "clockAheadMs",
+        60_000,
+        "clockBehindMs",
+        60_000,
+        "longestLeaseMs",
+        8_000_000);
   }
 
   private static void prepareBare(Path directory) throws IOException {

@@ -7,7 +7,6 @@ import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.lease.Altered;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
@@ -63,7 +62,8 @@ public final class DataFileBytes {
     if (t == null) {
       throw new IllegalArgumentException("no batch");
     }
-    return Altered.with(t, "name", header.name(), "validLength", file.length, "copy", new byte[0]);
+    return new LockedFile(
+        header.name(), file.length, t.messages(), t.first(), t.last(), t.digest(), new byte[0]);
   }
 
   /** The bytes as an open file. */

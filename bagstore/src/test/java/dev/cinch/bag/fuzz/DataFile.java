@@ -116,8 +116,7 @@ public final class DataFile {
 
   private static SignedWitness signed() {
     return new WitnessSigner(KEY)
-        .sign(
-            Altered.first("a", "h", new Id(7, 8), START, START + 60 * WIDTH));
+        .sign(Altered.first("a", "h", new Id(7, 8), START, START + 60 * WIDTH));
   }
 
   /** The timestamps that a trailer tells. */

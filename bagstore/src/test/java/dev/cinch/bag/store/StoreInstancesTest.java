@@ -136,10 +136,7 @@ final class StoreInstancesTest {
   void l2_aHolderWhoseClockIsAheadAsFarAsTheStoreAllowsKeepsItsLeaseAndGivesItBack()
       throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    rig =
-        Rig.memory(
-            6,
-            Altered.with(d, "graceMs", 5_000, "clockAheadMs", 3_000));
+    rig = Rig.memory(6, Altered.with(d, "graceMs", 5_000, "clockAheadMs", 3_000));
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);
     Witness held = acquire(service, "a");
@@ -175,7 +172,16 @@ final class StoreInstancesTest {
     rig =
         Rig.memory(
             7,
-            Altered.with(d, "graceMs", 2 * hour, "clockAheadMs", hour, "clockBehindMs", hour, "longestLeaseMs", 4 * hour));
+            Altered.with(
+                d,
+                "graceMs",
+                2 * hour,
+                "clockAheadMs",
+                hour,
+                "clockBehindMs",
+                hour,
+                "longestLeaseMs",
+                4 * hour));
     offset.set(hour * MS);
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);

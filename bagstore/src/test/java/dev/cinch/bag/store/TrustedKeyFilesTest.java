@@ -146,10 +146,7 @@ class TrustedKeyFilesTest {
     assertEquals(TrustedKeys.of(ONE), settled(store(disk), 2));
     assertEquals(TrustedKeys.of(ONE), open(store(disk), 2));
     StoreSettings d = StoreSettings.DEFAULT;
-    rig =
-        Rig.memory(
-            4,
-            Altered.with(d, "leases", StoreSettings.Leases.REQUIRED));
+    rig = Rig.memory(4, Altered.with(d, "leases", StoreSettings.Leases.REQUIRED));
     disk = rig.disk.view(Rig.ALICE);
     assertEquals(1, TrustedKeyFiles.add(store(disk), FIRST));
     assertThrows(DamagedException.class, () -> settled(store(disk), 2));

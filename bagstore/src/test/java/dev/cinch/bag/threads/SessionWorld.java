@@ -108,7 +108,8 @@ final class SessionWorld extends World {
 
   private static StoreSettings settings(long seed) {
     StoreSettings d = StoreSettings.DEFAULT;
-    return Altered.with(d, "leases", seed % 2 == 0 ? StoreSettings.Leases.REQUIRED : StoreSettings.Leases.OPTIONAL);
+    return Altered.with(
+        d, "leases", seed % 2 == 0 ? StoreSettings.Leases.REQUIRED : StoreSettings.Leases.OPTIONAL);
   }
 
   @Override

@@ -577,7 +577,8 @@ class LogWriterTest {
     }
     return new WitnessSigner(SigningKey.ofSeed(new byte[32]))
         .sign(
-            Altered.with(Altered.first("n", "holder", Id.random(random), 1, 1_000), "logs", LogSet.of(ids)));
+            Altered.with(
+                Altered.first("n", "holder", Id.random(random), 1, 1_000), "logs", LogSet.of(ids)));
   }
 
   private static LeaseStamp stampOf(int witnesses) {

@@ -123,8 +123,7 @@ class CellStatusTest {
     ServedCell cell = cell();
     cell.tell(status(1, 0, 0, QUIET));
     cell.tell(2, CellDocument.of(cell.cell, status(3, 0, 0, QUIET), NOW));
-    var other =
-        Altered.with(cell.cell, "instance", 9, "sinceMs", 1_795_598_400_000L);
+    var other = Altered.with(cell.cell, "instance", 9, "sinceMs", 1_795_598_400_000L);
     cell.tell(3, CellDocument.of(other, status(3, 0, 0, QUIET), NOW));
     String out = cell.status().ended(3).out();
     assertTrue(out.contains("not this node: node 3 of instance 1 of store"), out);

@@ -114,6 +114,15 @@ final class CatLeaseTest {
   }
 
   private static Witness with(Witness w, LogSet logs, Watermark watermark) {
-    return Altered.with(w, "logs", logs, "watermark", watermark, "time", watermark.equals(Watermark.NONE) ? w.time() : new TimeBound(w.issuedAt(), w.issuedAt(), TimeBound.Kind.MEASURED));
+    return Altered.with(
+        w,
+        "logs",
+        logs,
+        "watermark",
+        watermark,
+        "time",
+        watermark.equals(Watermark.NONE)
+            ? w.time()
+            : new TimeBound(w.issuedAt(), w.issuedAt(), TimeBound.Kind.MEASURED));
   }
 }

@@ -153,9 +153,7 @@ class DamagedStoreTest {
   private static BucketLock longer(BucketLock lock, long by) {
     var files = new ArrayList<>(lock.files());
     LockedFile f = files.get(0);
-    files.set(
-        0,
-        Altered.with(f, "validLength", f.validLength() + by));
+    files.set(0, Altered.with(f, "validLength", f.validLength() + by));
     return new BucketLock(lock.store(), lock.log(), lock.bucket(), files);
   }
 
@@ -214,15 +212,7 @@ class DamagedStoreTest {
     assertTrue(cinch.run("verify").ended(1).out().contains("damage "));
     put(record, before);
     intact();
-    told(
-        record,
-        record,
-        Altered.with(r, "log", new Id(1, 2))
-            .encode());
-    told(
-        record,
-        record,
-        Altered.with(r, "number", r.number() + 1)
-            .encode());
+    told(record, record, Altered.with(r, "log", new Id(1, 2)).encode());
+    told(record, record, Altered.with(r, "number", r.number() + 1).encode());
   }
 }

@@ -79,7 +79,20 @@ final class ResumedHoldTest {
 
     private SignedWitness signed(Witness w, long expiry) {
       var at =
-          Altered.with(w, "instance", number, "generation", 1, "tentative", false, "expiry", expiry, "issuedAt", rig.time.wallNanos(), "resumed", number > 1);
+          Altered.with(
+              w,
+              "instance",
+              number,
+              "generation",
+              1,
+              "tentative",
+              false,
+              "expiry",
+              expiry,
+              "issuedAt",
+              rig.time.wallNanos(),
+              "resumed",
+              number > 1);
       return new WitnessSigner(SigningKey.ofSeed(new byte[32])).sign(at);
     }
 

@@ -219,8 +219,7 @@ final class ResumeRulesTest {
   /** The same grant as its instance signed it for later, which does not know that it is over. */
   private static Grant first(Grant grant) {
     Witness w = only(grant);
-    var later =
-        Altered.with(w, "expiry", Long.MAX_VALUE / 2);
+    var later = Altered.with(w, "expiry", Long.MAX_VALUE / 2);
     return new Grant(grant.id(), List.of(new WitnessSigner(Rig.KEY).sign(later)));
   }
 

@@ -128,8 +128,7 @@ final class SharedLeasesTest {
     Grant grant = one.acquire("a");
     Witness w = only(grant);
     Id other = Correlation.of(grant.id(), A, w.correlation().high() - 1, store.id);
-    var forged =
-        Altered.with(w, "tentative", false, "correlation", other, "resumed", false);
+    var forged = Altered.with(w, "tentative", false, "correlation", other, "resumed", false);
     var signed = List.of(new SignedWitness(forged, new byte[0]));
     refused(
         Reason.NOT_HELD,

@@ -21,7 +21,18 @@ final class LedgerTest {
   /** Issued as the clock says, for a duration of {@link #LASTS}. */
   private static Witness witness(
       int number, int previous, Ending ending, boolean tentative, long issuedAt) {
-    return Altered.with(Altered.first(NAME.value(), "h", new Id(0, number), issuedAt, issuedAt + LASTS), "generation", number, "tentative", tentative, "previous", previous == 0 ? Optional.empty() : Optional.of(new Id(0, previous)), "previousEnding", ending, "previousEndedAt", issuedAt);
+    return Altered.with(
+        Altered.first(NAME.value(), "h", new Id(0, number), issuedAt, issuedAt + LASTS),
+        "generation",
+        number,
+        "tentative",
+        tentative,
+        "previous",
+        previous == 0 ? Optional.empty() : Optional.of(new Id(0, previous)),
+        "previousEnding",
+        ending,
+        "previousEndedAt",
+        issuedAt);
   }
 
   private void granted(int number, int previous, Ending ending, long sent) {
@@ -110,7 +121,12 @@ final class LedgerTest {
   void twoOfOneGeneration() {
     granted(1, 0, Ending.NONE, 0);
     var other =
-        Altered.with(Altered.first(NAME.value(), "h", new Id(5, 5), 300, 400), "previousEnding", Ending.UNKNOWN, "previousEndedAt", 300);
+        Altered.with(
+            Altered.first(NAME.value(), "h", new Id(5, 5), 300, 400),
+            "previousEnding",
+            Ending.UNKNOWN,
+            "previousEndedAt",
+            300);
     ledger.heard(other, 299, 301, LASTS);
     objects("a: two leases of generation 1");
   }

@@ -99,8 +99,7 @@ final class CellFileTest {
     Path file = directory.resolve("cell.json");
     read(GOOD).check(file);
     CellFile good = read(GOOD);
-    var wrong =
-        Altered.with(good, "instance", 0, "sinceMs", 1_795_598_400_000L);
+    var wrong = Altered.with(good, "instance", 0, "sinceMs", 1_795_598_400_000L);
     IOException e = assertThrows(IOException.class, () -> wrong.check(file));
     assertTrue(String.valueOf(e.getMessage()).startsWith(file + ": \"instance\""), e::getMessage);
     String shown = new String(read(GOOD).encode(), StandardCharsets.UTF_8);
