@@ -15,12 +15,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Real processes that are told to end, in the middle of their work. */
 @Timeout(600)
-@Execution(ExecutionMode.CONCURRENT) // they wait for processes of their own
 public class SignalsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String LEASE = "--lease=jobs/1";

@@ -21,12 +21,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Nodes of a cell that serve a store, each in a process and with a key of its own. */
 @Timeout(240)
-@Execution(ExecutionMode.CONCURRENT) // they wait for nodes of their own
 class CellServeTest {
   @TempDir Path temp;
   private Path store;

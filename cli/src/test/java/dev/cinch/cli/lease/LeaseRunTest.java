@@ -24,13 +24,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Commands under leases, and what they append, in processes of their own. */
 @Timeout(600)
 @SuppressWarnings("NullAway.Init")
-@Execution(ExecutionMode.CONCURRENT) // they wait for processes of their own
 class LeaseRunTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -440,7 +437,7 @@ class LeaseRunTest {
               "run",
               "--server=" + uri,
               "--store=" + store,
-              "--for=20s",
+              "--for=60s",
               "jobs/1",
               "--",
               "sh",

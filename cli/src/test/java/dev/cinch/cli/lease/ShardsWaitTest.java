@@ -25,12 +25,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code --wait} for leases that another server has than the one that was named (rule L16). */
 @Timeout(600)
-@Execution(ExecutionMode.CONCURRENT) // they wait for servers of their own
 class ShardsWaitTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long LEASE_MS = 60_000;

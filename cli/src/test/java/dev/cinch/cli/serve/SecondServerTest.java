@@ -26,12 +26,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A second server of a store, started by mistake or to take over. */
 @Timeout(600)
-@Execution(ExecutionMode.CONCURRENT) // they wait for servers of their own
 class SecondServerTest {
   @TempDir Path temp;
 

@@ -23,14 +23,11 @@ import java.util.Map;
 import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A lease server that is killed while somebody appends under its leases. */
 @Timeout(600)
-@Execution(ExecutionMode.CONCURRENT) // they wait for servers of their own
 class ServerDeathTest {
   private static final ObjectMapper JSON = new ObjectMapper();
 

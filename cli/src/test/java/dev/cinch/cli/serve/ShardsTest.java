@@ -35,12 +35,9 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Several lease servers that share a store, and clients that know one of them (rule L16). */
 @Timeout(120)
-@Execution(ExecutionMode.CONCURRENT) // they wait for servers of their own
 class ShardsTest {
   private static final long LEASE_MS = 30_000;
   private static final SecureRandom RANDOM = new SecureRandom();
