@@ -10,14 +10,15 @@ import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.StoreStorage.Draft;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -126,7 +127,7 @@ public final class Aggregator {
     if (wait.isNegative()) {
       throw new IllegalArgumentException("a time to wait is not negative: " + wait);
     }
-    long due = wait.isZero() ? Long.MAX_VALUE : log.store().fsClock().now() - saturatedNanos(wait);
+    long due = wait.isZero() ? Long.MAX_VALUE : log.store().now() - saturatedNanos(wait);
     int published = 0;
     long messages = 0;
     long bytes = 0;
@@ -241,36 +242,25 @@ public final class Aggregator {
       throws IOException {
     SegmentHeader header = header(number, records);
     Path name = log.layout().segment(number);
-    StoreFs fs = log.store().fs();
-    Path temporary = log.store().fresh().temporary(log.layout().segments());
-    try {
-      SegmentOutput written;
-      long messages;
-      String index;
-      try (StoreFile file = fs.create(temporary, log.store().fileMode())) {
-        written = new SegmentOutput(file);
-        var encoder = new SegmentEncoder(header, written);
-        for (Link link : records) {
-          feed.feed(link.record(), encoder);
-          progress.accept(before + encoder.messages());
-        }
-        encoder.end();
-        written.force();
-        messages = encoder.messages();
-        index = encoder.indexDigest();
+    StoreStorage storage = log.documents();
+    try (Draft draft = storage.draft(log.layout().segments())) {
+      var written = new SegmentOutput(draft);
+      var encoder = new SegmentEncoder(header, written);
+      for (Link link : records) {
+        feed.feed(link.record(), encoder);
+        progress.accept(before + encoder.messages());
       }
-      fs.chmod(temporary, log.store().settings().closedFileMode());
-      fs.forceDirectory(log.layout().segments()); // no segment must outlive the one before it
+      encoder.end();
+      written.finish();
+      storage.secure(log.layout().segments()); // no segment must outlive the one before it
       chain.durable(records.get(records.size() - 1)); // nor the records that it is of
       log.requireSame();
       try {
-        fs.link(temporary, name);
-      } catch (FileAlreadyExistsException | NoSuchFileException e) {
-        // Lost, or a retransmitted LINK of our own, or the temporary file was swept: the truth is
-        // what the name holds.
-        LOG.debug("{}: {}", name, e.toString());
+        boolean unused = draft.publish(name); // the truth is what the name holds
+      } catch (NoSuchFileException e) {
+        LOG.debug("{}: the draft was swept: {}", name, e.toString());
       }
-      fs.forceDirectory(log.layout().segments());
+      storage.secure(log.layout().segments());
       SegmentHeader there = segments.header(number);
       if (!there.equals(header)) {
         boolean sameRecords =
@@ -281,11 +271,9 @@ public final class Aggregator {
         }
         return Optional.empty();
       }
-      compare(name, written.fingerprint());
-      seal(new SegmentSeal(number, index, written.sha256()));
-      return Optional.of(new Published(header, messages, written.length()));
-    } finally {
-      log.store().fresh().removeQuietly(temporary);
+      compare(number, written.fingerprint());
+      seal(new SegmentSeal(number, encoder.indexDigest(), written.sha256()));
+      return Optional.of(new Published(header, encoder.messages(), written.length()));
     }
   }
 
@@ -293,27 +281,24 @@ public final class Aggregator {
   private void seal(SegmentSeal seal) {
     try {
       log.requireSame();
-      log.store()
-          .fs()
-          .create(log.layout().segmentSeal(seal), log.store().settings().closedFileMode())
-          .close();
+      boolean unused = log.documents().note(log.layout().segmentSeal(seal));
     } catch (IOException e) {
       LOG.debug("{}: no seal: {}", log.layout().segment(seal.number()), e.toString());
     }
   }
 
-  private void compare(Path name, String computed) throws IOException {
-    String published;
-    try (StoreFile in = log.store().fresh().read(name)) {
-      published = SegmentOutput.fingerprint(in);
-    }
-    if (!published.equals(computed)) {
-      try (StoreFile in = log.store().fs().readUncached(name)) { // rule N5
-        published = SegmentOutput.fingerprint(in);
+  private void compare(long number, String computed) throws IOException {
+    if (!published(number, Freshness.CACHED).equals(computed)) {
+      String published = published(number, Freshness.CERTAIN); // rule N5
+      if (!published.equals(computed)) {
+        throw new SegmentsDifferException(log.layout().segment(number), published, computed);
       }
     }
-    if (!published.equals(computed)) {
-      throw new SegmentsDifferException(name, published, computed);
+  }
+
+  private String published(long number, Freshness freshness) throws IOException {
+    try (Stored in = log.documents().open(log.layout().segment(number), freshness)) {
+      return SegmentOutput.fingerprint(in);
     }
   }
 }

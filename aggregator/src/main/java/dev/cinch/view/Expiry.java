@@ -8,13 +8,14 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -36,7 +37,7 @@ import java.util.function.Consumer;
 @CheckReturnValue
 public final class Expiry {
   private final LogContext log;
-  private final StoreFs fs;
+  private final StoreStorage storage;
   private final long keepNanos;
   private final HorizonChain chain;
   private final Segments segments;
@@ -49,7 +50,7 @@ public final class Expiry {
       throw new IllegalArgumentException("a time to keep is not negative: " + keep);
     }
     this.log = log.context();
-    this.fs = this.log.store().fs();
+    this.storage = this.log.documents();
     this.keepNanos = Aggregator.saturatedNanos(keep);
     this.chain = new HorizonChain(this.log);
     this.segments = new Segments(this.log);
@@ -105,7 +106,7 @@ public final class Expiry {
   private Plan attempt(Consumer<Path> each, boolean really) throws IOException {
     Optional<Checkpoint> checkpoint = chain.checkpoint();
     Floor floor = segments.floor(checkpoint);
-    long cutoff = log.store().fsClock().now() - keepNanos;
+    long cutoff = log.store().now() - keepNanos;
     long there = segments.last(true).orElse(floor.segment());
     long last = segments.lastThrough(floor.segment(), there, cutoff);
     long line = checkpoint.map(Checkpoint::segment).orElse(0L);
@@ -127,7 +128,7 @@ public final class Expiry {
     if (!floor.isNone()) {
       if (really) {
         // Somebody else may have linked it a moment ago: it must last before anything goes.
-        fs.forceDirectory(log.layout().checkpoints());
+        storage.secure(log.layout().checkpoints());
         log.requireSame();
       }
       gone.delete(floor, really);
@@ -151,8 +152,8 @@ public final class Expiry {
   private void publish(Floor floor) throws IOException {
     Path path = log.layout().floor(floor.segment());
     // The checkpoint that covers a later segment must not be lost when these are gone.
-    fs.forceDirectory(log.layout().checkpoints());
-    log.store().fresh().publish(path, floor.encode(), log.store().fileMode(), log::requireSame);
+    storage.secure(log.layout().checkpoints());
+    log.storage().publish(path, floor.encode());
     Floor there = chain.floor();
     if (there.segment() == floor.segment() && !there.equals(floor)) {
       throw new DamagedException(path, 0, floor.toString(), there.toString());
@@ -170,7 +171,7 @@ public final class Expiry {
 
     void delete(Floor floor, boolean really) throws IOException {
       var seals = new ArrayList<Path>();
-      List<String> names = log.store().fresh().list(log.layout().segments());
+      List<String> names = storage.list(log.layout().segments(), Freshness.CERTAIN);
       for (String name : names.stream().sorted().toList()) {
         OptionalLong number = Numbered.parse(name);
         Path path = log.layout().segments().resolve(name);
@@ -184,38 +185,29 @@ public final class Expiry {
         return;
       }
       for (Path seal : seals) {
-        unlink(seal);
+        boolean unused = storage.remove(seal);
       }
-      if (fs.status(log.layout().floor(floor.segment())).changeTime()
-          >= log.store().fsClock().now() - Retention.STALE_NANOS) {
+      if (storage.changedAt(log.layout().floor(floor.segment()))
+          >= log.store().now() - Retention.STALE_NANOS) {
         return; // those behind it stay for who sees an old listing
       }
-      for (String name : fs.list(log.layout().checkpoints())) {
+      for (String name : storage.list(log.layout().checkpoints(), Freshness.CACHED)) {
         OptionalLong number = LogLayout.floorNumber(name);
         Path path = log.layout().checkpoints().resolve(name);
         if (number.isPresent() && number.getAsLong() < floor.segment()) {
-          unlink(path);
+          boolean unused = storage.remove(path);
         }
       }
     }
 
     private void segment(Path path, boolean really) throws IOException {
       try {
-        long size = fs.status(path).size();
-        if (really) {
-          fs.unlink(path);
+        long size = storage.size(path);
+        if (!really || storage.remove(path)) { // else somebody else was faster
+          segments++;
+          bytes += size;
+          each.accept(path);
         }
-        segments++;
-        bytes += size;
-        each.accept(path);
-      } catch (NoSuchFileException e) {
-        return; // somebody else was faster
-      }
-    }
-
-    private void unlink(Path path) throws IOException {
-      try {
-        fs.unlink(path);
       } catch (NoSuchFileException e) {
         return; // somebody else was faster
       }

@@ -7,6 +7,8 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
@@ -33,7 +35,7 @@ public final class RemovedLogFiles {
 
   public RemovedLogFiles(Store store) {
     this.store = store.context();
-    this.fs = this.store.fs();
+    this.fs = PosixStore.of(this.store).fs();
   }
 
   /**
@@ -57,7 +59,7 @@ public final class RemovedLogFiles {
       }
       return 0;
     }
-    long now = store.fsClock().now();
+    long now = store.now();
     if (now - fs.status(log.root()).changeTime() < Retention.STALE_NANOS) {
       return 0; // it went less than a day ago
     }
@@ -102,7 +104,7 @@ public final class RemovedLogFiles {
   }
 
   private List<String> list(Path directory) throws IOException {
-    return store.fresh().listIfThere(directory);
+    return store.storage().listIfThere(directory, Freshness.CACHED);
   }
 
   private final class Sweep {
@@ -118,7 +120,7 @@ public final class RemovedLogFiles {
     void bucket(Path directory) throws IOException {
       if (really) {
         try {
-          fs.chmod(directory, store.directoryMode());
+          fs.chmod(directory, PosixStore.of(store).directoryMode());
         } catch (IOException e) {
           LOG.debug("{}: mode left: {}", directory, e.toString()); // who may write needs none
         }

@@ -9,7 +9,6 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
@@ -17,6 +16,8 @@ import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -49,7 +50,7 @@ public final class Retention {
   static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;
-  private final StoreFs fs;
+  private final StoreStorage storage;
   private final long retentionNanos;
   private final HorizonChain chain;
   private final Segments segments;
@@ -62,7 +63,7 @@ public final class Retention {
       throw new IllegalArgumentException("a retention time is not negative: " + retention);
     }
     this.log = log.context();
-    this.fs = this.log.store().fs();
+    this.storage = this.log.documents();
     this.retentionNanos = retention.toNanos();
     this.chain = new HorizonChain(this.log);
     this.segments = new Segments(this.log);
@@ -131,7 +132,7 @@ public final class Retention {
     var retired = new RetiredTree(log, each, true);
     if (line.isPresent()) {
       // Somebody else may have linked it a moment ago: it must last before anything goes.
-      fs.forceDirectory(log.layout().checkpoints());
+      storage.secure(log.layout().checkpoints());
       log.requireSame();
       retired.go(line.get());
     }
@@ -139,8 +140,7 @@ public final class Retention {
     long removed = 0;
     for (Path file : stale) {
       try {
-        fs.unlink(file);
-        removed++;
+        removed += storage.remove(file) ? 1 : 0;
       } catch (IOException e) {
         LOG.debug("{}: stays: {}", file, e.toString()); // for a later run, or not ours
       }
@@ -153,7 +153,7 @@ public final class Retention {
   /** The segment to retire up to; empty if no further one's retention time is over. */
   private Optional<SegmentHeader> due() throws IOException {
     Optional<HorizonChain.Link> unused = chain.freshTip(); // nothing goes where that is damaged
-    long cutoff = log.store().fsClock().now() - retentionNanos;
+    long cutoff = log.store().now() - retentionNanos;
     while (true) {
       Optional<Checkpoint> before = chain.checkpoint();
       try {
@@ -195,7 +195,7 @@ public final class Retention {
       return;
     }
     // Who linked the segments may have stopped before it did: they must last before anything goes.
-    fs.forceDirectory(log.layout().segments());
+    storage.secure(log.layout().segments());
     var covered = new ArrayList<Checkpoint.Covered>();
     try {
       covered.addAll(before.map(Checkpoint::segments).orElse(List.of()));
@@ -218,10 +218,7 @@ public final class Retention {
                       log.layout().checkpoint(due.number()), covered.size(), Checkpoint.MAX_BYTES)
               + " nothing was deleted");
     }
-    log.store()
-        .fresh()
-        .publish(
-            log.layout().checkpoint(due.number()), bytes, log.store().fileMode(), log::requireSame);
+    log.storage().publish(log.layout().checkpoint(due.number()), bytes);
     Optional<Checkpoint> there = chain.checkpoint();
     if (there.isPresent() && there.get().number() > due.number()) {
       LOG.debug("{}: somebody else retires more; ours, behind theirs, means nothing", due);
@@ -265,11 +262,11 @@ public final class Retention {
   }
 
   private List<Path> stale() throws IOException {
-    long cutoff = log.store().fsClock().now() - STALE_NANOS;
+    long cutoff = log.store().now() - STALE_NANOS;
     var stale = new ArrayList<Path>();
     var checkpoints = new TreeMap<Long, Path>(Comparator.reverseOrder());
     for (Path directory : List.of(log.layout().segments(), log.layout().checkpoints())) {
-      for (String name : fs.list(directory)) {
+      for (String name : storage.list(directory, Freshness.CACHED)) {
         Path file = directory.resolve(name);
         OptionalLong number = Numbered.parse(name);
         if (number.isPresent() && directory.equals(log.layout().checkpoints())) {
@@ -291,7 +288,7 @@ public final class Retention {
 
   private boolean changedBefore(Path file, long time) throws IOException {
     try {
-      return fs.status(file).changeTime() < time;
+      return storage.changedAt(file) < time;
     } catch (NoSuchFileException e) {
       return false;
     }

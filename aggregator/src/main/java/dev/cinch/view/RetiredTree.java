@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
@@ -13,7 +14,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.posix.BucketTree;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -54,7 +55,7 @@ final class RetiredTree {
    */
   RetiredTree(LogContext log, Consumer<Path> each, boolean really) {
     this.log = log;
-    this.fs = log.store().fs();
+    this.fs = PosixStore.of(log.store()).fs();
     this.each = each;
     this.really = really;
   }
@@ -72,7 +73,7 @@ final class RetiredTree {
    */
   void go(ChainPlace line) throws IOException {
     boolean unused =
-        new BucketTree(log)
+        new BucketTree(log.layout(), log.bucketWidth())
             .walk(
                 Long.MIN_VALUE,
                 line.to(),
@@ -265,7 +266,7 @@ final class RetiredTree {
   /** Whoever may not change its mode may still be allowed to write to it. */
   private void makeWritable(Path directory) throws IOException {
     try {
-      fs.chmod(directory, log.store().directoryMode());
+      fs.chmod(directory, PosixStore.of(log.store()).directoryMode());
     } catch (NoSuchFileException e) {
       throw e;
     } catch (IOException e) {

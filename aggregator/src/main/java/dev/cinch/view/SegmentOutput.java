@@ -1,7 +1,8 @@
 package dev.cinch.view;
 
 import dev.cinch.bag.format.SegmentEncoder;
-import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.storage.ByteSource;
+import dev.cinch.bag.storage.StoreStorage.Draft;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
@@ -10,20 +11,20 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a segment's bytes to a file in large pieces, and their digest. The first piece is smaller:
- * many segments need no more. Not thread-safe.
+ * Writes a segment's bytes to a draft in large pieces, and their digest. The first piece is
+ * smaller: many segments need no more. Not thread-safe.
  */
 final class SegmentOutput implements SegmentEncoder.Output {
   private static final int FIRST_PIECE = 1 << 16;
   private static final int PIECE = 1 << 20;
 
-  private final StoreFile out;
+  private final Draft out;
   private ByteBuffer piece = ByteBuffer.allocateDirect(FIRST_PIECE);
   private final MessageDigest digest = newDigest();
   private @Nullable String sha256;
   private long length;
 
-  SegmentOutput(StoreFile out) {
+  SegmentOutput(Draft out) {
     this.out = out;
   }
 
@@ -49,10 +50,10 @@ final class SegmentOutput implements SegmentEncoder.Output {
     piece.clear();
   }
 
-  /** Forces everything. */
-  void force() throws IOException {
+  /** Nothing more is written: all of it is durable. */
+  void finish() throws IOException {
     flush();
-    out.force();
+    out.finish();
   }
 
   long length() {
@@ -74,7 +75,7 @@ final class SegmentOutput implements SegmentEncoder.Output {
     return fingerprint(length, sha256());
   }
 
-  static String fingerprint(StoreFile in) throws IOException {
+  static String fingerprint(ByteSource in) throws IOException {
     MessageDigest digest = newDigest();
     ByteBuffer buffer = ByteBuffer.allocate(FIRST_PIECE);
     long length = 0;

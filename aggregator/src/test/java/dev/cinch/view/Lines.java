@@ -6,6 +6,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.Message;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -101,7 +102,7 @@ final class Lines {
   /** Removes a segment and its seal, as if it had never been published. */
   static void forget(Log log, long number) throws IOException {
     Path segment = log.context().layout().segment(number);
-    StoreFs fs = log.context().store().fs();
+    StoreFs fs = PosixStore.of(log.context().store()).fs();
     for (String name : fs.list(log.context().layout().segments())) {
       if (name.startsWith(String.valueOf(segment.getFileName()))) {
         fs.unlink(segment.resolveSibling(name));

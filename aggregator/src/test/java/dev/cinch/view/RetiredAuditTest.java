@@ -18,7 +18,7 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
-import dev.cinch.lease.Altered;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -58,7 +58,17 @@ class RetiredAuditTest extends LeaseAuditorTest {
   }
 
   private static AuditReport withoutPlaces(AuditReport r) {
-    return Altered.with(r, "violations", List.of());
+    return new AuditReport(
+        r.logs(),
+        r.messages(),
+        r.unleased(),
+        r.witnesses(),
+        r.leases(),
+        r.names(),
+        r.handovers(),
+        r.fences(),
+        List.of(),
+        r.violationCount());
   }
 
   private static List<String> problems(AuditReport r) {
@@ -110,7 +120,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
   @Test
   @Tag("share")
   void seesTheSameWhereverBucketsGoWhileItReads() throws Exception {
-    for (int at = Share.first(5); at < 15; at += Share.step(5)) {
+    for (int at = 0; at < 15; at += Share.step(5)) {
       Rig rig = rig(21);
       List<String> expected = seen(open(rig)).lines;
       int when = at;
@@ -178,7 +188,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
     assertEquals(3, retire(rig).buckets());
     Log log = open(rig);
     Path first = log.context().layout().segment(1);
-    byte[] good = log.context().store().fresh().readAll(first, 1 << 20);
+    byte[] good = PosixStore.of(log.context().store()).fresh().readAll(first, 1 << 20);
     for (int at : new int[] {20, good.length / 2, good.length - 1}) {
       byte[] bad = good.clone();
       bad[at] ^= 4;
@@ -213,7 +223,8 @@ class RetiredAuditTest extends LeaseAuditorTest {
     Lines.write(rig, 5, 5);
     Log log = open(rig);
     assertEquals(5, seen(log).lines.size());
-    for (String era : log.context().store().fs().list(log.context().layout().buckets())) {
+    for (String era :
+        PosixStore.of(log.context().store()).fs().list(log.context().layout().buckets())) {
       remove(rig, log.context().layout().buckets().resolve(era));
     }
     Seen seen = seen(log);

@@ -1,22 +1,27 @@
 package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.store.FirstKey;
+import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** Makes a directory a store. */
@@ -112,5 +117,61 @@ final class NewStore {
     List<String> expected =
         layout.directories().stream().map(d -> layout.root().relativize(d).toString()).toList();
     return names.stream().allMatch(n -> expected.contains(n) || Names.isTemporary(n));
+  }
+
+  /**
+   * The first key of a store that is being made. It is published before {@code store.json}, which
+   * pins it: where that is, the key is too.
+   *
+   * @param store id that the key was signed for; the store's. Empty without a key
+   * @param pin SHA-256 of the key, in hexadecimal; empty without a key
+   */
+  private record FirstKey(Optional<Id> store, String pin) {
+    /**
+     * Publishes a key unless an earlier attempt did, which then decided the store's id.
+     *
+     * @param key null: none, as long as there is no file of one
+     * @throws KeyRefusedException if there is a file that is not of this key
+     */
+    static FirstKey publish(
+        Path directory, Fresh fresh, @Nullable SigningKey key, int mode, RandomGenerator random)
+        throws IOException {
+      Path file = directory.resolve(Numbered.name(1));
+      if (key == null && fresh.list(directory).contains(Numbered.name(1))) {
+        throw another(file);
+      }
+      if (key == null) {
+        return new FirstKey(Optional.empty(), "");
+      }
+      fresh.publish(file, KeyFile.first(Id.random(random), key).encode(), mode);
+      KeyFile there = fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, file));
+      Id store = there.endorsement().store();
+      if (!there.equals(KeyFile.first(store, key))) {
+        throw another(file);
+      }
+      return new FirstKey(Optional.of(store), TrustedKeys.of(key.publicKey()).digest());
+    }
+
+    private static KeyRefusedException another(Path file) {
+      return new KeyRefusedException(
+          file
+              + " holds a key that an earlier init left, which was cut short: name that key's file with --key, or remove it");
+    }
+
+    /** Where somebody else made the store meanwhile: a key for no store is in the way there. */
+    void withdraw(Path directory, Fresh fresh, Id made) throws IOException {
+      Path file = directory.resolve(Numbered.name(1));
+      if (store.isEmpty() || store.get().equals(made)) {
+        return;
+      }
+      try {
+        KeyFile there = fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, file));
+        if (there.endorsement().store().equals(store.get())) {
+          fresh.removeQuietly(file);
+        }
+      } catch (NoSuchFileException e) {
+        // Nothing is in the way.
+      }
+    }
   }
 }

@@ -19,7 +19,9 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.posix.PosixLog;
+import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.RemovedLogs;
@@ -162,16 +164,20 @@ public final class Store {
     StoreFs fs = environment.fs(root, identity.settings().group());
     var fresh = new Fresh(fs, environment.random(), root);
     var clock = new FsClock(fs, fresh, layout.clock(), identity.settings().directoryMode());
+    var storage = new PosixStore(fs, fresh, clock, layout, identity, environment.time());
     return new Store(
         new StoreContext(
-            fs,
-            fresh,
+            storage,
             layout,
             identity,
             environment.machine(),
             environment.time(),
-            clock,
             environment.random()));
+  }
+
+  /** A store that was opened in any storage. */
+  public static Store of(StoreContext context) {
+    return new Store(context);
   }
 
   /** What the parts of Cinch that work on this store need. */
@@ -190,21 +196,21 @@ public final class Store {
 
   /** The names of the logs there are, ascending. */
   public List<LogName> logs() throws IOException {
-    return names(context.fs().list(context.layout().logs()));
+    return names(Freshness.CACHED);
   }
 
   /** As {@link #logs}, past every cache. */
   public List<LogName> freshLogs() throws IOException {
-    return names(context.fresh().list(context.layout().logs()));
+    return names(Freshness.CERTAIN);
   }
 
   /** As {@link #freshLogs} where this user may create files in the store, else as {@link #logs}. */
   public List<LogName> permittedLogs() throws IOException {
-    return names(context.fresh().listAsPermitted(context.layout().logs()));
+    return names(Freshness.PERMITTED);
   }
 
-  private static List<LogName> names(List<String> entries) {
-    return entries.stream()
+  private List<LogName> names(Freshness freshness) throws IOException {
+    return context.storage().list(context.layout().logs(), freshness).stream()
         .filter(name -> !Names.isTemporary(name))
         .flatMap(name -> logName(name).stream())
         .sorted()
@@ -249,7 +255,7 @@ public final class Store {
     }
     Id id = in.id("log");
     new LogList(context).check(new ListedLog(name, id));
-    var storage = new PosixLog(context, layout, id);
+    LogStorage storage = context.storage().log(layout, id);
     return new Log(new LogContext(context, layout, id, in.number("created"), storage), timestamps);
   }
 
@@ -263,8 +269,8 @@ public final class Store {
   private Fields identity(LogLayout layout) throws IOException {
     Path file = layout.identity();
     return context
-        .fresh()
-        .decode(file, MAX_SETTINGS, bytes -> Envelope.decode(LogContext.IDENTITY, bytes, file));
+        .storage()
+        .read(file, MAX_SETTINGS, bytes -> Envelope.decode(LogContext.IDENTITY, bytes, file));
   }
 
   /**
@@ -304,11 +310,11 @@ public final class Store {
 
   /** Fences rest on this, so the listings must not come from a cache (rules N2 and N3). */
   private boolean isWhole(LogLayout layout) throws IOException {
-    List<String> entries = context.fresh().listAsPermitted(layout.root());
+    List<String> entries = context.storage().list(layout.root(), Freshness.PERMITTED);
     return entries.contains(String.valueOf(layout.identity().getFileName()))
         // Buckets are made after the identity: it was lost, which must be told.
         || (entries.contains(String.valueOf(layout.buckets().getFileName()))
-            && !context.fresh().listAsPermitted(layout.buckets()).stream()
+            && !context.storage().list(layout.buckets(), Freshness.PERMITTED).stream()
                 .allMatch(Names::isTemporary));
   }
 
@@ -332,20 +338,8 @@ public final class Store {
       if (!list.named(name).isEmpty()) {
         return madeMeanwhile(name, LOST_LOG);
       }
-      int mode = context.directoryMode();
-      // init may have stopped before it did; a store that has logs has lost its settings.
-      context.fs().forceDirectory(context.layout().root());
-      for (Path directory :
-          List.of(
-              layout.root(),
-              layout.buckets(),
-              layout.horizon(),
-              layout.records(),
-              layout.intents(),
-              layout.checkpoints(),
-              layout.segments())) {
-        boolean unused = context.fresh().ensureDirectory(directory, mode);
-      }
+      // Before the identity: where that is, nobody makes the rest again.
+      context.storage().prepare(layout);
       // From here on who fences sees that this log is being made, and so it can look itself.
       long created = creationTime(name);
       var document =
@@ -355,13 +349,7 @@ public final class Store {
               .put("name", name.value())
               .put("created", created);
       byte[] identity = Envelope.encode(LogContext.IDENTITY, document);
-      // Before the identity: where that is, nobody makes the rest again.
-      context.fs().forceDirectory(layout.horizon());
-      context.fs().forceDirectory(layout.root());
-      context.fs().forceDirectory(context.layout().logs());
-      context
-          .fresh()
-          .publish(layout.identity(), identity, context.fileMode(), context::requireSame);
+      boolean unused = context.storage().publish(layout.identity(), identity);
       Log made = log(name);
       list.add(new ListedLog(name, made.id()));
       return made;
@@ -371,7 +359,7 @@ public final class Store {
   /** Who links the first record of a log has forced its identity, so it was there. */
   private boolean holdsRecords(LogLayout layout) throws IOException {
     try {
-      return !context.fresh().listAsPermitted(layout.records()).stream()
+      return !context.storage().list(layout.records(), Freshness.PERMITTED).stream()
           .allMatch(Names::isTemporary);
     } catch (NoSuchFileException e) {
       return false;
@@ -393,7 +381,7 @@ public final class Store {
    * that is written under leases here (rule L8).
    */
   private long creationTime(LogName made) throws IOException {
-    long now = context.fsClock().now();
+    long now = context.now();
     long least = Long.MAX_VALUE; // one that is far ahead need not be the one
     IOException failure = null;
     for (LogName name : freshLogs()) {

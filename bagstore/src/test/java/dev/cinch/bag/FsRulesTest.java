@@ -30,10 +30,10 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -231,7 +231,8 @@ class FsRulesTest {
       thoughtMissing = parent(thoughtMissing);
     }
     coarse.forget(thoughtMissing);
-    assertTrue(log.context().store().fresh().exists(log.context().layout().record(1)));
+    assertTrue(
+        PosixStore.of(log.context().store()).fresh().exists(log.context().layout().record(1)));
     coarse.forget(thoughtMissing);
     ledger.check(Ledger.settled(log));
   }
@@ -251,7 +252,8 @@ class FsRulesTest {
             throw new FileSystemException(op.path().toString(), null, "No space left on device");
           }
         });
-    assertTrue(log.context().store().fresh().exists(log.context().layout().record(1)));
+    assertTrue(
+        PosixStore.of(log.context().store()).fresh().exists(log.context().layout().record(1)));
   }
 
   @Test
@@ -425,7 +427,22 @@ class FsRulesTest {
   @Test
   void n6_whoConfirmsLateAsksForTheTimeOfADirectoryMadeAfterTheWrite() throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    var settings = Altered.with(d, "confirm", StoreSettings.Confirm.LATE);
+    var settings =
+        new StoreSettings(
+            d.bucketWidthMs(),
+            d.graceMs(),
+            d.clockAheadMs(),
+            d.clockBehindMs(),
+            d.timestampDistanceMs(),
+            d.slowAppendMs(),
+            d.longestLeaseMs(),
+            d.leaseMarginMs(),
+            d.fileMode(),
+            d.directoryMode(),
+            d.group(),
+            d.messageLimit(),
+            StoreSettings.Confirm.LATE,
+            d.leases());
     Rig late = Rig.memory(21, settings);
     var fs = new FaultyFs(new DelegatedFs(late.disk.view(Rig.ALICE)));
     LogWriter writer = late.open(fs).writer(Durability.SYNC);

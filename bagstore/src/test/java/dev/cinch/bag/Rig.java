@@ -2,10 +2,15 @@ package dev.cinch.bag;
 
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.memory.MemoryStore;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -43,6 +48,27 @@ public final class Rig {
     rig.make(rig.disk.view(ALICE), settings);
     rig.disk.forceAll();
     return rig;
+  }
+
+  private static final StoreLayout NO_DISK = new StoreLayout(Path.of("/store"));
+  private static final StoreIdentity IDENTITY =
+      new StoreIdentity(new Id(1, 2), 0, StoreSettings.DEFAULT, "");
+
+  /** A store that is on no disk. */
+  public static MemoryStore storage(TimeSource time) {
+    return new MemoryStore(NO_DISK, IDENTITY, time);
+  }
+
+  /** What a process opens of such a store. */
+  public static Store open(MemoryStore storage, TimeSource time, String machine) {
+    return Store.of(
+        new StoreContext(
+            storage,
+            NO_DISK,
+            IDENTITY,
+            new MachineName(machine),
+            time,
+            new Random(machine.hashCode())));
   }
 
   /** On another filesystem; see {@link dev.cinch.bag.fs.ClockedFs}. */

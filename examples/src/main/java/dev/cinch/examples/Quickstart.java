@@ -7,6 +7,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.cli.Logging;
 import dev.cinch.examples.Share.Line;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -48,7 +49,7 @@ public final class Quickstart {
 
   /** Arguments: a directory to make the store in, then files. */
   public static void main(String[] args) throws Exception {
-    Warnings.only();
+    Logging.install();
     var files = Arrays.stream(args).skip(1).map(Path::of).toList();
     for (Path file : files) {
       if (!Files.isReadable(file) || Files.isDirectory(file)) {
@@ -199,7 +200,7 @@ public final class Quickstart {
 
   /** Waits until the horizon may pass everything that was written, and advances it. */
   private void settle(Log log) throws IOException, InterruptedException {
-    long end = log.context().store().fsClock().now() + log.context().bucketWidth();
+    long end = log.context().store().now() + log.context().bucketWidth();
     for (long reach = log.horizon().reachable(); reach < end; reach = log.horizon().reachable()) {
       TimeUnit.NANOSECONDS.sleep(end - reach);
     }

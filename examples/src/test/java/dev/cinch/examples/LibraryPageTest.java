@@ -113,8 +113,7 @@ class LibraryPageTest {
   private static void settle(Log log) throws Exception {
     long width = log.context().bucketWidth();
     long to = Bucket.ceiling(SystemTime.INSTANCE.wallNanos() + width, width);
-    while (log.context().store().fsClock().now()
-        < to + log.context().store().settings().graceNanos()) {
+    while (log.context().store().now() < to + log.context().store().settings().graceNanos()) {
       SystemTime.INSTANCE.sleepNanos(20_000_000L); // as cron would
     }
     log.horizon().advance(to, OptionalLong.empty());

@@ -7,12 +7,13 @@ import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
-import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.LeaseTable;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 /** Checks the buckets of one log. Not thread-safe. */
 final class BucketVerifier {
   private final LogContext log;
-  private final StoreFs fs;
+  private final StoreStorage storage;
   private final Locks locks;
   private final Tally tally;
 
@@ -37,7 +38,7 @@ final class BucketVerifier {
 
   BucketVerifier(LogContext log, Tally tally) {
     this.log = log;
-    this.fs = log.store().fs();
+    this.storage = log.documents();
     this.locks = new Locks(log);
     this.tally = tally;
   }
@@ -57,7 +58,7 @@ final class BucketVerifier {
         missing(bucket);
         return;
       }
-      tally.read(lock, fs.status(lock).size());
+      tally.read(lock, storage.size(lock));
       if (digest != null && !closed.get().digest().equals(digest)) {
         tally.found(Finding.damage(lock, 0, "SHA-256 " + digest, closed.get().digest()));
       }
@@ -83,8 +84,8 @@ final class BucketVerifier {
   private void settledFile(Bucket bucket, Path directory, LockedFile f, WitnessVerifier keys) {
     Path path = LogLayout.dataFile(directory, f.name());
     tally.messages += f.messages();
-    try (StoreFile in = fs.read(path)) {
-      long size = fs.status(path).size();
+    try (Stored in = log.storage().open(bucket, f.name(), Freshness.CACHED)) {
+      long size = in.size();
       List<Finding> findings = verifier(bucket, path, f.name(), in, keys).settled(f, size);
       tally.read(path, size);
       findings.forEach(tally::found);
@@ -98,10 +99,14 @@ final class BucketVerifier {
   }
 
   private FileVerifier verifier(
-      Bucket bucket, Path path, DataFileName name, StoreFile in, WitnessVerifier keys) {
+      Bucket bucket, Path path, DataFileName name, Stored in, WitnessVerifier keys) {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     return new FileVerifier(
-        path, header, in, () -> fs.readUncached(path), new LeaseTable(keys, log));
+        path,
+        header,
+        in,
+        () -> log.storage().open(bucket, name, Freshness.CERTAIN),
+        new LeaseTable(keys, log));
   }
 
   /** What else stands in a closed bucket. */
@@ -111,9 +116,9 @@ final class BucketVerifier {
     for (BucketLock.Part part : lock.parts()) {
       known.add(LogLayout.lockPartName(part.sha256()));
       Path path = directory.resolve(LogLayout.lockPartName(part.sha256()));
-      tally.read(path, fs.status(path).size());
+      tally.read(path, storage.size(path));
     }
-    List<String> names = fs.list(directory).stream().sorted().toList();
+    List<String> names = storage.list(directory, Freshness.CACHED).stream().sorted().toList();
     for (String name : names) {
       if (DataFileName.parse(name).isPresent() && !known.contains(name)) {
         tally.found(
@@ -131,7 +136,7 @@ final class BucketVerifier {
   private void prelock(Path prelock, boolean there) throws IOException {
     String actual = "no file";
     if (there) {
-      byte[] bytes = log.store().fresh().readAll(prelock, 1 << 12);
+      byte[] bytes = storage.read(prelock, 1 << 12, all -> all);
       tally.read(prelock, bytes.length);
       actual = bytes.length == 1 && bytes[0] == 'x' ? "" : bytes.length + " bytes";
     }
@@ -172,7 +177,7 @@ final class BucketVerifier {
 
   private void open(Bucket bucket, Path directory, WitnessVerifier keys) {
     try {
-      for (String name : fs.list(directory).stream().sorted().toList()) {
+      for (String name : storage.list(directory, Freshness.CACHED).stream().sorted().toList()) {
         Path path = directory.resolve(name);
         Optional<DataFileName> parsed = DataFileName.parse(name);
         if (parsed.isPresent()) {
@@ -191,8 +196,8 @@ final class BucketVerifier {
   }
 
   private void openFile(Bucket bucket, Path path, DataFileName name, WitnessVerifier keys) {
-    try (StoreFile in = fs.read(path)) {
-      long size = fs.status(path).size();
+    try (Stored in = log.storage().open(bucket, name, Freshness.CACHED)) {
+      long size = in.size();
       FileVerifier verifier = verifier(bucket, path, name, in, keys);
       List<Finding> findings = verifier.open(size);
       tally.read(path, size);

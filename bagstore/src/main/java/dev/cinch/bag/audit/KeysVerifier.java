@@ -3,6 +3,8 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.KeyRules;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.PublicKey;
@@ -34,12 +36,12 @@ final class KeysVerifier {
   /** Checks those that there are. */
   void verify() throws IOException {
     Path directory = store.layout().keys();
-    for (String name : store.fresh().listIfThere(directory)) {
+    for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
       if (Numbered.parse(name).isEmpty()) {
         tally.foreign(directory.resolve(name));
       }
     }
-    look(store.fresh().listIfThere(directory));
+    look(store.storage().listIfThere(directory, Freshness.CACHED));
     if (keys.isEmpty() && !gap && !store.identity().firstKey().isEmpty()) {
       next(); // it was there before store.json was
     }
@@ -53,7 +55,7 @@ final class KeysVerifier {
   /** The first {@code count}, or all there are now if that is fewer. */
   TrustedKeys first(int count) throws IOException {
     if (count > keys.size()) {
-      look(store.fresh().listAsPermittedIfThere(store.layout().keys()));
+      look(store.storage().listIfThere(store.layout().keys(), Freshness.PERMITTED));
     }
     return all().first(Math.min(count, keys.size()));
   }
@@ -76,40 +78,22 @@ final class KeysVerifier {
   private void next() throws IOException {
     long number = keys.size() + 1L;
     Path path = path(number);
-    byte[] bytes;
     try {
-      bytes = store.fresh().readAll(path, KeyFile.MAX_BYTES);
-    } catch (NoSuchFileException e) {
-      gap = true; // readers believe none behind it
-      tally.found(Finding.damage(path, 0, "keys without a gap (rule F3)", "no file"));
-      return;
-    }
-    tally.read(path, bytes.length);
-    if (!isKey(path, bytes)) {
-      bytes = store.fresh().readAllUncached(path, KeyFile.MAX_BYTES); // rule N5
-    }
-    keys.add(decode(path, number, bytes));
-  }
-
-  private static boolean isKey(Path path, byte[] bytes) {
-    try {
-      KeyFile unused = KeyFile.decode(bytes, path);
-      return true;
-    } catch (DamagedException e) {
-      return false;
-    }
-  }
-
-  private PublicKey decode(Path path, long number, byte[] bytes) {
-    try {
-      KeyFile file = KeyFile.decode(bytes, path);
+      tally.read(path, store.storage().size(path));
+      KeyFile file =
+          store.storage().read(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
       KeyRules.objection(store.identity(), number, file, keys)
           .map(actual -> Finding.damage(path, 0, KeyRules.expected(number), actual))
           .ifPresent(tally::found);
-      return file.key();
+      keys.add(file.key());
+    } catch (ForeignEntryException e) {
+      throw e;
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
-      return new PublicKey(new byte[PublicKey.BYTES]); // keeps the others' places
+      keys.add(new PublicKey(new byte[PublicKey.BYTES])); // keeps the others' places
+    } catch (NoSuchFileException e) {
+      gap = true; // readers believe none behind it
+      tally.found(Finding.damage(path, 0, "keys without a gap (rule F3)", "no file"));
     }
   }
 }

@@ -1,20 +1,22 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.Key;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
-import dev.cinch.bag.storage.posix.BucketTree;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -38,6 +40,8 @@ import java.util.TreeSet;
  */
 final class LogVerifier {
   private final LogContext log;
+  private final StoreStorage storage;
+  private final HorizonChain chain;
   private final KeysVerifier keys;
   private final Tally tally;
   private final BucketVerifier buckets;
@@ -64,6 +68,8 @@ final class LogVerifier {
    */
   LogVerifier(LogContext log, KeysVerifier keys, Tally tally, Seen seen) {
     this.log = log;
+    this.storage = log.documents();
+    this.chain = new HorizonChain(log);
     this.seen = seen;
     this.keys = keys;
     this.tally = tally;
@@ -112,7 +118,7 @@ final class LogVerifier {
   }
 
   private void intents() throws IOException {
-    for (String name : log.store().fresh().listIfThere(log.layout().intents())) {
+    for (String name : storage.listIfThere(log.layout().intents(), Freshness.CACHED)) {
       Path path = log.layout().intents().resolve(name);
       OptionalLong reach = LogLayout.intentReach(name);
       if (reach.isEmpty()) {
@@ -134,7 +140,7 @@ final class LogVerifier {
 
   private boolean couldBeLeft(Path intent, long reach) throws IOException {
     try {
-      return Intents.canBeLeft(reach, log.store().fs().status(intent).changeTime());
+      return Intents.canBeLeft(reach, storage.changedAt(intent));
     } catch (NoSuchFileException e) {
       return true; // a record has reached it since
     }
@@ -143,13 +149,12 @@ final class LogVerifier {
   private List<Long> groups() throws IOException {
     var groups = new ArrayList<Long>();
     Path records = log.layout().records();
-    if (!log.store()
-        .fresh()
-        .listIfThere(log.layout().horizon())
+    if (!storage
+        .listIfThere(log.layout().horizon(), Freshness.CACHED)
         .contains(String.valueOf(records.getFileName()))) {
       tally.bad(records, "the directory of the log's records", "none"); // readers need it
     }
-    for (String name : log.store().fresh().listIfThere(records)) {
+    for (String name : storage.listIfThere(records, Freshness.CACHED)) {
       if (name.matches("\\d{7}")) {
         groups.add(Long.valueOf(name));
       } else {
@@ -161,7 +166,7 @@ final class LogVerifier {
 
   private List<Long> numbers(Path group, Map<Long, SortedSet<String>> seals) throws IOException {
     var numbers = new ArrayList<Long>();
-    for (String name : log.store().fresh().listIfThere(group)) {
+    for (String name : storage.listIfThere(group, Freshness.CACHED)) {
       OptionalLong number = Numbered.parse(name);
       Optional<SealName> seal = SealName.parse(name);
       if (number.isPresent()
@@ -198,8 +203,8 @@ final class LogVerifier {
 
   private boolean exists(long number) throws IOException {
     Path path = log.layout().record(number);
-    Patience wait = log.storage().patience(new Key.Record(number));
-    while (!log.store().fresh().exists(path)) {
+    Patience wait = storage.patience(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+    while (!storage.isThere(path, Freshness.PERMITTED)) {
       if (segments.retiredRecord(number) || !wait.again()) {
         return false;
       }
@@ -228,21 +233,16 @@ final class LogVerifier {
   private Optional<HorizonRecord> read(long number, SortedSet<String> seals) {
     Path path = log.layout().record(number);
     try {
-      byte[] bytes = log.store().fresh().readAll(path, HorizonRecord.MAX_BYTES);
-      HorizonRecord record;
+      Link link = chain.read(number);
       try {
-        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
-        sealed(bytes, seals, path);
+        link = chain.sealed(link, seals);
       } catch (DamagedException e) {
-        bytes = log.store().fresh().readAllUncached(path, HorizonRecord.MAX_BYTES); // rule N5
-        record = HorizonRecord.decode(bytes, path, log.bucketWidth());
-        if (!isSealed(bytes, seals)) {
-          tally.found(Finding.of(e));
-        }
+        tally.found(Finding.of(e));
       }
-      tally.read(path, bytes.length);
-      follows(record, number, path);
-      place = ChainPlace.of(record, Envelope.sha256(bytes));
+      HorizonRecord record = link.record();
+      tally.read(path, record.encode().length);
+      follows(record, path);
+      place = ChainPlace.of(record, link.digest());
       line(record, path);
       return Optional.of(record);
     } catch (DamagedException e) {
@@ -253,20 +253,6 @@ final class LogVerifier {
     return Optional.empty();
   }
 
-  private static void sealed(byte[] bytes, SortedSet<String> seals, Path path)
-      throws DamagedException {
-    if (!isSealed(bytes, seals)) {
-      String named = String.join(" and ", seals);
-      throw new DamagedException(
-          path, 0, "SHA-256 " + named + ", as its seal says", Envelope.sha256(bytes));
-    }
-  }
-
-  /** Or has no seal: that says nothing. */
-  private static boolean isSealed(byte[] bytes, SortedSet<String> seals) {
-    return seals.isEmpty() || seals.equals(Set.of(Envelope.sha256(bytes)));
-  }
-
   /** That it is the one that the checkpoint names, if it is the one at the line. */
   private void line(HorizonRecord record, Path path) throws DamagedException {
     Optional<Checkpoint> checkpoint = segments.checkpoint();
@@ -275,17 +261,14 @@ final class LogVerifier {
     }
   }
 
-  private void follows(HorizonRecord r, long number, Path path) throws IOException {
-    if (!r.log().equals(log.id()) || r.number() != number) {
-      tally.bad(path, "record " + number + " of log " + log.id(), r.number() + " of " + r.log());
-    }
+  private void follows(HorizonRecord r, Path path) throws IOException {
     if (!known) {
       return;
     }
     try {
       place.precedes(r, path, log.layout().record(Math.max(1, place.number())));
     } catch (DamagedException e) {
-      if (!segments.retiredRecord(number - 1)) {
+      if (!segments.retiredRecord(r.number() - 1)) {
         tally.found(Finding.of(e));
       } else {
         // The one before was retired, and linked again by a closer that slept through that: it does
@@ -360,7 +343,9 @@ final class LogVerifier {
       last = there.contains(b.start()) || segments.retired(end) ? last : end;
     }
     if (last > Long.MIN_VALUE) {
-      new BucketTree(log).permitted(record.from(), record.to()).forEach(b -> there.add(b.start()));
+      log.storage()
+          .buckets(record.from(), record.to(), Freshness.PERMITTED)
+          .forEach(b -> there.add(b.start()));
       boolean unused = segments.retiredMeanwhile(last); // the caller asks of each
     }
     return there;
@@ -376,12 +361,12 @@ final class LogVerifier {
   }
 
   private List<Bucket> find(long from, long to) throws IOException {
-    return new BucketTree(log)
+    return new BucketTree(log.layout(), log.bucketWidth())
         .find(
             from,
             to,
             (directory, end, width) -> {
-              List<String> names = log.store().fresh().listIfThere(directory);
+              List<String> names = storage.listIfThere(directory, Freshness.CACHED);
               if (from == Long.MIN_VALUE || to == Long.MAX_VALUE) { // told once, not of each record
                 strays(directory, names, width);
               }

@@ -15,6 +15,7 @@ import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -82,16 +83,16 @@ final class SegmentsVerifier {
 
   /** Checks what there is, or what there is more than last time. */
   void verify() throws IOException {
-    look(log.store().fresh()::listIfThere);
+    look(Freshness.CACHED);
   }
 
-  private interface Lister {
-    List<String> list(Path directory) throws IOException;
+  private List<String> list(Path directory, Freshness freshness) throws IOException {
+    return log.documents().listIfThere(directory, freshness);
   }
 
-  private void look(Lister lister) throws IOException {
-    List<String> checkpoints = lister.list(log.layout().checkpoints());
-    segments(lister, !looked); // published before checkpoints
+  private void look(Freshness freshness) throws IOException {
+    List<String> checkpoints = list(log.layout().checkpoints(), freshness);
+    segments(freshness, !looked); // published before checkpoints
     looked = true;
     for (long number : numbers(checkpoints)) {
       if (number > lastCheckpoint) {
@@ -101,8 +102,8 @@ final class SegmentsVerifier {
     }
   }
 
-  private void segments(Lister lister, boolean tell) throws IOException {
-    List<String> names = lister.list(log.layout().segments());
+  private void segments(Freshness freshness, boolean tell) throws IOException {
+    List<String> names = list(log.layout().segments(), freshness);
     if (tell) {
       for (String name : names) {
         if (Numbered.parse(name).isEmpty()
@@ -140,8 +141,7 @@ final class SegmentsVerifier {
         continue;
       }
       SortedSet<Long> behind =
-          numbers(log.store().fresh().listAsPermittedIfThere(log.layout().segments()))
-              .tailSet(number + 1);
+          numbers(list(log.layout().segments(), Freshness.PERMITTED)).tailSet(number + 1);
       lastSegment = (behind.isEmpty() ? last + 1 : Math.min(last + 1, behind.first())) - 1;
       gap = true;
       tally.bad(
@@ -210,7 +210,7 @@ final class SegmentsVerifier {
   /** Whether a record may be gone, as of now: it is below the last checkpoint (rule R2). */
   boolean retiredRecord(long number) throws IOException {
     if (number >= firstKept) {
-      look(log.store().fresh()::listAsPermittedIfThere);
+      look(Freshness.PERMITTED);
     }
     return number < firstKept;
   }
@@ -226,7 +226,7 @@ final class SegmentsVerifier {
   /** As {@link #retired}, as of now. */
   boolean retiredMeanwhile(long bucketEnd) throws IOException {
     if (!retired(bucketEnd)) {
-      look(log.store().fresh()::listAsPermittedIfThere);
+      look(Freshness.PERMITTED);
     }
     return retired(bucketEnd);
   }
@@ -281,9 +281,9 @@ final class SegmentsVerifier {
     Path path = log.layout().checkpoint(number);
     try {
       Checkpoint c = new HorizonChain(log).readCheckpoint(number);
-      tally.read(path, log.store().fs().status(path).size());
+      tally.read(path, log.documents().size(path));
       if (c.segment() > segments) {
-        segments(log.store().fresh()::listAsPermittedIfThere, false);
+        segments(Freshness.PERMITTED, false);
         published(c.segment());
       }
       pinned(c, path);
@@ -398,7 +398,7 @@ final class SegmentsVerifier {
 
   /** Whether there is a later one: then those before are removed at some time. */
   private boolean outlived(long number) throws IOException {
-    return !numbers(log.store().fresh().listAsPermittedIfThere(log.layout().checkpoints()))
+    return !numbers(list(log.layout().checkpoints(), Freshness.PERMITTED))
         .tailSet(number + 1)
         .isEmpty();
   }

@@ -17,8 +17,9 @@ import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.posix.CacheWait;
-import dev.cinch.bag.storage.posix.RecordListing;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
@@ -51,8 +52,6 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 @CheckReturnValue
 public final class StoreVerifier {
-  private static final int MAX_SETTINGS = 1 << 16;
-
   private final Store store;
   private final StoreContext context;
   private final Tally tally;
@@ -88,6 +87,14 @@ public final class StoreVerifier {
     } catch (DamagedException e) {
       tally.found(Finding.of(e)); // without store.json nothing else can be judged
     }
+    return tally.summary();
+  }
+
+  /** As {@link #verify(Path, Store.Environment, VerifyListener)}, of an open store. */
+  @CanIgnoreReturnValue
+  public static VerifySummary verify(Store store, VerifyListener listener) throws IOException {
+    var tally = new Tally(listener);
+    new StoreVerifier(store, tally).verify();
     return tally.summary();
   }
 
@@ -136,7 +143,7 @@ public final class StoreVerifier {
 
   /** An entry is made once the log's identity is durable, so a log that is not there was lost. */
   private void lost(List<ListedLog> listed) throws IOException {
-    var wait = new CacheWait(context, context.layout().logs());
+    Patience wait = context.storage().patience(context.layout().logs());
     for (ListedLog log : listed) {
       boolean known = told.contains(log.name()) || log.id().equals(removed.get(log.name()));
       String actual = known ? "" : otherThan(log);
@@ -232,20 +239,24 @@ public final class StoreVerifier {
 
   private void settings() throws IOException {
     Path path = context.layout().settings();
-    byte[] bytes = context.fresh().readAll(path, MAX_SETTINGS);
-    tally.read(path, bytes.length);
+    tally.read(path, context.storage().size(path));
     byte[] expected = context.identity().encode();
-    if (!Arrays.equals(expected, bytes)) {
-      bytes = context.fresh().readAllUncached(path, MAX_SETTINGS); // rule N5
+    try {
+      int unused =
+          context.storage().read(path, StoreContext.MAX_SETTINGS, b -> same(path, expected, b));
+    } catch (ForeignEntryException e) {
+      throw e;
+    } catch (DamagedException e) {
+      tally.found(Finding.of(e));
     }
-    same(path, expected, bytes, "store.json as init writes it");
   }
 
-  private void same(Path path, byte[] expected, byte[] actual, String what) {
+  private static int same(Path path, byte[] expected, byte[] actual) throws DamagedException {
     int differs = Arrays.mismatch(expected, actual);
     if (differs >= 0) {
-      tally.found(Finding.damage(path, differs, what, "other bytes"));
+      throw new DamagedException(path, differs, "store.json as init writes it", "other bytes");
     }
+    return actual.length;
   }
 
   private void numbered(Path directory) throws IOException {
@@ -261,7 +272,7 @@ public final class StoreVerifier {
   /** The number of the last record that a listing shows; 0 if there is none, or nobody may list. */
   private long lastRecord(LogLayout log) {
     try {
-      return RecordListing.of(log, context.fs()::list).last();
+      return Records.list(context.storage(), log, Freshness.CACHED).last();
     } catch (IOException e) {
       return 0; // told when the log is looked at
     }
@@ -281,8 +292,7 @@ public final class StoreVerifier {
       }
       Log log = whole.get(0);
       tally.logs++;
-      byte[] bytes = context.fresh().readAll(identity, MAX_SETTINGS);
-      tally.read(identity, bytes.length);
+      tally.read(identity, context.storage().size(identity));
       new LogVerifier(log.context(), keys, tally, seen).verify();
       passing(log);
     } catch (DamagedException e) {
@@ -299,7 +309,7 @@ public final class StoreVerifier {
   private boolean isStray(LogName name) throws IOException {
     Path root = context.layout().log(name).root();
     try {
-      List<String> unused = context.fs().list(root);
+      List<String> unused = context.storage().list(root, Freshness.CACHED);
       return false;
     } catch (ForeignEntryException e) {
       tally.foreign(root);
@@ -364,6 +374,6 @@ public final class StoreVerifier {
   }
 
   private List<String> list(Path directory) throws IOException {
-    return context.fresh().listIfThere(directory);
+    return context.storage().listIfThere(directory, Freshness.CACHED);
   }
 }

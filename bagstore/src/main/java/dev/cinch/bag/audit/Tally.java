@@ -1,10 +1,10 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,7 +81,7 @@ final class Tally {
 
   /** Tells what stands in a directory and has another name than may stand there. */
   void names(StoreContext store, Path directory, Set<String> allowed) throws IOException {
-    for (String name : store.fresh().listIfThere(directory)) {
+    for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
       if (!allowed.contains(name)) {
         foreign(directory.resolve(name));
       }
@@ -91,11 +91,11 @@ final class Tally {
   /** Its name says all; still, it is a file. */
   void file(StoreContext store, Path path) throws IOException {
     try {
-      store.fs().read(path).close();
+      boolean unused = store.storage().isThere(path, Freshness.CACHED);
     } catch (ForeignEntryException e) {
       found(Finding.of(e));
-    } catch (NoSuchFileException | AccessDeniedException e) {
-      return; // removed meanwhile, or nobody's to read: its name says all
+    } catch (AccessDeniedException e) {
+      return; // nobody's to read: its name says all
     }
   }
 

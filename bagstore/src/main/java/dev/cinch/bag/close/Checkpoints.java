@@ -5,7 +5,6 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage.Family;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
@@ -64,16 +63,15 @@ final class Checkpoints {
    * number than 1.
    */
   private OptionalLong listed(Family family) throws IOException {
-    return log.storage().last(family, Freshness.PERMITTED);
+    return family.last(log.documents(), log.layout(), Freshness.PERMITTED);
   }
 
   Checkpoint read(long number) throws IOException {
     Path path = log.layout().checkpoint(number);
-    return log.storage()
+    return log.documents()
         .read(
-            new Key.Checkpoint(number),
+            path,
             Checkpoint.MAX_BYTES,
-            Freshness.CACHED,
             bytes -> {
               Checkpoint c = Checkpoint.decode(bytes, path);
               boolean same = c.log().equals(log.id()) && c.number() == number;
@@ -85,11 +83,10 @@ final class Checkpoints {
 
   private Floor readFloor(long number) throws IOException {
     Path path = log.layout().floor(number);
-    return log.storage()
+    return log.documents()
         .read(
-            new Key.Floor(number),
+            path,
             Envelope.MAX_SMALL_BYTES,
-            Freshness.CACHED,
             bytes -> {
               Floor f = Floor.decode(bytes, path);
               boolean same = f.log().equals(log.id()) && f.segment() == number;

@@ -10,7 +10,6 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.KeyCount;
 import dev.cinch.bag.store.LogContext;
@@ -91,7 +90,7 @@ public final class HorizonAdvance {
 
   /** The last boundary through which the horizon may advance now, by the filesystem's clock. */
   public long reachable() throws IOException {
-    long now = log.storage().now();
+    long now = log.store().now();
     return Bucket.floor(now - log.store().settings().graceNanos(), log.bucketWidth());
   }
 
@@ -120,7 +119,7 @@ public final class HorizonAdvance {
    * since may not leave a message without a verdict (rule A1).
    */
   public Link help(Bucket bucket) throws IOException, InterruptedException {
-    return advance(bucket.end(), OptionalLong.empty(), log.storage()::now);
+    return advance(bucket.end(), OptionalLong.empty(), log.store()::now);
   }
 
   /** The filesystem's now, with or without a comparison. */
@@ -250,7 +249,7 @@ public final class HorizonAdvance {
     if (tip.isPresent()) {
       chain.durable(tip.get()); // or the next record could outlive it
     } else {
-      log.storage().secure(new Key.Identity()); // or the first one the log's identity
+      log.documents().secure(log.layout().root()); // or the first one the log's identity
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     var closed = new ArrayList<ClosedBucket>();
@@ -305,7 +304,7 @@ public final class HorizonAdvance {
             log.store().machine() + "-" + intent.closer(),
             now);
     try {
-      log.storage().publish(new Key.Record(number), record.encode());
+      log.storage().publish(chain.path(number), record.encode());
     } catch (NoSuchFileException e) {
       Optional<Link> passed = chain.freshTip();
       if (passed.isPresent() && passed.get().record().number() >= number) {

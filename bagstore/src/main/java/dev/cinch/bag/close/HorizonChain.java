@@ -9,15 +9,16 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.storage.Key;
-import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.storage.LogStorage.Family;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.Records;
+import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -36,7 +37,6 @@ public final class HorizonChain {
   private static final Logger LOG = LoggerFactory.getLogger(HorizonChain.class);
 
   private final LogContext log;
-  private final LogStorage storage;
   private final Checkpoints checkpoints;
 
   /** Whether the records were seen to reach as far as what was made of them. */
@@ -44,7 +44,6 @@ public final class HorizonChain {
 
   public HorizonChain(LogContext log) {
     this.log = log;
-    this.storage = log.storage();
     this.checkpoints = new Checkpoints(log);
   }
 
@@ -83,9 +82,9 @@ public final class HorizonChain {
    */
   Optional<Link> glimpse() {
     try {
-      Records listing = storage.records(Freshness.CACHED);
+      Records listing = records(Freshness.CACHED);
       long last = listing.last();
-      return last == 0 ? Optional.empty() : Optional.of(sealed(read(last), listing));
+      return last == 0 ? Optional.empty() : Optional.of(sealed(read(last), listing.seals(last)));
     } catch (IOException e) {
       LOG.debug("{}: no glimpse of its last record: {}", log.layout().name(), e.toString());
       return Optional.empty();
@@ -111,7 +110,7 @@ public final class HorizonChain {
    */
   private Optional<Link> reaching(Optional<Link> listed) throws IOException {
     Optional<Link> tip = listed;
-    Patience wait = storage.patience();
+    Patience wait = log.documents().patience(log.layout().root());
     while (true) {
       Optional<DamagedException> missing = missing(tip.map(t -> t.record().number()).orElse(0L));
       if (missing.isEmpty()) {
@@ -131,20 +130,26 @@ public final class HorizonChain {
 
   /** What says that there was a record above a number, if anything does. */
   private Optional<DamagedException> missing(long last) throws IOException {
-    OptionalLong segment = storage.last(Family.SEGMENT, Freshness.CACHED);
+    OptionalLong segment = last(Family.SEGMENT);
     if (segment.isPresent()) {
-      long number = segment.getAsLong();
-      Path path = log.layout().segment(number);
-      long ends = last == 0 ? 1 : lastRecord(number, path);
+      Path path = log.layout().segment(segment.getAsLong());
+      long ends = last == 0 ? 1 : lastRecord(path);
       if (ends > last) {
-        return Optional.of(missing(path, last == 0 ? lastRecord(number, path) : ends, last));
+        return Optional.of(missing(path, last == 0 ? lastRecord(path) : ends, last));
       }
     }
-    OptionalLong floor =
-        last == 0 ? storage.last(Family.FLOOR, Freshness.CACHED) : OptionalLong.empty();
+    OptionalLong floor = last == 0 ? last(Family.FLOOR) : OptionalLong.empty();
     return floor.isEmpty()
         ? Optional.empty()
         : Optional.of(missing(log.layout().floor(floor.getAsLong()), 1, last));
+  }
+
+  private OptionalLong last(Family family) throws IOException {
+    return family.last(log.documents(), log.layout(), Freshness.CACHED);
+  }
+
+  private Records records(Freshness freshness) throws IOException {
+    return Records.list(log.documents(), log.layout(), freshness);
   }
 
   private DamagedException missing(Path named, long number, long last) {
@@ -156,10 +161,13 @@ public final class HorizonChain {
   }
 
   /** The last record that a segment covers; 0 if it says nothing, which its readers tell. */
-  private long lastRecord(long number, Path segment) throws IOException {
+  private long lastRecord(Path segment) throws IOException {
     try {
-      ByteBuffer start = storage.readStart(new Key.Segment(number), SegmentHeader.BYTES);
-      SegmentHeader h = SegmentHeader.decode(start, segment);
+      ByteBuffer start = ByteBuffer.allocate(SegmentHeader.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+      try (Stored in = log.documents().open(segment, Freshness.CACHED)) {
+        int unused = in.read(start, 0);
+      }
+      SegmentHeader h = SegmentHeader.decode(start.flip(), segment);
       return h.log().equals(log.id()) ? h.lastRecord() : 0;
     } catch (DamagedException | NoSuchFileException e) {
       return 0;
@@ -175,7 +183,7 @@ public final class HorizonChain {
   private Optional<Link> listedTip(Freshness freshness) throws IOException {
     Records listing;
     try {
-      listing = storage.records(freshness);
+      listing = records(freshness);
     } catch (NoSuchFileException e) { // it was made before the identity, and is never removed
       Path records = log.layout().records();
       throw new DamagedException(records, 0, "the directory of the log's records", "none");
@@ -184,21 +192,20 @@ public final class HorizonChain {
     while (number > 0) {
       Optional<Link> link = readUnlessRetired(number);
       if (link.isPresent()) {
-        return Optional.of(sealed(link.get(), listing));
+        return Optional.of(sealed(link.get(), listing.seals(number)));
       }
       // Retired between the listing and the read; a cached listing may say the same again, but the
       // checkpoint's own record stays.
       long checkpoint = checkpoints.number().orElseThrow();
-      listing = storage.records(freshness);
+      listing = records(freshness);
       number = Math.max(checkpoint, listing.last());
     }
     return Optional.empty();
   }
 
   /** Checks a record against its seal, if it has one; nobody else vouches for the last one. */
-  private Link sealed(Link link, Records listing) throws IOException {
+  public Link sealed(Link link, SortedSet<String> seals) throws IOException {
     long number = link.record().number();
-    SortedSet<String> seals = listing.seals(number);
     if (seals.isEmpty() || seals.equals(Set.of(link.digest()))) {
       return link;
     }
@@ -244,7 +251,8 @@ public final class HorizonChain {
    * @throws NoSuchFileException if it is missing, and a checkpoint stands above it
    */
   Link readKept(long number) throws IOException {
-    Patience wait = storage.patience(new Key.Record(number));
+    Patience wait =
+        log.documents().patience(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
     while (true) {
       try {
         return read(number);
@@ -273,7 +281,8 @@ public final class HorizonChain {
   public Link durable(Link link) throws IOException {
     long number = link.record().number();
     try {
-      storage.secure(new Key.Record(number));
+      log.documents().secure(log.layout().records());
+      log.documents().secure(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
     } catch (IOException e) {
       if (!retired(number)) {
         throw e;
@@ -288,10 +297,10 @@ public final class HorizonChain {
    * shows that it was altered or has vanished. A failure is none: no seal says nothing.
    */
   void seal(Link link) {
-    var seal = new Key.RecordSeal(link.record().number(), link.digest());
+    Path seal = log.layout().recordSeal(link.record().number(), link.digest());
     try {
       durable(link);
-      storage.publish(seal, new byte[0]);
+      log.storage().publish(seal, new byte[0]);
     } catch (IOException e) {
       LOG.debug("{}: not left: {}", seal, e.toString());
     }
@@ -314,8 +323,8 @@ public final class HorizonChain {
   }
 
   private Link read(long number, Freshness freshness) throws IOException {
-    return storage.read(
-        new Key.Record(number), HorizonRecord.MAX_BYTES, freshness, bytes -> decode(bytes, number));
+    return log.documents()
+        .read(path(number), HorizonRecord.MAX_BYTES, freshness, bytes -> decode(bytes, number));
   }
 
   private Link decode(byte[] bytes, long number) throws DamagedException {

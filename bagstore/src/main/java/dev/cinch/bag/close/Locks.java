@@ -8,7 +8,6 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
@@ -52,8 +51,8 @@ public final class Locks {
   Optional<Closed> read(Bucket bucket, Freshness freshness) throws IOException {
     try {
       return Optional.of(
-          storage.read(
-              new Key.Lock(bucket), BucketLock.MAX_BYTES, freshness, b -> decode(b, bucket)));
+          log.documents()
+              .read(path(bucket), BucketLock.MAX_BYTES, freshness, b -> decode(b, bucket)));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
@@ -61,8 +60,8 @@ public final class Locks {
 
   /** As {@link #read}, for who does not know that there is one. A "no" may be old. */
   public Optional<Closed> readIfListed(Bucket bucket) throws IOException {
-    return storage.readIfListed(
-        new Key.Lock(bucket), BucketLock.MAX_BYTES, bytes -> decode(bytes, bucket));
+    return log.documents()
+        .readIfListed(path(bucket), BucketLock.MAX_BYTES, bytes -> decode(bytes, bucket));
   }
 
   /**
@@ -126,11 +125,11 @@ public final class Locks {
             bytes,
             path,
             (part, file) ->
-                storage.read(
-                    new Key.LockPart(bucket, part.sha256()),
-                    BucketLock.MAX_BYTES,
-                    Freshness.CACHED,
-                    b -> BucketLock.decodePart(b, file, part)));
+                log.documents()
+                    .read(
+                        LogLayout.lockPart(path, part.sha256()),
+                        BucketLock.MAX_BYTES,
+                        b -> BucketLock.decodePart(b, file, part)));
     if (!lock.store().equals(log.store().identity().id())
         || !lock.log().equals(log.id())
         || !lock.bucket().equals(bucket)) {

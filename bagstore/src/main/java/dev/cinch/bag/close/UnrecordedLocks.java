@@ -38,7 +38,7 @@ public final class UnrecordedLocks {
    */
   public Optional<DamagedException> missing(Collection<Bucket> locked) throws IOException {
     long last = locked.stream().mapToLong(Bucket::end).max().orElse(Long.MIN_VALUE);
-    Patience wait = log.storage().patience();
+    Patience wait = log.documents().patience(log.layout().root());
     while (true) {
       long announced = intents.furthest();
       Optional<Link> tip = chain.permittedTip();

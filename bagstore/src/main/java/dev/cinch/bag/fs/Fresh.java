@@ -103,27 +103,6 @@ public final class Fresh {
     return names.isPresent() ? names.get() : fs.list(directory);
   }
 
-  /**
-   * As {@link #listAsPermitted}, in order; nothing where the directory is missing: a copy of a
-   * store may lack those that were empty.
-   */
-  public List<String> listAsPermittedIfThere(Path directory) throws IOException {
-    try {
-      return listAsPermitted(directory).stream().sorted().toList();
-    } catch (NoSuchFileException e) {
-      return List.of();
-    }
-  }
-
-  /** As {@link #listAsPermittedIfThere}, as far as this machine knows. */
-  public List<String> listIfThere(Path directory) throws IOException {
-    try {
-      return fs.list(directory).stream().sorted().toList();
-    } catch (NoSuchFileException e) {
-      return List.of();
-    }
-  }
-
   /** As {@link #list}; empty for those whom {@link #listAsPermitted} is for. */
   public Optional<List<String>> listIfPermitted(Path directory) throws IOException {
     try {

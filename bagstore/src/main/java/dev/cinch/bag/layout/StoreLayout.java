@@ -163,6 +163,12 @@ public record StoreLayout(Path root) {
     return new LogLayout(logs().resolve(name.value()), name);
   }
 
+  /** Whether a place is that of a log's segments. */
+  public boolean isOfSegments(Path place) {
+    Path log = place.getParent();
+    return log != null && logs().equals(log.getParent()) && place.endsWith("segments");
+  }
+
   /** The directories that a new store has, parents first. */
   public List<Path> directories() {
     return List.of(

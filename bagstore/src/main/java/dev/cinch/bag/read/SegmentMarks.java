@@ -5,7 +5,6 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.layout.SegmentSeal;
-import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
@@ -40,7 +39,7 @@ public final class SegmentMarks {
   public SegmentMarks(LogContext log, Optional<Checkpoint> checkpoint) {
     this.log = log;
     this.checkpoint = checkpoint;
-    this.wait = log.storage().patience(new Key.Segment(1));
+    this.wait = log.documents().patience(log.layout().segments());
   }
 
   /** Seals by number, of the names in the directory of segments. */
@@ -147,7 +146,7 @@ public final class SegmentMarks {
     SortedMap<Long, Set<SegmentDigests>> known = seals;
     if (known == null) {
       try {
-        known = seals(log.storage().segmentNames(Freshness.CACHED));
+        known = seals(Segments.names(log, Freshness.CACHED));
       } catch (NoSuchFileException e) {
         known = new TreeMap<>(); // of a segment that is there: an old "no" of the directory
       }

@@ -9,7 +9,6 @@ import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.format.SegmentTrailer;
-import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.CountingKeys;
@@ -137,7 +136,7 @@ public final class SegmentReader implements Closeable {
   }
 
   private static Stored open(LogContext log, long number, Freshness freshness) throws IOException {
-    return log.storage().open(new Key.Segment(number), freshness);
+    return log.documents().open(log.layout().segment(number), freshness);
   }
 
   private static Optional<Stored> find(LogContext log, long number, SegmentMarks marks)

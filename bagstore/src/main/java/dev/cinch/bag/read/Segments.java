@@ -41,13 +41,18 @@ public final class Segments {
    * @param fresh whether to look past every cache, which takes the right to create files there
    */
   public OptionalLong last(boolean fresh) throws IOException {
-    return number(log.storage().segmentNames(fresh ? Freshness.CERTAIN : Freshness.CACHED));
+    return number(names(log, fresh ? Freshness.CERTAIN : Freshness.CACHED));
+  }
+
+  /** The names of segments and their seals. */
+  static List<String> names(LogContext log, Freshness freshness) throws IOException {
+    return log.documents().list(log.layout().segments(), freshness);
   }
 
   /** The numbers of all of them, as {@link #lastAsPermitted}. */
   SortedSet<Long> listed() throws IOException {
     var numbers = new TreeSet<Long>();
-    for (String name : log.storage().segmentNames(Freshness.PERMITTED)) {
+    for (String name : names(log, Freshness.PERMITTED)) {
       Numbered.parse(name).ifPresent(numbers::add);
     }
     return numbers;
@@ -55,7 +60,7 @@ public final class Segments {
 
   /** As {@link #last} past every cache where this user may create files; else it may be old. */
   public OptionalLong lastAsPermitted() throws IOException {
-    return number(log.storage().segmentNames(Freshness.PERMITTED));
+    return number(names(log, Freshness.PERMITTED));
   }
 
   /**

@@ -82,7 +82,7 @@ final class Stamps {
     long lower = Long.MIN_VALUE;
     long upper = Long.MAX_VALUE;
     try {
-      long clock = store.fsClock().now();
+      long clock = store.now();
       for (int i = 0; i < grants.size(); i++) {
         Grant grant = grants.get(i);
         lower = Math.max(lower, held.get(i).lowerBound());

@@ -69,10 +69,10 @@ final class WitnessCheck {
     TrustedKeys counting = keys.signed();
     if (counting.size() > durable) {
       // Whoever added the last one may have stopped before it did; what we write depends on it.
-      store.fs().forceDirectory(store.layout().keys());
+      store.storage().secure(store.layout().keys());
       durable = counting.size();
     }
-    long after = store.fsClock().now();
+    long after = store.now();
     List<Witness> witnesses = verified(counting, grant);
     checkStore(store, grant);
     for (Witness w : witnesses) {

@@ -1,13 +1,15 @@
 package dev.cinch.bag.storage;
 
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.lease.Id;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
@@ -33,9 +35,6 @@ public interface LogStorage {
    * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
    */
   void requireSame() throws IOException;
-
-  /** The storage's own clock (S8): the time that it gives a change made just now. */
-  long now() throws IOException;
 
   /**
    * For how long what somebody else made may look missing to a read that is not {@link
@@ -100,9 +99,6 @@ public interface LogStorage {
    */
   Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException;
 
-  /** Opens a segment; {@link Freshness#CERTAIN} where what was read looks damaged. */
-  Stored open(Key.Segment segment, Freshness freshness) throws IOException;
-
   /** Whether a bucket may exist in {@code [from, to)}, past every cache; in doubt there is one. */
   boolean holdsBuckets(long from, long to) throws IOException;
 
@@ -125,70 +121,39 @@ public interface LogStorage {
   }
 
   /**
-   * Reads a document. Damaged content is read again past every cache before it is believed.
-   *
-   * @param limit the most bytes that it may have
-   * @throws java.nio.file.NoSuchFileException if it is not there; a "no" may be old, unless this is
-   *     {@link Freshness#CERTAIN}
-   */
-  <T> T read(Key key, int limit, Freshness freshness, Decoder<T> decoder) throws IOException;
-
-  /**
-   * Reads a document if a listing shows it: of what may not be there yet, since a name that was
-   * asked for too early may look missing long after it came.
-   */
-  <T> Optional<T> readIfListed(Key key, int limit, Decoder<T> decoder) throws IOException;
-
-  /** The first bytes of a document, as far as this machine knows; fewer if it is shorter. */
-  ByteBuffer readStart(Key key, int bytes) throws IOException;
-
-  /**
-   * Publishes a document (S3). Whatever becomes of it, the truth is what the key holds afterwards:
-   * read it. A seal, which is all name, may be there already.
+   * Publishes a document (S3). Whatever becomes of it, the truth is what is there afterwards: read
+   * it. A seal, which is all name, may be there already.
    *
    * @throws IOException also when nothing was published
    */
-  void publish(Key key, byte[] content) throws IOException;
-
-  /**
-   * Makes durable what somebody published: it may have stopped before it did, and what is acted on
-   * must not vanish with the power (S6).
-   */
-  void secure(Key key) throws IOException;
-
-  /**
-   * The end of the chain of records.
-   *
-   * @throws java.nio.file.NoSuchFileException if there is no place for records any more
-   */
-  Records records(Freshness freshness) throws IOException;
+  void publish(Path document, byte[] content) throws IOException;
 
   /** Documents that are looked for by their last number. */
   enum Family {
-    /** See {@link Key.Checkpoint}. */
+    /** They say how far the log was retired (rule R2). */
     CHECKPOINT,
-    /** See {@link Key.Floor}. */
+    /** They say how far the log expired (rule R4). */
     FLOOR,
     /** Segments, and seals of segments. */
-    SEGMENT
+    SEGMENT;
+
+    /** The highest number; empty if there is none. */
+    public OptionalLong last(StoreStorage store, LogLayout log, Freshness freshness)
+        throws IOException {
+      Path place = this == SEGMENT ? log.segments() : log.checkpoints();
+      return store.listIfThere(place, freshness).stream()
+          .map(this::number)
+          .flatMapToLong(OptionalLong::stream)
+          .max();
+    }
+
+    private OptionalLong number(String name) {
+      OptionalLong number = this == FLOOR ? LogLayout.floorNumber(name) : Numbered.parse(name);
+      return number.isPresent() || this != SEGMENT
+          ? number
+          : SegmentSeal.parse(name).map(s -> OptionalLong.of(s.number())).orElse(number);
+    }
   }
-
-  /** The highest number in a family; empty if there is none. */
-  OptionalLong last(Family family, Freshness freshness) throws IOException;
-
-  /**
-   * The names of segments and their seals: {@link dev.cinch.bag.layout.Numbered}, {@link
-   * dev.cinch.bag.layout.SegmentSeal}.
-   *
-   * @throws java.nio.file.NoSuchFileException if there is no place for them
-   */
-  List<String> segmentNames(Freshness freshness) throws IOException;
-
-  /** Patience with a document that looks missing. */
-  Patience patience(Key key);
-
-  /** Patience with anything of the log. */
-  Patience patience();
 
   /** Whether a bucket changed so lately that a cache may not know what is in it. */
   boolean mayBeUnseen(Bucket bucket) throws IOException;

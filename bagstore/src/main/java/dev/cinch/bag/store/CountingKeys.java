@@ -6,6 +6,7 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
@@ -97,7 +98,7 @@ public final class CountingKeys {
    * @throws DamagedException as {@link #counted(int)}; also if there is one behind a gap
    */
   public TrustedKeys now() throws IOException {
-    return signed(store.fresh().listAsPermitted(store.layout().keys()));
+    return signed(store.storage().list(store.layout().keys(), Freshness.PERMITTED));
   }
 
   /**
@@ -109,9 +110,9 @@ public final class CountingKeys {
   public KeyCount next() throws IOException {
     Path directory = store.layout().keys();
     // Where this user may only read, whoever adds a key waits for caches: TrustedKeyFiles.
-    List<String> names = store.fresh().listAsPermitted(directory);
+    List<String> names = store.storage().list(directory, Freshness.PERMITTED);
     // After the listing: a record that names a key may not outlive it, whoever added that.
-    store.fs().forceDirectory(directory);
+    store.storage().secure(directory);
     TrustedKeys keys = signed(names);
     int least = tip.map(HorizonRecord::trustedKeys).orElse(0);
     String before = tip.map(HorizonRecord::keysDigest).orElse("");

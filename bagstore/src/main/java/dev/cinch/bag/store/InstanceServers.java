@@ -3,13 +3,11 @@ package dev.cinch.bag.store;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.format.InstanceFile.Line;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.ServerEntry;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
@@ -18,8 +16,8 @@ import java.util.Optional;
 /**
  * Where the servers of one instance are. The one that took the number left its address in the file
  * of the number. Each other one that serves the instance leaves its own in a file beside it, unless
- * it is known. All of it is a hint for people and clients. A file whose writing was cut short says
- * nothing, and takes no other one's place. Thread-safe.
+ * it is known. All of it is a hint for people and clients. A file that is cut short says nothing,
+ * and takes no other one's place. Thread-safe.
  */
 @CheckReturnValue
 public final class InstanceServers {
@@ -47,9 +45,11 @@ public final class InstanceServers {
   public static boolean join(StoreContext store, long number, InstanceFile here, SigningKey by)
       throws IOException {
     Path directory = store.layout().instances();
-    store.requireSame();
+    store.storage().requireSame();
     var statements = new Statements(store);
-    var servers = new InstanceServers(store, statements, number, store.fresh().list(directory));
+    var servers =
+        new InstanceServers(
+            store, statements, number, store.storage().list(directory, Freshness.CERTAIN));
     Optional<InstanceFile> known = servers.where();
     if (known.map(k -> k.names(here)).orElse(false)) {
       return true;
@@ -60,14 +60,10 @@ public final class InstanceServers {
     for (int next = servers.last() + 1; next <= ServerEntry.MOST; next++) {
       String name = new ServerEntry(number, next).toString();
       var line = new Line(here.words(), statements.sign(by, directory, name + " " + here.words()));
-      try (StoreFile created = store.fs().create(directory.resolve(name), store.ownFileMode())) {
-        created.write(ByteBuffer.wrap(line.encode()));
-        created.force();
-        store.fs().forceDirectory(directory);
+      // Else another server joins at this moment, or our own request was sent twice: a gap, or the
+      // same address twice, does no harm.
+      if (store.storage().publish(directory.resolve(name), line.encode())) {
         return true;
-      } catch (FileAlreadyExistsException e) {
-        // Another server joins at this moment, or our own request was sent twice: a gap, or the
-        // same address twice, does no harm.
       }
     }
     return false;
@@ -110,8 +106,8 @@ public final class InstanceServers {
   private Optional<Line> line(String name) {
     Path directory = store.layout().instances();
     try {
-      byte[] bytes = store.fresh().readAll(directory.resolve(name), InstanceFile.MAX_BYTES);
-      Optional<Line> line = Line.decode(bytes);
+      Optional<Line> line =
+          store.storage().read(directory.resolve(name), InstanceFile.MAX_BYTES, Line::decode);
       return line.isPresent()
               && statements.counts(
                   directory, number, name + " " + line.get().words(), line.get().signature())

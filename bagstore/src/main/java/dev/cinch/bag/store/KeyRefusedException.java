@@ -6,7 +6,7 @@ import java.io.IOException;
 public final class KeyRefusedException extends IOException {
   private static final long serialVersionUID = 1;
 
-  KeyRefusedException(String message) {
+  public KeyRefusedException(String message) {
     super(message);
   }
 }

@@ -2,6 +2,7 @@ package dev.cinch.bag.store;
 
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 
@@ -21,6 +22,11 @@ public record LogContext(
 
   public long bucketWidth() {
     return store.settings().bucketWidthNanos();
+  }
+
+  /** What there is of documents: the log's, and the store's own. */
+  public StoreStorage documents() {
+    return store.storage();
   }
 
   /** See {@link LogStorage#requireSame}. */

@@ -5,8 +5,8 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,21 +40,18 @@ public final class LogList {
       try {
         create(log);
       } catch (NoSuchFileException e) { // a copy of a store
-        boolean unused = store.fresh().ensureDirectory(layout.logNames(), store.directoryMode());
-        store.fs().forceDirectory(layout.root());
+        store.storage().prepare(layout.logNames());
         create(log);
       }
-    } catch (FileAlreadyExistsException e) {
-      return;
     } catch (IOException e) {
       LOG.debug("{}: not listed: {}", layout.logName(log), e.toString());
     }
   }
 
   private void create(ListedLog log) throws IOException {
-    store.requireSame(); // an entry in another store would say that it has lost this log
-    store.fs().create(store.layout().logName(log), store.fileMode()).close();
-    store.fs().forceDirectory(store.layout().logNames());
+    if (store.storage().note(store.layout().logName(log))) {
+      store.storage().secure(store.layout().logNames());
+    }
   }
 
   /**
@@ -64,7 +61,7 @@ public final class LogList {
    * @throws DamagedException if another id is listed, and not this one
    */
   public void check(ListedLog log) throws IOException {
-    if (store.fresh().exists(store.layout().logName(log))) {
+    if (store.storage().isThere(store.layout().logName(log), Freshness.PERMITTED)) {
       return;
     }
     List<ListedLog> named = named(log.name());
@@ -88,7 +85,7 @@ public final class LogList {
    */
   public List<ListedLog> gone() throws IOException {
     List<ListedLog> listed = all(); // first: the logs were there before
-    Optional<List<String>> there = store.fresh().listIfPermitted(store.layout().logs());
+    Optional<List<String>> there = store.storage().listIfPermitted(store.layout().logs());
     return there.isEmpty()
         ? List.of()
         : listed.stream().filter(l -> !there.get().contains(l.name().value())).toList();
@@ -97,7 +94,7 @@ public final class LogList {
   private List<ListedLog> all() throws IOException {
     var found = new ArrayList<ListedLog>();
     try {
-      for (String entry : store.fresh().listAsPermitted(store.layout().logNames())) {
+      for (String entry : store.storage().list(store.layout().logNames(), Freshness.PERMITTED)) {
         ListedLog.parse(entry).ifPresent(found::add);
       }
     } catch (NoSuchFileException e) {

@@ -2,6 +2,7 @@ package dev.cinch.bag.store;
 
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -73,7 +74,7 @@ final class OldCeilings {
   private void removeThrough(CeilingName highest) {
     List<String> names;
     try {
-      names = store.fresh().list(store.layout().ceilings());
+      names = store.storage().list(store.layout().ceilings(), Freshness.CERTAIN);
     } catch (IOException e) {
       log.debug("old ceilings could not be listed: {}", e.toString()); // the next look finds them
       return;
@@ -90,6 +91,6 @@ final class OldCeilings {
   }
 
   private void remove(String name) {
-    store.fresh().removeQuietly(store.layout().ceilings().resolve(name));
+    store.storage().removeQuietly(store.layout().ceilings().resolve(name));
   }
 }

@@ -6,6 +6,8 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.IsoTime;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -26,12 +28,14 @@ public final class RemovedLogs {
    * @throws DamagedException if that is damaged, or of another log
    */
   public Optional<Removal> find(LogName name) throws IOException {
-    LogLayout layout = store.layout().log(name);
+    return find(store.storage(), store.layout().log(name));
+  }
+
+  /** As {@link #find(LogName)}. */
+  public static Optional<Removal> find(StoreStorage storage, LogLayout layout) throws IOException {
     try {
       return Optional.of(
-          store
-              .fresh()
-              .decode(layout.removed(), Envelope.MAX_SMALL_BYTES, bytes -> decode(bytes, layout)));
+          storage.read(layout.removed(), Envelope.MAX_SMALL_BYTES, bytes -> decode(bytes, layout)));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
@@ -48,12 +52,7 @@ public final class RemovedLogs {
 
   /** Whether this machine sees that a log was removed; a "no" may come from a cache. */
   public boolean isSeen(LogLayout log) throws IOException {
-    try {
-      store.fs().read(log.removed()).close();
-      return true;
-    } catch (NoSuchFileException e) {
-      return false;
-    }
+    return store.storage().isThere(log.removed(), Freshness.CACHED);
   }
 
   /**
@@ -81,9 +80,8 @@ public final class RemovedLogs {
   public Removal bury(LogContext log) throws IOException {
     LogLayout layout = log.layout();
     var mine =
-        new Removal(
-            log.id(), layout.name().value(), store.fsClock().now(), store.machine().toString());
-    store.fresh().publish(layout.removed(), mine.encode(), store.fileMode(), store::requireSame);
+        new Removal(log.id(), layout.name().value(), store.now(), store.machine().toString());
+    boolean unused = store.storage().publish(layout.removed(), mine.encode());
     Removal there = find(layout.name()).orElseThrow();
     finish(layout);
     return there;
@@ -91,11 +89,7 @@ public final class RemovedLogs {
 
   /** Removes the identity of a log that has its tombstone: from then on nobody opens it. */
   public void finish(LogLayout layout) throws IOException {
-    try {
-      store.fs().unlink(layout.identity());
-    } catch (NoSuchFileException e) {
-      // Somebody else was faster.
-    }
-    store.fs().forceDirectory(layout.root());
+    boolean unused = store.storage().remove(layout.identity());
+    store.storage().secure(layout.root());
   }
 }

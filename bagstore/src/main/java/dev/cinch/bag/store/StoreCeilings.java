@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -35,7 +36,7 @@ public final class StoreCeilings {
   List<CeilingName> highest() throws IOException {
     Path directory = store.layout().ceilings();
     var all = new TreeMap<Long, List<SignedName>>();
-    for (String name : store.listNow(directory)) {
+    for (String name : store.storage().listNow(directory)) {
       SignedName signed = SignedName.parse(name).orElse(null);
       CeilingName ceiling = signed == null ? null : CeilingName.parse(signed.base()).orElse(null);
       if (signed != null && ceiling != null) {
@@ -70,7 +71,7 @@ public final class StoreCeilings {
     Path directory = store.layout().ceilings();
     statements.look();
     var strays = new ArrayList<Path>();
-    for (String name : store.fresh().listAsPermitted(directory)) {
+    for (String name : store.storage().list(directory, Freshness.PERMITTED)) {
       SignedName signed = SignedName.parse(name).orElse(null);
       CeilingName ceiling = signed == null ? null : CeilingName.parse(signed.base()).orElse(null);
       boolean counts =

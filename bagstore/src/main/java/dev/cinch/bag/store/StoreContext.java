@@ -1,39 +1,30 @@
 package dev.cinch.bag.store;
 
-import dev.cinch.bag.fs.Fresh;
-import dev.cinch.bag.fs.FsClock;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
  * What everything that works on an open store needs. Thread-safe.
  *
- * @param fs the filesystem
- * @param fresh the same, past its caches
+ * @param storage where its documents and its logs are
  * @param layout where things stand
  * @param identity what {@code store.json} says
  * @param machine the name under which this process writes
  * @param time clocks and waits
- * @param fsClock the filesystem's clock
  * @param random draws incarnations and temporary names; thread-safe
  */
 public record StoreContext(
-    StoreFs fs,
-    Fresh fresh,
+    StoreStorage storage,
     StoreLayout layout,
     StoreIdentity identity,
     MachineName machine,
     TimeSource time,
-    FsClock fsClock,
     RandomGenerator random) {
 
   /** The longest {@code store.json} that is read, bytes. */
@@ -42,73 +33,32 @@ public record StoreContext(
   /** How often clocks are compared anew where the filesystem took too long. */
   private static final int COMPARISONS = 3;
 
-  /** After so long every cache of a network filesystem has expired, nanoseconds (rule N2). */
-  public static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
-
   public StoreSettings settings() {
     return identity.settings();
   }
 
-  public int fileMode() {
-    return settings().fileMode();
-  }
-
-  /** Of what its maker alone ever writes: group and others may read it as the store has it. */
-  public int ownFileMode() {
-    return fileMode() & ~0022;
-  }
-
-  public int directoryMode() {
-    return settings().directoryMode();
+  /** The storage's own clock: see {@link StoreStorage#now}. */
+  public long now() throws IOException {
+    return storage.now();
   }
 
   /**
-   * Waits a second, for a cache: longer than a FUSE client remembers attributes unless it is
-   * mounted otherwise (rule N6), and often enough for what others are about to do.
+   * Waits a second, for a cache, and often enough for what others are about to do.
    *
    * @param what is waited for
    */
   public void awaitCaches(Object what) throws InterruptedIOException {
-    awaitCaches(what, 1_000_000_000L);
+    sleep(time, what, 1_000_000_000L);
   }
 
-  void awaitCaches(Object what, long nanos) throws InterruptedIOException {
+  /** Waits for caches of something. */
+  public static void sleep(TimeSource time, Object what, long nanos) throws InterruptedIOException {
     try {
       time.sleepNanos(nanos);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while waiting for caches of " + what);
     }
-  }
-
-  /**
-   * Looks whether the store at this path is still the one that was opened: before anything is
-   * published, and after the temporary file that it is linked from was made (section 1).
-   *
-   * @throws StoreReplacedException if it is another one
-   * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
-   */
-  public void requireSame() throws IOException {
-    Path file = layout.settings();
-    StoreIdentity now = StoreIdentity.decode(fresh.readAllGrowing(file, MAX_SETTINGS), file);
-    if (!now.id().equals(identity.id())) {
-      throw new StoreReplacedException(file, "store", identity.id(), now.id());
-    }
-  }
-
-  /**
-   * Lists a directory as it is now, past every cache (rule N2). A user who may make no entry there
-   * waits for as long as caches are believed, 61 s; filesystems of one kernel need no wait.
-   */
-  public List<String> listNow(Path directory) throws IOException {
-    Optional<List<String>> now = fresh.listIfPermitted(directory);
-    if (now.isPresent()) {
-      return now.get();
-    }
-    if (!fs.isLocal(directory)) {
-      awaitCaches(directory, CACHE_EXPIRY_NANOS);
-    }
-    return fs.list(directory);
   }
 
   /**
@@ -119,7 +69,7 @@ public record StoreContext(
    */
   public long checkedNow() throws IOException {
     long before = time.wallNanos();
-    long now = fsClock.now();
+    long now = storage.now();
     long after = time.wallNanos();
     long ahead = before - now;
     long behind = now - after;

@@ -3,16 +3,15 @@ package dev.cinch.bag.store;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage.Draft;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -60,11 +59,9 @@ public final class StoreEnds {
   /** Makes their directory unless it is there: the first server of a store does. */
   void prepare() throws IOException {
     Path directory = store.layout().ends();
-    boolean made = store.fresh().ensureDirectory(directory, store.directoryMode());
-    if (made) {
-      store.fs().forceDirectory(store.layout().service());
-    }
-    List<String> unused = store.fresh().list(directory); // or it may be believed to be missing
+    store.storage().prepare(directory);
+    // Or it may be believed to be missing.
+    List<String> unused = store.storage().list(directory, Freshness.CERTAIN);
   }
 
   /**
@@ -84,24 +81,17 @@ public final class StoreEnds {
   private void end(List<InstanceRegistry.End> ends, long number, Set<InstanceRegistry.End> mine)
       throws IOException {
     Path directory = store.layout().ends();
-    Path temporary = store.fresh().temporary(directory);
     statements.look();
-    try {
-      try (StoreFile out = store.fs().create(temporary, store.ownFileMode())) {
-        out.write(ByteBuffer.wrap(content(ends, number).getBytes(StandardCharsets.US_ASCII)));
-        out.force();
-      }
-      store.requireSame();
+    byte[] content = content(ends, number).getBytes(StandardCharsets.US_ASCII);
+    try (Draft draft = store.storage().draft(directory, content)) {
       for (InstanceRegistry.End end : ends) {
-        if (make(temporary, end, number)) {
+        if (make(draft, end, number)) {
           mine.add(end);
         }
       }
       // Also what was there: an earlier force may have failed. Whoever acts on a name that a power
       // cut takes away acts on nothing, and another one may act on the contrary.
-      store.fs().forceDirectory(directory);
-    } finally {
-      store.fresh().removeQuietly(temporary);
+      store.storage().secure(directory);
     }
   }
 
@@ -122,18 +112,16 @@ public final class StoreEnds {
     return end.correlation() + "@" + Numbered.name(end.instance()) + "\n";
   }
 
-  private boolean make(Path temporary, InstanceRegistry.End end, long number) throws IOException {
+  private boolean make(Draft draft, InstanceRegistry.End end, long number) throws IOException {
     for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
       Path file = store.layout().end(end.correlation(), end.instance(), place);
-      try {
-        store.fs().link(temporary, file);
+      if (draft.publish(file)) {
         return true;
-      } catch (FileAlreadyExistsException e) {
-        // Another's; or ours, from a request that was sent twice or whose answer was lost.
-        OptionalLong maker = maker(file, end);
-        if (maker.isPresent()) {
-          return maker.getAsLong() == number;
-        }
+      }
+      // Another's; or ours, from a request that was sent twice or whose answer was lost.
+      OptionalLong maker = maker(file, end);
+      if (maker.isPresent()) {
+        return maker.getAsLong() == number;
       }
     }
     Path first = store.layout().end(end.correlation(), end.instance(), 0);
@@ -145,10 +133,18 @@ public final class StoreEnds {
   /** The instance that made an end; empty for what is none. */
   private OptionalLong maker(Path file, InstanceRegistry.End end) throws IOException {
     try {
-      OptionalLong maker = maker(store.fresh().readAll(file, MAX_BYTES), end);
-      return maker.isPresent()
-          ? maker
-          : maker(store.fresh().readAllUncached(file, MAX_BYTES), end); // rule N5
+      return store
+          .storage()
+          .read(
+              file,
+              MAX_BYTES,
+              bytes -> {
+                OptionalLong maker = maker(bytes, end);
+                if (maker.isEmpty()) {
+                  throw new DamagedException(file, 0, "an end that counts", "another file");
+                }
+                return maker;
+              });
     } catch (AccessDeniedException | DamagedException e) {
       return OptionalLong.empty(); // no file, too long for one, or its maker's alone
     }
@@ -183,7 +179,7 @@ public final class StoreEnds {
   /** Removes those that nobody needs any more, and revocations as old; returns how many. */
   @CanIgnoreReturnValue
   public static long removeOld(StoreContext store) throws IOException {
-    long before = store.fsClock().now() - KEPT_NANOS;
+    long before = store.now() - KEPT_NANOS;
     return removeOld(store, store.layout().ends(), before)
         + removeOld(store, store.layout().revocations(), before);
   }
@@ -192,7 +188,7 @@ public final class StoreEnds {
       throws IOException {
     List<String> names;
     try {
-      names = store.fresh().listKnown(directory);
+      names = store.storage().list(directory, Freshness.CACHED);
     } catch (NoSuchFileException e) {
       return 0;
     }
@@ -204,13 +200,13 @@ public final class StoreEnds {
       }
     }
     // Only now: those made at once are one file, and to remove one name changes its time.
-    old.forEach(store.fresh()::removeQuietly);
+    old.forEach(store.storage()::removeQuietly);
     return old.size();
   }
 
   private static long changed(StoreContext store, Path file) throws IOException {
     try {
-      return store.fs().status(file).changeTime();
+      return store.storage().changedAt(file);
     } catch (NoSuchFileException e) {
       return Long.MAX_VALUE; // removed meanwhile
     }

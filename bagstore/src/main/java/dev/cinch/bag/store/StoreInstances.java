@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.format.InstanceFile.Line;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.ShardEntry;
@@ -17,8 +16,6 @@ import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -254,7 +251,7 @@ public final class StoreInstances implements InstanceRegistry {
       String name = Numbered.name(next);
       String words = where.map(InstanceFile::words).orElse(InstanceFile.NOWHERE);
       var line = new Line(words, statements.sign(by, directory, name + " " + words));
-      if (take(directory.resolve(name), line)) {
+      if (store.storage().publish(directory.resolve(name), line.encode())) {
         number = next;
       } else {
         next++; // another instance starts at this moment, or our own request was sent twice: a gap
@@ -268,26 +265,6 @@ public final class StoreInstances implements InstanceRegistry {
       publish(directory, statements.signedName(by, directory, entry.toString()));
     }
     return next;
-  }
-
-  /** Whether this was the one that made it: all of it, or nothing. */
-  private boolean take(Path file, Line line) throws IOException {
-    Path directory = store.layout().instances();
-    Path temporary = store.fresh().temporary(directory);
-    try {
-      try (StoreFile created = store.fs().create(temporary, store.ownFileMode())) {
-        created.write(ByteBuffer.wrap(line.encode()));
-        created.force();
-      }
-      store.requireSame();
-      store.fs().link(temporary, file);
-      store.fs().forceDirectory(directory);
-      return true;
-    } catch (FileAlreadyExistsException e) {
-      return false;
-    } finally {
-      store.fresh().removeQuietly(temporary);
-    }
   }
 
   /** From now on the number counts. */
@@ -332,14 +309,10 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   private void publish(Path directory, String name) throws IOException {
-    store.requireSame(); // a number or a ceiling would stop the servers of another store
-    try {
-      store.fs().create(directory.resolve(name), store.ownFileMode()).close();
-    } catch (FileAlreadyExistsException e) {
-      // Ours, from a request that was sent twice; or the force of an earlier call failed, after
-      // which the name may not outlive a power cut. Whoever made it, it says the same.
-    }
-    store.fs().forceDirectory(directory);
+    // If it was there: ours, from a request that was sent twice; or an earlier call failed before
+    // it was durable. Whoever made it, it says the same.
+    boolean unused = store.storage().note(directory.resolve(name));
+    store.storage().secure(directory);
   }
 
   @Override

@@ -3,13 +3,12 @@ package dev.cinch.bag.store;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.RevocationFile;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage.Draft;
 import dev.cinch.lease.Revocation;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,39 +29,25 @@ public final class StoreRevocations {
    */
   static Revocation keep(StoreContext store, Revocation revocation) throws IOException {
     Path directory = store.layout().revocations();
-    if (store.fresh().ensureDirectory(directory, store.directoryMode())) {
-      store.fs().forceDirectory(store.layout().service());
-    }
-    Path temporary = store.fresh().temporary(directory);
-    try {
-      try (StoreFile out = store.fs().create(temporary, store.ownFileMode())) {
-        out.write(ByteBuffer.wrap(RevocationFile.encode(revocation)));
-        out.force();
-      }
-      store.requireSame();
-      Revocation standing = standing(store, temporary, revocation);
-      store
-          .fs()
-          .forceDirectory(directory); // also if it was there: an earlier force may have failed
+    store.storage().prepare(directory);
+    try (Draft draft = store.storage().draft(directory, RevocationFile.encode(revocation))) {
+      Revocation standing = standing(store, draft, revocation);
+      store.storage().secure(directory); // also if it was there: an earlier one may have failed
       return standing;
-    } finally {
-      store.fresh().removeQuietly(temporary);
     }
   }
 
   /** What is no revocation of this lease is passed over: another place is taken. */
-  private static Revocation standing(StoreContext store, Path temporary, Revocation revocation)
+  private static Revocation standing(StoreContext store, Draft draft, Revocation revocation)
       throws IOException {
     for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
       Path file = store.layout().revocation(revocation.correlation(), revocation.instance(), place);
-      try {
-        store.fs().link(temporary, file);
+      if (draft.publish(file)) {
         return revocation;
-      } catch (FileAlreadyExistsException e) { // an answer was lost, or two operators asked
-        Optional<Revocation> found = readable(store, file);
-        if (found.filter(f -> f.isOf(revocation)).isPresent()) {
-          return found.get();
-        }
+      }
+      Optional<Revocation> found = readable(store, file); // or an answer was lost
+      if (found.filter(f -> f.isOf(revocation)).isPresent()) {
+        return found.get();
       }
     }
     return revocation; // what stands there says nothing, and no safety rests on it
@@ -85,7 +70,7 @@ public final class StoreRevocations {
       throws IOException {
     List<String> names;
     try {
-      names = store.fresh().listKnown(store.layout().revocations());
+      names = store.storage().list(store.layout().revocations(), Freshness.CACHED);
     } catch (NoSuchFileException e) {
       return List.of(); // none was ever revoked
     }
@@ -108,7 +93,7 @@ public final class StoreRevocations {
 
   private static Revocation read(StoreContext store, Path file) throws IOException {
     return store
-        .fresh()
-        .decode(file, RevocationFile.MAX_BYTES, bytes -> RevocationFile.decode(bytes, file));
+        .storage()
+        .read(file, RevocationFile.MAX_BYTES, bytes -> RevocationFile.decode(bytes, file));
   }
 }

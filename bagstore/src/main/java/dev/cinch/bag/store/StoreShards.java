@@ -8,11 +8,11 @@ import dev.cinch.bag.layout.ShardEntry;
 import dev.cinch.bag.layout.SignedName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -97,7 +97,7 @@ public final class StoreShards {
 
   /** As {@link #look(StoreContext)}, for who looks again and again. */
   static StoreShards look(StoreContext store, Statements statements) throws IOException {
-    return new StoreShards(store, statements, store.listNow(store.layout().instances()));
+    return new StoreShards(store, statements, store.storage().listNow(store.layout().instances()));
   }
 
   /**
@@ -109,8 +109,8 @@ public final class StoreShards {
   }
 
   static StoreShards lookAsPermitted(StoreContext store, Statements statements) throws IOException {
-    return new StoreShards(
-        store, statements, store.fresh().listAsPermitted(store.layout().instances()));
+    Path directory = store.layout().instances();
+    return new StoreShards(store, statements, store.storage().list(directory, Freshness.PERMITTED));
   }
 
   /**
@@ -123,31 +123,24 @@ public final class StoreShards {
    * @throws KeyRefusedException if the store trusts other keys alone
    */
   public static ShardMap publish(StoreContext store, int count, SigningKey by) throws IOException {
-    long unused = TrustedKeyFiles.add(store, by);
+    long unusedKey = TrustedKeyFiles.add(store, by);
     Path directory = store.layout().instances();
     StoreShards now = look(store);
-    store.requireSame();
     long number = now.lastMap() + 1;
     while (true) {
       var next = new ShardMap(number, count);
-      try {
-        store.fs().create(store.layout().shardMap(number), store.ownFileMode()).close();
+      if (store.storage().note(store.layout().shardMap(number))) {
         String name =
             new Statements(store).signedName(by, directory, StoreLayout.shardMapName(next));
-        try {
-          store.fs().create(directory.resolve(name), store.ownFileMode()).close();
-        } catch (FileAlreadyExistsException e) {
-          // ours, from a request that was sent twice; or of a map whose number was removed
-        }
-        store.fs().forceDirectory(directory);
+        boolean unused = store.storage().note(directory.resolve(name)); // or of a removed number
+        store.storage().secure(directory);
         return look(store).map();
-      } catch (FileAlreadyExistsException e) {
-        now = look(store);
-        if (now.lastMap() >= number) {
-          return now.map();
-        }
-        number++; // somebody else's who has not gone on, or a stray's: a gap does no harm
       }
+      now = look(store);
+      if (now.lastMap() >= number) {
+        return now.map();
+      }
+      number++; // somebody else's who has not gone on, or a stray's: a gap does no harm
     }
   }
 

@@ -33,7 +33,7 @@ public final class StoreTimeSource implements BoundSource {
     long before = store.time().monotonicNanos();
     long now;
     try {
-      now = store.fsClock().now();
+      now = store.now();
     } catch (IOException e) {
       throw new IOException("the store can't be asked: " + InWords.line(e), e);
     }

@@ -2,9 +2,9 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.KeyFile;
-import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -21,8 +21,6 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public final class TrustedKeyFiles {
-  private static final int GROUP_WRITE = 0020;
-
   private TrustedKeyFiles() {}
 
   static List<Long> numbers(List<String> names) {
@@ -47,8 +45,8 @@ public final class TrustedKeyFiles {
   static List<Long> possible(StoreContext store, List<Long> numbers) throws IOException {
     var possible = new ArrayList<Long>();
     for (long n : numbers) {
-      try (StoreFile file = store.fs().readUncached(path(store, n))) {
-        long size = file.size();
+      try {
+        long size = store.storage().size(path(store, n));
         if (n > 1 && (size < KeyFile.MIN_BYTES || size > KeyFile.MAX_BYTES)) {
           continue;
         }
@@ -65,12 +63,12 @@ public final class TrustedKeyFiles {
   }
 
   static KeyFile read(StoreContext store, Path path) throws IOException {
-    return store.fresh().decode(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
+    return store.storage().read(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
   }
 
   /** Whether a store has a key, so that another one needs a signature. */
   public static boolean any(StoreContext store) throws IOException {
-    return !numbers(store.fs().list(store.layout().keys())).isEmpty();
+    return !numbers(store.storage().list(store.layout().keys(), Freshness.CACHED)).isEmpty();
   }
 
   /**
@@ -96,7 +94,7 @@ public final class TrustedKeyFiles {
   public static long add(StoreContext store, PublicKey key, SigningKey by) throws IOException {
     Path directory = store.layout().keys();
     while (true) {
-      List<Long> numbers = numbers(store.fs().list(directory));
+      List<Long> numbers = numbers(store.storage().list(directory, Freshness.CACHED));
       var before = new ArrayList<PublicKey>();
       Optional<String> wrong = Optional.empty();
       for (long n : numbers) {
@@ -110,8 +108,8 @@ public final class TrustedKeyFiles {
         if (wrong.isEmpty()) {
           before.add(there.key());
           if (there.key().equals(key)) {
-            store.fs().forceDirectory(directory); // whoever added it may have stopped
-            awaitReaders(store, path(store, n));
+            store.storage().secure(directory); // whoever added it may have stopped
+            store.storage().awaitReaders(path(store, n));
             return n;
           }
         }
@@ -123,32 +121,14 @@ public final class TrustedKeyFiles {
       if (signer == 0 && !before.isEmpty()) {
         throw notSigned(store, key, by);
       }
-      store.fs().forceDirectory(directory); // or this one could outlive those before it
+      store.storage().secure(directory); // or this one could outlive those before it
       long next = before.size() + 1L;
       KeyFile file = KeyFile.signed(store.identity().id(), next, key, signer, by);
-      store
-          .fresh()
-          .publish(path(store, next), file.encode(), store.ownFileMode(), store::requireSame);
+      boolean unused = store.storage().publish(path(store, next), file.encode());
       if (read(store, path(store, next)).key().equals(key)) {
-        awaitReaders(store, path(store, next));
+        store.storage().awaitReaders(path(store, next)); // nothing is written under it before
         return next;
       }
-    }
-  }
-
-  /**
-   * Where closers may not make entries they can't look past their caches. So nothing is written
-   * under a key before every cache is younger than it.
-   */
-  private static void awaitReaders(StoreContext store, Path key) throws IOException {
-    Path directory = store.layout().keys();
-    int theirs = store.directoryMode() & GROUP_WRITE;
-    if (theirs == (store.fs().status(directory).mode() & theirs) || store.fs().isLocal(directory)) {
-      return;
-    }
-    long age = store.fsClock().now() - store.fs().status(key).changeTime();
-    if (age < StoreContext.CACHE_EXPIRY_NANOS) {
-      store.awaitCaches(directory, StoreContext.CACHE_EXPIRY_NANOS - age);
     }
   }
 

@@ -21,8 +21,8 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.Altered;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -66,7 +66,8 @@ class LostLocksTest {
 
   private HorizonRecord record(long number) throws IOException {
     Path path = log.context().layout().record(number);
-    return HorizonRecord.decode(log.context().store().fresh().readAll(path, 1 << 24), path);
+    return HorizonRecord.decode(
+        PosixStore.of(log.context().store()).fresh().readAll(path, 1 << 24), path);
   }
 
   /** The files that verify finds damaged. */
@@ -131,7 +132,18 @@ class LostLocksTest {
         root.unlink(path.resolveSibling(name));
       }
     }
-    var record = Altered.with(last, "buckets", listed);
+    var record =
+        new HorizonRecord(
+            last.log(),
+            last.number(),
+            last.from(),
+            last.to(),
+            last.previous(),
+            last.trustedKeys(),
+            last.keysDigest(),
+            listed,
+            last.closer(),
+            last.settledAt());
     try (StoreFile out = root.create(path, 0664)) {
       out.write(ByteBuffer.wrap(record.encode()));
     }

@@ -12,7 +12,6 @@ import dev.cinch.bag.audit.Violation.Rule;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.LogSet;
@@ -78,24 +77,45 @@ class ResumedLeaseAuditTest {
 
   /** What another instance signs; a resume, or a forgery that says nothing of one. */
   private Witness at(long instance, Witness w, long generation, boolean resumed) {
-    return Altered.with(
-        w,
-        "instance",
+    return new Witness(
+        w.name(),
+        w.holder(),
         instance,
-        "generation",
         generation,
-        "expiry",
+        w.tentative(),
+        w.logs(),
         inSeconds(30),
-        "issuedAt",
         s.clock.wallNanos(),
-        "resumed",
-        resumed);
+        w.correlation(),
+        w.previous(),
+        w.previousEnding(),
+        w.previousEndedAt(),
+        w.watermark(),
+        w.fence(),
+        resumed,
+        w.time());
   }
 
   /** The lease at another instance that follows one. */
   private Witness after(long instance, Witness before, Ending ending, long bound, Fence fence) {
     Witness w = s.after(before, ending, watermark(bound), fence, inSeconds(30));
-    return Altered.with(w, "instance", instance, "tentative", false, "previousEnding", ending);
+    return new Witness(
+        w.name(),
+        w.holder(),
+        instance,
+        w.generation(),
+        false,
+        w.logs(),
+        w.expiry(),
+        w.issuedAt(),
+        w.correlation(),
+        w.previous(),
+        ending,
+        w.previousEndedAt(),
+        w.watermark(),
+        w.fence(),
+        w.resumed(),
+        w.time());
   }
 
   @Test
@@ -167,22 +187,23 @@ class ResumedLeaseAuditTest {
     long last = write(before, "1");
     Witness w = s.first("unit", inSeconds(60));
     var unknowing =
-        Altered.with(
-            w,
-            "instance",
+        new Witness(
+            w.name(),
+            w.holder(),
             2,
-            "generation",
             1,
-            "tentative",
             false,
-            "previousEnding",
+            w.logs(),
+            w.expiry(),
+            w.issuedAt(),
+            w.correlation(),
+            w.previous(),
             Ending.UNKNOWN,
-            "previousEndedAt",
             Long.MIN_VALUE,
-            "watermark",
             watermark(last),
-            "fence",
-            Fence.NONE);
+            Fence.NONE,
+            w.resumed(),
+            w.time());
     write(unknowing, "2");
     fails(Rule.RANGE);
   }

@@ -13,7 +13,6 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -134,18 +133,21 @@ public final class CloseBench {
 
   private static StoreSettings wide() {
     StoreSettings d = StoreSettings.DEFAULT;
-    return Altered.with(
-        d,
-        "bucketWidthMs",
+    return new StoreSettings(
         3_600_000,
-        "graceMs",
         100_000,
-        "clockAheadMs",
         60_000,
-        "clockBehindMs",
         60_000,
-        "longestLeaseMs",
-        8_000_000);
+        d.timestampDistanceMs(),
+        d.slowAppendMs(),
+        8_000_000,
+        d.leaseMarginMs(),
+        d.fileMode(),
+        d.directoryMode(),
+        d.group(),
+        d.messageLimit(),
+        d.confirm(),
+        d.leases());
   }
 
   private static void prepareBare(Path directory) throws IOException {

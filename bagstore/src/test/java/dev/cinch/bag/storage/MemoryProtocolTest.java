@@ -5,7 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Log;
+import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
@@ -16,46 +21,64 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.storage.memory.MemoryLog;
+import dev.cinch.bag.session.Session;
+import dev.cinch.bag.session.Writers;
+import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreCeilings;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.bag.write.Timestamps;
-import dev.cinch.lease.Altered;
+import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The protocol over a storage that has no file, no mode and no cache. */
-@SuppressWarnings("NullAway.Init")
 class MemoryProtocolTest {
   private static final long SECOND = 1_000_000_000L;
 
-  private Rig rig;
-  private MemoryLog storage;
+  private static final LeaseName NAME = new LeaseName("tenant-7");
+  private static final Duration LEASE = Duration.ofSeconds(10);
 
-  @BeforeEach
-  void make() throws Exception {
-    rig = Rig.memory(3);
-    storage = new MemoryLog(rig.time);
+  private final ManualTime time = ManualTime.ticking();
+  private final MemoryStore storage = Rig.storage(time);
+  private final SigningKey key = SigningKey.ofSeed(new byte[32]);
+  private int machines;
+
+  /** Another process. */
+  private Store store() {
+    return Rig.open(storage, time, "m" + machines++);
   }
 
-  /** Another process of its own, whose bags are in memory. */
   private LogContext open() throws Exception {
-    LogContext log = rig.open(rig.disk.view(Rig.ALICE)).context();
-    return Altered.with(log, "storage", storage);
+    return store().createLog(Rig.JOBS).context();
   }
 
   private LogWriter writer() throws Exception {
-    return new LogWriter(open(), new Timestamps(rig.time), Durability.SYNC);
+    return store().createLog(Rig.JOBS).writer(Durability.SYNC);
   }
 
   private static Receipt append(LogWriter writer, String text) throws Exception {
-    return writer.append(text.getBytes(StandardCharsets.UTF_8));
+    return writer.append(bytes(text));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   @Test
@@ -65,15 +88,15 @@ class MemoryProtocolTest {
         LogWriter two = writer()) {
       for (int i = 0; i < 20; i++) {
         receipts.add(append(i % 2 == 0 ? one : two, "message " + i));
-        rig.time.advanceNanos(SECOND / 3);
+        time.advanceNanos(SECOND / 3);
       }
     }
-    rig.time.advanceNanos(10 * SECOND);
+    time.advanceNanos(10 * SECOND);
     LogContext log = open();
     var horizon = new HorizonAdvance(log);
-    Link tip = horizon.advance(horizon.reachable(), OptionalLong.of(rig.time.wallNanos()));
+    Link tip = horizon.advance(horizon.reachable(), OptionalLong.of(time.wallNanos()));
     assertEquals(tip.record(), new HorizonChain(open()).freshTip().orElseThrow().record());
-    assertEquals(List.of(), storage.announced(LogStorage.Freshness.CERTAIN));
+    assertEquals(List.of(), open().storage().announced(LogStorage.Freshness.CERTAIN));
     long messages = 0;
     for (ClosedBucket bucket : tip.record().buckets()) {
       messages += new Locks(open()).readListed(bucket).lock().messages();
@@ -86,11 +109,11 @@ class MemoryProtocolTest {
   void anAppendThatMeetsAMarkReadsItsVerdict() throws Exception {
     try (LogWriter writer = writer()) {
       var before = assertInstanceOf(Receipt.Committed.class, append(writer, "before"));
-      Bucket bucket = Bucket.of(before.timestamp(), open().bucketWidth());
       LogContext log = open();
+      Bucket bucket = Bucket.of(before.timestamp(), log.bucketWidth());
       // A closer that measures now, as far as it gets before its bucket is over.
-      Announcement intent = storage.announce(bucket.end(), Id.random(new Random(1)));
-      try (Closing closing = storage.seal(bucket)) {
+      Announcement intent = log.storage().announce(bucket.end(), Id.random(new Random(1)));
+      try (Closing closing = log.storage().seal(bucket)) {
         Receipt late = append(writer, "late");
         assertTrue(late.timestamp() > before.timestamp());
         BucketLock lock =
@@ -101,12 +124,73 @@ class MemoryProtocolTest {
     }
   }
 
+  private MemoryLeaseService serve(Store store) throws Exception {
+    return MemoryLeaseService.builder(new WitnessSigner(key), time)
+        .registry(new StoreInstances(store.context(), key))
+        .start();
+  }
+
+  private static List<String> settled(Log log) throws Exception {
+    var all = new ArrayList<String>();
+    log.reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            true,
+            m -> all.add(new String(m.payload(), StandardCharsets.UTF_8)),
+            (m, f, why) -> {});
+    return all;
+  }
+
+  /** All of a store: keys, instances, ceilings, leases, a fence, closing and reading. */
+  @Test
+  void whoTakesALeaseFencesWhoLostIt() throws Exception {
+    StoreContext head = store().context();
+    assertEquals(1, TrustedKeyFiles.add(head, key));
+    MemoryLeaseService service = serve(store());
+    Store a = store();
+    Log log = a.createLog(Rig.JOBS);
+    Grant lost;
+    try (LeaseKeeper keeper = LeaseKeeper.stepped(time);
+        Session session = Session.open(new Writers(a, Durability.SYNC), service, "a", keeper)) {
+      lost = session.acquire(List.of(NAME), LEASE);
+      assertInstanceOf(Receipt.Committed.class, session.append(log, bytes("before")));
+      service = serve(store()); // which knows no lease of the first one
+      time.advanceMs(120_000);
+      assertThrows(MessageRefusedException.class, () -> session.append(log, bytes("too late")));
+    }
+    assertEquals(2, StoreInstances.latest(head).orElseThrow().number());
+    assertTrue(StoreCeilings.of(head).highestOfAll().orElseThrow() >= lost.expiry());
+    Store b = store();
+    try (Session session = Session.open(b, service, "b")) {
+      session.acquire(List.of(NAME), LEASE);
+      assertTrue(session.fence(NAME).upTo() >= lost.expiry());
+      assertInstanceOf(Receipt.Committed.class, session.append(b.log(Rig.JOBS), bytes("after")));
+    }
+    time.advanceNanos(10 * SECOND);
+    HorizonAdvance horizon = store().log(Rig.JOBS).horizon();
+    Link tip = horizon.advance(horizon.reachable(), OptionalLong.of(time.wallNanos()));
+    assertEquals(1, tip.record().trustedKeys());
+    assertEquals(List.of("before", "after"), settled(store().log(Rig.JOBS)));
+    var found = new ArrayList<Finding>();
+    assertEquals(2, StoreVerifier.verify(store(), found::add).messages());
+    assertEquals(List.of(), found);
+  }
+
+  @Test
+  void aLogThatWasRemovedIsNotMadeAgain() throws Exception {
+    LogContext log = open();
+    assertEquals(List.of(Rig.JOBS), store().freshLogs());
+    var unused = new RemovedLogs(log.store()).bury(log);
+    assertThrows(LogRemovedException.class, this::open);
+  }
+
   @Test
   void nobodySettlesTheFuture() throws Exception {
     var horizon = new HorizonAdvance(open());
     assertThrows(
         TooEarlyException.class,
-        () -> horizon.advance(rig.time.wallNanos() + SECOND, OptionalLong.empty()));
-    assertEquals(List.of(), storage.announced(LogStorage.Freshness.CERTAIN));
+        () -> horizon.advance(time.wallNanos() + SECOND, OptionalLong.empty()));
+    assertEquals(List.of(), open().storage().announced(LogStorage.Freshness.CERTAIN));
   }
 }

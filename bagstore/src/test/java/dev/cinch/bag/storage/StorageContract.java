@@ -7,9 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.fuzz.DataFile;
+import dev.cinch.bag.layout.CeilingName;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -17,10 +23,12 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.storage.Entered.Mark;
 import dev.cinch.bag.storage.LogStorage.Family;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -28,8 +36,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * The promises of a storage (protocol.md, section 1), for two clients of one log. What S6 promises
- * is in {@link dev.cinch.bag.PowerCutTest}.
+ * The promises of a storage (protocol.md, section 1), for two clients of one store and log. What S6
+ * promises is in {@link dev.cinch.bag.PowerCutTest}.
  */
 @SuppressWarnings("NullAway.Init")
 abstract class StorageContract {
@@ -39,17 +47,26 @@ abstract class StorageContract {
 
   private LogStorage alice;
   private LogStorage bob;
+  private StoreStorage store;
+  private StoreStorage other;
+  private StoreLayout layout;
+  private LogLayout log;
 
   /** Another client of the same log, which has buckets of a second. */
-  abstract LogStorage client() throws Exception;
+  abstract Log client() throws Exception;
 
   /** Deletes all that stands in a bucket. */
   abstract void retire(Bucket bucket) throws Exception;
 
   @BeforeEach
   void open() throws Exception {
-    alice = client();
-    bob = client();
+    StoreContext first = client().context().store();
+    store = first.storage();
+    layout = first.layout();
+    log = layout.log(Rig.JOBS);
+    alice = client().context().storage();
+    bob = client().context().storage();
+    other = client().context().store().storage();
   }
 
   private static Entered written(LogStorage by, DataFileName name, byte[] bytes)
@@ -149,28 +166,59 @@ abstract class StorageContract {
       first.finish(List.of());
       second.finish(List.of());
     }
-    for (LogStorage client : List.of(alice, bob)) {
-      assertArrayEquals(new byte[] {2, 2}, read(client, new Key.Lock(BUCKET)));
-      assertTrue(client.readIfListed(new Key.Lock(BUCKET), 100, b -> b).isPresent());
+    Path lock = LogLayout.lock(log.bucket(BUCKET));
+    for (StoreStorage client : List.of(store, other)) {
+      assertArrayEquals(new byte[] {2, 2}, read(client, lock));
+      assertTrue(client.readIfListed(lock, 100, b -> b).isPresent());
     }
   }
 
-  private static byte[] read(LogStorage client, Key key) throws IOException {
-    return client.read(key, 100, Freshness.CERTAIN, bytes -> bytes);
+  private static byte[] read(StoreStorage client, Path document) throws IOException {
+    return client.read(document, 100, Freshness.CERTAIN, bytes -> bytes);
   }
 
   @Test
   void s3TheFirstRecordWins() throws Exception {
-    assertEquals(0, bob.records(Freshness.CERTAIN).last());
-    alice.publish(new Key.Record(1), new byte[] {1});
-    bob.publish(new Key.Record(1), new byte[] {2});
-    bob.publish(new Key.RecordSeal(1, "a".repeat(64)), new byte[0]);
-    for (LogStorage client : List.of(alice, bob, client())) {
-      assertArrayEquals(new byte[] {1}, read(client, new Key.Record(1)));
-      Records records = client.records(Freshness.CERTAIN);
+    assertEquals(0, Records.list(other, log, Freshness.CERTAIN).last());
+    alice.publish(log.record(1), new byte[] {1});
+    bob.publish(log.record(1), new byte[] {2});
+    bob.publish(log.recordSeal(1, "a".repeat(64)), new byte[0]);
+    for (StoreStorage client : List.of(store, other, client().context().documents())) {
+      assertArrayEquals(new byte[] {1}, read(client, log.record(1)));
+      Records records = Records.list(client, log, Freshness.CERTAIN);
       assertEquals(1, records.last());
       assertEquals(1, records.seals(1).size());
     }
+  }
+
+  @Test
+  void s3TheFirstDocumentWins() throws Exception {
+    Path end = layout.end(new Id(1, 1), 1, 0);
+    Path free = layout.end(new Id(1, 2), 1, 0);
+    store.prepare(layout.ends());
+    other.prepare(layout.ends());
+    try (StoreStorage.Draft first = store.draft(layout.ends(), new byte[] {1});
+        StoreStorage.Draft second = other.draft(layout.ends(), new byte[] {2, 2})) {
+      assertTrue(first.publish(end));
+      assertFalse(second.publish(end));
+      assertTrue(second.publish(free));
+      assertFalse(first.publish(free));
+      store.secure(layout.ends());
+    }
+    assertFalse(store.publish(end, new byte[] {3}));
+    for (StoreStorage client : List.of(store, other)) {
+      assertArrayEquals(new byte[] {1}, client.read(end, 100, bytes -> bytes));
+      assertArrayEquals(new byte[] {2, 2}, client.read(free, 100, bytes -> bytes));
+      assertEquals(2, client.size(free));
+      assertTrue(client.isThere(end, Freshness.PERMITTED));
+      assertEquals(
+          List.of(name(end), name(free)),
+          client.list(layout.ends(), Freshness.CERTAIN).stream().sorted().toList());
+    }
+  }
+
+  private static String name(Path document) {
+    return document.getFileName().toString();
   }
 
   @Test
@@ -203,11 +251,29 @@ abstract class StorageContract {
     }
     assertEquals(
         made.subList(1, 3), bob.buckets(made.get(0).end(), made.get(3).start(), Freshness.CERTAIN));
-    assertTrue(bob.last(Family.CHECKPOINT, Freshness.CERTAIN).isEmpty());
-    alice.publish(new Key.Checkpoint(7), new byte[] {7});
-    alice.publish(new Key.Floor(3), new byte[] {3});
-    assertEquals(7, bob.last(Family.CHECKPOINT, Freshness.CERTAIN).orElse(0));
-    assertEquals(3, bob.last(Family.FLOOR, Freshness.CERTAIN).orElse(0));
+    assertTrue(Family.CHECKPOINT.last(other, log, Freshness.CERTAIN).isEmpty());
+    alice.publish(log.checkpoint(7), new byte[] {7});
+    alice.publish(log.floor(3), new byte[] {3});
+    assertEquals(7, Family.CHECKPOINT.last(other, log, Freshness.CERTAIN).orElse(0));
+    assertEquals(3, Family.FLOOR.last(other, log, Freshness.CERTAIN).orElse(0));
+  }
+
+  @Test
+  void s5CertainListsMissNoDocument() throws Exception {
+    for (int i = 1; i <= 3; i++) {
+      Path number = layout.instances().resolve(Numbered.name(i));
+      assertEquals(i - 1, other.list(layout.instances(), Freshness.CERTAIN).size());
+      assertTrue(store.note(number));
+      store.secure(layout.instances());
+      assertFalse(store.note(number));
+      assertEquals(i, other.list(layout.instances(), Freshness.CERTAIN).size());
+      assertEquals(i, other.listNow(layout.instances()).size());
+      assertEquals(i, other.listIfPermitted(layout.instances()).orElseThrow().size());
+      assertTrue(other.isThere(number, Freshness.PERMITTED));
+    }
+    assertTrue(store.remove(layout.instances().resolve(Numbered.name(2))));
+    assertFalse(store.remove(layout.instances().resolve(Numbered.name(2))));
+    assertEquals(2, other.list(layout.instances(), Freshness.CERTAIN).size());
   }
 
   @Test
@@ -231,13 +297,18 @@ abstract class StorageContract {
 
   @Test
   void s8TheClockIsNotBeforeAnyChange() throws Exception {
-    long before = alice.now();
+    long before = store.now();
     Announcement intent = alice.announce(BUCKET.end(), new Id(1, 1));
     Entered entered = written(bob, NAME, SAMPLE.bytes());
     assertTrue(intent.madeAt().orElseThrow() >= before);
-    assertTrue(bob.now() >= intent.madeAt().orElseThrow());
+    assertTrue(other.now() >= intent.madeAt().orElseThrow());
     long changed = entered.changedAt();
     assertTrue(changed >= before);
-    assertTrue(alice.now() >= changed);
+    assertTrue(store.now() >= changed);
+    Path ceiling = layout.ceilings().resolve(new CeilingName(1, 5).toString());
+    long earlier = store.now();
+    assertTrue(store.note(ceiling));
+    assertTrue(store.changedAt(ceiling) >= earlier);
+    assertTrue(other.now() >= store.changedAt(ceiling));
   }
 }

@@ -18,6 +18,8 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.memory.MemoryLog;
+import dev.cinch.bag.storage.memory.MemoryStore;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SystemTime;
@@ -33,16 +35,17 @@ import org.junit.jupiter.api.io.TempDir;
 class StorageContractTest {
   @Nested
   class InMemory extends StorageContract {
-    private final MemoryLog log = new MemoryLog(ManualTime.ticking());
+    private final ManualTime time = ManualTime.ticking();
+    private final MemoryStore storage = Rig.storage(time);
 
     @Override
-    LogStorage client() {
-      return log;
+    Log client() throws IOException {
+      return Rig.open(storage, time, "m").createLog(Rig.JOBS);
     }
 
     @Override
-    void retire(Bucket bucket) {
-      log.retire(bucket);
+    void retire(Bucket bucket) throws IOException {
+      ((MemoryLog) client().context().storage()).retire(bucket);
     }
   }
 
@@ -81,8 +84,8 @@ class StorageContractTest {
     }
 
     @Override
-    LogStorage client() throws IOException {
-      return rig.open(caches.apply(rig.disk.view(Rig.ALICE))).context().storage();
+    Log client() throws IOException {
+      return rig.open(caches.apply(rig.disk.view(Rig.ALICE)));
     }
 
     @Override
@@ -156,7 +159,8 @@ class StorageContractTest {
                     .build())
             .getPath("/store");
 
-    private Log log() throws IOException {
+    @Override
+    Log client() throws IOException {
       var here = Store.Environment.of(new MachineName("m"), time);
       return Files.exists(root)
           ? Store.open(root, here).log(Rig.JOBS)
@@ -164,14 +168,9 @@ class StorageContractTest {
     }
 
     @Override
-    LogStorage client() throws IOException {
-      return log().context().storage();
-    }
-
-    @Override
     void retire(Bucket bucket) throws IOException {
-      LogContext log = log().context();
-      remove(log.store().fs(), log.layout(), bucket);
+      LogContext log = client().context();
+      remove(PosixStore.of(log.store()).fs(), log.layout(), bucket);
     }
   }
 
@@ -186,12 +185,12 @@ class StorageContractTest {
     }
 
     @Override
-    LogStorage client() throws IOException {
+    Log client() throws IOException {
       if (rig == null) {
         rig = Rig.at(directory.resolve("store"), 1);
         Log unused = Store.init(rig.root, StoreSettings.DEFAULT, environment()).createLog(Rig.JOBS);
       }
-      return Store.open(rig.root, environment()).log(Rig.JOBS).context().storage();
+      return Store.open(rig.root, environment()).log(Rig.JOBS);
     }
 
     @Override

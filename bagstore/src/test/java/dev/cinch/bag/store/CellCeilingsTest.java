@@ -6,6 +6,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -26,7 +27,7 @@ import org.junit.jupiter.api.Test;
 @Tag("share")
 final class CellCeilingsTest {
   private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
-  private static final int WORLDS = Integer.getInteger("cinch.cell.ceilings", Share.of(3_000, 30));
+  private static final int WORLDS = Integer.getInteger("cinch.cell.ceilings", Share.of(3_000, 60));
   private static final int NODES = 5;
   private static final int STEPS = 60;
 
@@ -122,7 +123,7 @@ final class CellCeilingsTest {
     }
 
     Set<String> listed() throws IOException {
-      return new HashSet<>(look.fs().list(look.layout().ceilings()));
+      return new HashSet<>(PosixStore.of(look).fs().list(look.layout().ceilings()));
     }
 
     void run() throws IOException {

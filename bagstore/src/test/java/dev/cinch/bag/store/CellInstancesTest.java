@@ -10,6 +10,7 @@ import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -59,7 +60,7 @@ final class CellInstancesTest {
   }
 
   private long[] ceilings(long number) throws IOException {
-    return store().fs().list(store().layout().ceilings()).stream()
+    return PosixStore.of(store()).fs().list(store().layout().ceilings()).stream()
         .flatMap(name -> SignedName.parse(name).flatMap(s -> CeilingName.parse(s.base())).stream())
         .filter(c -> c.instance() == number)
         .mapToLong(CeilingName::ceiling)
@@ -103,7 +104,7 @@ final class CellInstancesTest {
     StoreInstances client = StoreInstances.ofCellClient(store(), number);
     assertEquals(number, client.takeNumber());
     assertTrue(client.publishCeiling(100));
-    assertEquals(List.of(), store().fs().list(store().layout().ceilings()));
+    assertEquals(List.of(), PosixStore.of(store()).fs().list(store().layout().ceilings()));
     StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(number + 1, later.takeNumber());
     assertEquals(OptionalLong.empty(), later.highestEarlierCeiling());

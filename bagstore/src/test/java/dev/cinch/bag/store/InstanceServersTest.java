@@ -8,6 +8,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.layout.ServerEntry;
 import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -37,7 +38,7 @@ final class InstanceServersTest {
   }
 
   private List<String> files() throws IOException {
-    return store.fs().list(store.layout().instances()).stream()
+    return PosixStore.of(store).fs().list(store.layout().instances()).stream()
         .filter(name -> SignedName.parse(name).isEmpty())
         .sorted()
         .toList();
@@ -77,9 +78,11 @@ final class InstanceServersTest {
   void whatWasCutShortIsNoAddress() throws IOException {
     assertTrue(InstanceServers.join(store, 1, file("http://b:1"), KEY));
     Path cut = store.layout().instances().resolve(new ServerEntry(1, 2).toString());
-    store.fs().create(cut, store.fileMode()).close();
+    PosixStore.of(store).fs().create(cut, PosixStore.of(store).fileMode()).close();
     assertTrue(InstanceServers.join(store, 1, file("http://c:1"), KEY));
-    store.fs().unlink(store.layout().instances().resolve(new ServerEntry(1, 1).toString()));
+    PosixStore.of(store)
+        .fs()
+        .unlink(store.layout().instances().resolve(new ServerEntry(1, 1).toString()));
     assertEquals("http://a:1,http://c:1", found());
     assertTrue(InstanceServers.join(store, 1, file("http://b:1"), KEY));
     assertEquals("http://a:1,http://c:1,http://b:1", found());

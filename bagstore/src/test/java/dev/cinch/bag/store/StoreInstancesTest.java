@@ -14,8 +14,8 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreInstances.Instance;
-import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -136,7 +136,24 @@ final class StoreInstancesTest {
   void l2_aHolderWhoseClockIsAheadAsFarAsTheStoreAllowsKeepsItsLeaseAndGivesItBack()
       throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    rig = Rig.memory(6, Altered.with(d, "graceMs", 5_000, "clockAheadMs", 3_000));
+    rig =
+        Rig.memory(
+            6,
+            new StoreSettings(
+                d.bucketWidthMs(),
+                5_000,
+                3_000,
+                d.clockBehindMs(),
+                d.timestampDistanceMs(),
+                d.slowAppendMs(),
+                d.longestLeaseMs(),
+                d.leaseMarginMs(),
+                d.fileMode(),
+                d.directoryMode(),
+                d.group(),
+                d.messageLimit(),
+                d.confirm(),
+                d.leases()));
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);
     Witness held = acquire(service, "a");
@@ -172,16 +189,21 @@ final class StoreInstancesTest {
     rig =
         Rig.memory(
             7,
-            Altered.with(
-                d,
-                "graceMs",
+            new StoreSettings(
+                d.bucketWidthMs(),
                 2 * hour,
-                "clockAheadMs",
                 hour,
-                "clockBehindMs",
                 hour,
-                "longestLeaseMs",
-                4 * hour));
+                d.timestampDistanceMs(),
+                d.slowAppendMs(),
+                4 * hour,
+                d.leaseMarginMs(),
+                d.fileMode(),
+                d.directoryMode(),
+                d.group(),
+                d.messageLimit(),
+                d.confirm(),
+                d.leases()));
     offset.set(hour * MS);
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);
@@ -292,7 +314,7 @@ final class StoreInstancesTest {
             "00000000000000010000000000000001@0000000001",
             "00000000000000010000000000000002@0000000001",
             "00000000000000010000000000000003@0000000001"),
-        store().fs().list(store().layout().ends()).stream().sorted().toList());
+        PosixStore.of(store()).fs().list(store().layout().ends()).stream().sorted().toList());
   }
 
   @Test
@@ -314,7 +336,7 @@ final class StoreInstancesTest {
   @Test
   void l11_aStoreOfAnOlderVersionGetsTheDirectory() throws Exception {
     StoreContext store = store();
-    assertFalse(store.fs().list(store.layout().service()).contains("ends"));
+    assertFalse(PosixStore.of(store).fs().list(store.layout().service()).contains("ends"));
     assertEquals(Set.of(end(1)), instance(store).end(List.of(end(1))));
   }
 
@@ -331,7 +353,7 @@ final class StoreInstancesTest {
     assertEquals(2, StoreEnds.removeOld(store));
     assertEquals(
         List.of("00000000000000010000000000000003@0000000001"),
-        store.fs().list(store.layout().ends()));
+        PosixStore.of(store).fs().list(store.layout().ends()));
   }
 
   private static Revocation revocation(long number, String reason) {
@@ -360,8 +382,8 @@ final class StoreInstancesTest {
     StoreContext store = store();
     assertEquals(revocation(1, "x"), instance(store).revoked(revocation(1, "x")));
     Path file = store.layout().revocation(new Id(1, 1), 1, 0);
-    store.fs().unlink(file);
-    store.fs().create(file, 0640).close();
+    PosixStore.of(store).fs().unlink(file);
+    PosixStore.of(store).fs().create(file, 0640).close();
     var damaged = new ArrayList<DamagedException>();
     assertEquals(List.of(), StoreRevocations.all(store, damaged::add));
     assertEquals(1, damaged.size());
@@ -375,7 +397,7 @@ final class StoreInstancesTest {
     StoreInstances later = instance(store);
     assertEquals(Set.of(end(1), end(2)), first.end(List.of(end(1), end(2))));
     Path honest = store.layout().end(end(1).correlation(), 1, 0);
-    byte[] bytes = store.fresh().readAll(honest, 1 << 16);
+    byte[] bytes = PosixStore.of(store).fresh().readAll(honest, 1 << 16);
     String maker = "0000000002\n";
     List<byte[]> strays =
         List.of(
@@ -399,7 +421,7 @@ final class StoreInstancesTest {
   }
 
   private static void write(StoreContext store, Path file, byte[] bytes) throws IOException {
-    try (var out = store.fs().create(file, 0640)) {
+    try (var out = PosixStore.of(store).fs().create(file, 0640)) {
       out.write(ByteBuffer.wrap(bytes));
       out.force();
     }
@@ -414,7 +436,7 @@ final class StoreInstancesTest {
     Path directory = store.layout().instances();
     Path ceilings = store.layout().ceilings();
     String signed =
-        store.fs().list(directory).stream()
+        PosixStore.of(store).fs().list(directory).stream()
             .filter(n -> n.startsWith("0000000001."))
             .findAny()
             .orElseThrow();
@@ -431,13 +453,13 @@ final class StoreInstancesTest {
                 "0000000003." + elsewhere, // of another store of the same key
                 "0000000004-0000000001-0001." + signed.substring(11)));
     for (String stray : strays) {
-      store.fs().create(directory.resolve(stray), 0640).close();
+      PosixStore.of(store).fs().create(directory.resolve(stray), 0640).close();
     }
-    store.fs().mkdir(directory.resolve("0000000005"), 0750);
+    PosixStore.of(store).fs().mkdir(directory.resolve("0000000005"), 0750);
     strays.add("0000000005");
     String far = "0000000001-" + Long.MAX_VALUE;
     for (String stray : List.of(far, far + "." + signed.substring(11))) {
-      store.fs().create(ceilings.resolve(stray), 0640).close();
+      PosixStore.of(store).fs().create(ceilings.resolve(stray), 0640).close();
     }
     assertTrue(first.isLatest());
     assertTrue(first.publishCeiling(6));
@@ -462,13 +484,13 @@ final class StoreInstancesTest {
     StoreInstances first = instance(store);
     assertTrue(first.publishCeiling(5));
     Path directory = store.layout().instances();
-    for (String name : store.fs().list(directory)) {
-      store.fs().unlink(directory.resolve(name));
+    for (String name : PosixStore.of(store).fs().list(directory)) {
+      PosixStore.of(store).fs().unlink(directory.resolve(name));
     }
     assertTrue(first.isLatest());
     assertEquals(1, StoreInstances.latest(store).orElseThrow().number());
-    for (String name : store.fs().list(directory)) {
-      store.fs().unlink(directory.resolve(name));
+    for (String name : PosixStore.of(store).fs().list(directory)) {
+      PosixStore.of(store).fs().unlink(directory.resolve(name));
     }
     StoreInstances later = instance(store);
     assertTrue(later.isLatest());
@@ -482,8 +504,8 @@ final class StoreInstancesTest {
     var where = new InstanceFile("http://web-1:8470", "web-1");
     assertEquals(1, new StoreInstances(store, where, KEY).takeNumber());
     Path file = store.layout().instances().resolve("0000000001");
-    byte[] bytes = store.fresh().readAll(file, InstanceFile.MAX_BYTES);
-    store.fs().unlink(file);
+    byte[] bytes = PosixStore.of(store).fresh().readAll(file, InstanceFile.MAX_BYTES);
+    PosixStore.of(store).fs().unlink(file);
     write(store, file, new String(bytes, UTF_8).replace("web-1:8470", "evil:8470").getBytes(UTF_8));
     assertEquals(Optional.empty(), StoreInstances.latest(store).orElseThrow().where());
   }

@@ -7,6 +7,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -38,7 +39,7 @@ final class LogProbes {
    */
   LogProbes(Log log, StoreAccess access, int most) {
     this.layout = log.context().layout();
-    this.fs = log.context().store().fs();
+    this.fs = PosixStore.of(log.context().store()).fs();
     this.width = log.context().bucketWidth();
     this.chain = new HorizonChain(log.context());
     this.access = access;

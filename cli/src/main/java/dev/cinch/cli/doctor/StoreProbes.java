@@ -5,6 +5,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -45,7 +46,7 @@ final class StoreProbes {
 
   private void enter(Path directory) {
     try {
-      List<String> unused = store.context().fs().list(directory);
+      List<String> unused = PosixStore.of(store.context()).fs().list(directory);
     } catch (ForeignEntryException e) {
       access.foreign(e);
     } catch (IOException e) {
@@ -131,7 +132,7 @@ final class StoreProbes {
   }
 
   private void groups() throws IOException {
-    int mode = store.context().directoryMode();
+    int mode = PosixStore.of(store.context()).directoryMode();
     if ((mode & GROUP_WRITE) == 0) {
       diagnosis.warn(
           "directory mode %o".formatted(mode), "only the user who made the store can write to it");
@@ -139,7 +140,7 @@ final class StoreProbes {
     }
     var without = new ArrayList<Path>();
     for (Path directory : access.directories) {
-      if ((store.context().fs().status(directory).mode() & SETGID) == 0) {
+      if ((PosixStore.of(store.context()).fs().status(directory).mode() & SETGID) == 0) {
         without.add(directory);
       }
     }

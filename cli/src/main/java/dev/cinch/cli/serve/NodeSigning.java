@@ -39,7 +39,7 @@ record NodeSigning(CellSigner signer, LeaseNotary notary) {
               + instance
               + ": it is no cell's, or an earlier version made it; cinch cell init makes another");
     }
-    store.fs().forceDirectory(store.layout().keys()); // before it is relied on (rule F3)
+    store.storage().secure(store.layout().keys()); // before it is relied on (rule F3)
     CellKeys keys = trusted.get();
     List<Integer> ids = cell.nodes().stream().map(CellFile.Node::id).toList();
     if (keys.nodes().size() != ids.size()

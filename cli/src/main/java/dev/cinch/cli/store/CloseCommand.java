@@ -127,7 +127,7 @@ public final class CloseCommand implements Callable<Integer> {
       throws IOException, InterruptedException {
     int code = ExitCode.GOOD;
     try {
-      opened.context().requireSame(); // else each round would fail
+      opened.context().storage().requireSame(); // else each round would fail
       long clock = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
       StoreSettings settings = opened.settings();
       long reachable = Bucket.floor(clock - settings.graceNanos(), settings.bucketWidthNanos());

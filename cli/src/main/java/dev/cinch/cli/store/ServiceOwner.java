@@ -2,6 +2,7 @@ package dev.cinch.cli.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Failure;
 import java.io.IOException;
@@ -54,7 +55,10 @@ final class ServiceOwner {
   void own(StoreContext store) throws IOException {
     StoreLayout layout = store.layout();
     for (Path directory : List.of(layout.ends(), layout.revocations())) {
-      boolean unused = store.fresh().ensureDirectory(directory, store.directoryMode());
+      boolean unused =
+          PosixStore.of(store)
+              .fresh()
+              .ensureDirectory(directory, PosixStore.of(store).directoryMode());
     }
     var all =
         new ArrayList<>(
@@ -66,7 +70,7 @@ final class ServiceOwner {
                 layout.ends(),
                 layout.revocations(),
                 layout.service()));
-    for (String name : store.fs().list(layout.keys())) {
+    for (String name : PosixStore.of(store).fs().list(layout.keys())) {
       all.add(layout.keys().resolve(name));
     }
     all.add(layout.keys());

@@ -3,7 +3,6 @@ package dev.cinch.cli.store;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
@@ -186,9 +185,8 @@ record StoreReport(
     /** Who may not make files can't ask the filesystem. */
     private OptionalLong offset() {
       try {
-        FsClock clock = store.context().fsClock();
         long before = store.context().time().wallNanos();
-        long now = clock.now();
+        long now = store.context().now();
         long after = store.context().time().wallNanos();
         return OptionalLong.of(
             before > now

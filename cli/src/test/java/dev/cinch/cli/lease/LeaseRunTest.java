@@ -437,7 +437,7 @@ class LeaseRunTest {
               "run",
               "--server=" + uri,
               "--store=" + store,
-              "--for=60s",
+              "--for=20s",
               "jobs/1",
               "--",
               "sh",

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.Altered;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseNotSentException;
@@ -79,20 +78,23 @@ final class ResumedHoldTest {
 
     private SignedWitness signed(Witness w, long expiry) {
       var at =
-          Altered.with(
-              w,
-              "instance",
+          new Witness(
+              w.name(),
+              w.holder(),
               number,
-              "generation",
               1,
-              "tentative",
               false,
-              "expiry",
+              w.logs(),
               expiry,
-              "issuedAt",
               rig.time.wallNanos(),
-              "resumed",
-              number > 1);
+              w.correlation(),
+              w.previous(),
+              w.previousEnding(),
+              w.previousEndedAt(),
+              w.watermark(),
+              w.fence(),
+              number > 1,
+              w.time());
       return new WitnessSigner(SigningKey.ofSeed(new byte[32])).sign(at);
     }
 

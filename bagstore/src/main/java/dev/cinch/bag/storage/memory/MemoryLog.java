@@ -2,7 +2,8 @@ package dev.cinch.bag.storage.memory;
 
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.BucketTree;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -12,131 +13,105 @@ import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.DataFileEnd;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage;
-import dev.cinch.bag.storage.Patience;
-import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.storage.memory.MemoryStore.Bytes;
+import dev.cinch.bag.storage.memory.MemoryStore.Document;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.time.TimeSource;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.SortedSet;
-import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A log in memory. All who are given the same object work on the same log, as processes do on one
- * directory. Nothing is cached, so every read is certain, and nothing outlives the process. The
- * shortest answer to what a storage must do. Thread-safe.
- */
+/** A log of a {@link MemoryStore}. Its lock is what appending and closing go one by one by. */
 public final class MemoryLog implements LogStorage {
-  private final TimeSource time;
-  private final NavigableMap<Long, Content> bags = new TreeMap<>();
-  private final Map<Key, byte[]> documents = new HashMap<>();
+  private static final byte[] MARK = {'x'};
+
+  private final MemoryStore store;
+  private final LogLayout layout;
   private final List<Announcement> intents = new CopyOnWriteArrayList<>();
 
-  /**
-   * @param time whose wall clock is the storage's
-   */
-  public MemoryLog(TimeSource time) {
-    this.time = time;
-  }
-
-  /** What stands in one bucket. */
-  private static final class Content {
-    final Bucket bucket;
-    final Map<DataFileName, ByteArrayOutputStream> files = new LinkedHashMap<>();
-    boolean sealed;
-
-    Content(Bucket bucket) {
-      this.bucket = bucket;
-    }
+  MemoryLog(MemoryStore store, LogLayout layout) {
+    this.store = store;
+    this.layout = layout;
   }
 
   @Override
   public void requireSame() {}
 
   @Override
-  public long now() {
-    return time.wallNanos();
-  }
-
-  @Override
   public long staleNanos() {
     return 0;
+  }
+
+  private Path mark(Bucket bucket) {
+    return LogLayout.prelock(layout.bucket(bucket));
+  }
+
+  private boolean isSealed(Bucket bucket) {
+    return store.isThere(mark(bucket), Freshness.CERTAIN);
+  }
+
+  private Path path(Bucket bucket, DataFileName file) {
+    return LogLayout.dataFile(layout.bucket(bucket), file);
   }
 
   @Override
   public synchronized Entered enter(Bucket bucket, DataFileName file, Durability durability)
       throws IOException {
-    Content bag = bags.computeIfAbsent(bucket.start(), start -> new Content(bucket));
-    if (bag.sealed) {
+    if (isSealed(bucket)) {
       throw new BucketSealedException();
     }
-    var bytes = new ByteArrayOutputStream();
-    if (bag.files.putIfAbsent(file, bytes) != null) {
+    Document made = store.make(path(bucket, file), new byte[0]);
+    if (made == null) {
       throw new FileAlreadyExistsException(file.toString());
     }
-    return new Writing(bag, bytes);
+    return new Writing(bucket, path(bucket, file), made);
   }
 
   private final class Writing implements Entered {
-    private final Content bag;
-    private final ByteArrayOutputStream bytes;
+    private final Bucket bucket;
+    private final Path name;
+    private final Document file;
 
-    Writing(Content bag, ByteArrayOutputStream bytes) {
-      this.bag = bag;
-      this.bytes = bytes;
+    Writing(Bucket bucket, Path name, Document file) {
+      this.bucket = bucket;
+      this.name = name;
+      this.file = file;
     }
 
     @Override
     public void append(ByteBuffer[] frame, @Nullable ByteBuffer proof) {
       synchronized (MemoryLog.this) {
         for (ByteBuffer part : frame) {
-          put(part);
+          file.append(part);
         }
         if (proof != null) {
-          put(proof);
+          file.append(proof);
         }
       }
-    }
-
-    private void put(ByteBuffer part) {
-      var copy = new byte[part.remaining()];
-      part.get(copy);
-      bytes.writeBytes(copy);
     }
 
     @Override
     public Mark look() {
       synchronized (MemoryLog.this) {
-        return !bag.sealed && bags.get(bag.bucket.start()) == bag ? Mark.OPEN : Mark.SEALED;
+        return !isSealed(bucket) && store.is(name, file) ? Mark.OPEN : Mark.SEALED;
       }
     }
 
     @Override
     public long changedAt() {
-      return now();
+      return store.now();
     }
 
     @Override
@@ -144,93 +119,55 @@ public final class MemoryLog implements LogStorage {
   }
 
   @Override
-  public List<Bucket> buckets(long from, long to, Settled settled) {
+  public List<Bucket> buckets(long from, long to, Settled settled) throws IOException {
     return buckets(from, to, Freshness.CERTAIN);
   }
 
   @Override
-  public synchronized List<Bucket> buckets(long from, long to, Freshness freshness) {
-    return bags.headMap(to, false).values().stream()
-        .map(bag -> bag.bucket)
-        .filter(bucket -> bucket.end() > from)
-        .toList();
+  public List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException {
+    return new BucketTree(layout, store.identity().settings().bucketWidthNanos())
+        .find(from, to, (place, end, width) -> store.listNow(place));
   }
 
   @Override
-  public List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut) {
+  public List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut)
+      throws IOException {
     return buckets(from, to, Freshness.CERTAIN);
   }
 
   @Override
-  public synchronized Bag look(Bucket bucket, Freshness freshness) throws IOException {
-    return new Bag(
-        List.copyOf(bag(bucket).files.keySet()), documents.containsKey(new Key.Lock(bucket)));
-  }
-
-  private Content bag(Bucket bucket) throws NoSuchFileException {
-    Content bag = bags.get(bucket.start());
-    if (bag == null) {
+  public Bag look(Bucket bucket, Freshness freshness) throws IOException {
+    List<String> names = store.listNow(layout.bucket(bucket));
+    if (names.isEmpty()) {
       throw new NoSuchFileException(bucket.toString());
     }
-    return bag;
+    return new Bag(
+        names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList(),
+        LogLayout.hasLock(names));
   }
 
   @Override
-  public synchronized Stored open(Bucket bucket, DataFileName file, Freshness freshness)
-      throws IOException {
-    ByteArrayOutputStream bytes = bag(bucket).files.get(file);
-    if (bytes == null) {
-      throw new NoSuchFileException(file.toString());
-    }
-    return new Bytes(bytes.toByteArray());
+  public Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException {
+    return new Bytes(store.document(path(bucket, file)).bytes());
   }
 
   @Override
-  public Stored open(Key.Segment segment, Freshness freshness) throws IOException {
-    return new Bytes(document(segment));
-  }
-
-  private record Bytes(byte[] bytes) implements Stored {
-    @Override
-    public int read(ByteBuffer into, long offset) {
-      int length = (int) Math.max(0, Math.min(into.remaining(), bytes.length - offset));
-      into.put(bytes, (int) Math.min(offset, bytes.length), length);
-      return length;
-    }
-
-    @Override
-    public long size() {
-      return bytes.length;
-    }
-
-    @Override
-    public void close() {}
-  }
-
-  @Override
-  public synchronized List<String> segmentNames(Freshness freshness) {
-    return documents.keySet().stream()
-        .flatMap(key -> key instanceof Key.Segment s ? Stream.of(Numbered.name(s.number())) : null)
-        .toList();
-  }
-
-  @Override
-  public boolean holdsBuckets(long from, long to) {
+  public boolean holdsBuckets(long from, long to) throws IOException {
     return !buckets(from, to, Freshness.CERTAIN).isEmpty();
   }
 
   @Override
   public synchronized Closing seal(Bucket bucket) throws IOException {
-    Content bag = bag(bucket);
-    bag.sealed = true;
-    return new Closure(bag);
+    Bag unused = look(bucket, Freshness.CERTAIN);
+    Document unusedMark = store.make(mark(bucket), MARK);
+    return new Closure(bucket);
   }
 
   private final class Closure implements Closing {
-    private final Content bag;
+    private final Bucket bucket;
 
-    Closure(Content bag) {
-      this.bag = bag;
+    Closure(Bucket bucket) {
+      this.bucket = bucket;
     }
 
     @Override
@@ -242,11 +179,9 @@ public final class MemoryLog implements LogStorage {
       var end = new DataFileEnd();
       var files = new ArrayList<LockedFile>();
       synchronized (MemoryLog.this) {
-        for (Map.Entry<DataFileName, ByteArrayOutputStream> file : bag.files.entrySet()) {
-          byte[] bytes = file.getValue().toByteArray();
-          LockedFile measured =
-              end.measure(new Bytes(bytes), bytes.length, header.apply(file.getKey()));
-          files.add(measured.withoutCopy());
+        for (DataFileName name : look(bucket, Freshness.CERTAIN).files()) {
+          byte[] bytes = store.document(path(bucket, name)).bytes();
+          files.add(end.measure(new Bytes(bytes), bytes.length, header.apply(name)).withoutCopy());
         }
       }
       return files;
@@ -254,14 +189,17 @@ public final class MemoryLog implements LogStorage {
 
     @Override
     public void publishPart(String sha256, byte[] part) {
-      MemoryLog.this.publish(new Key.LockPart(bag.bucket, sha256), part);
+      MemoryLog.this.publish(LogLayout.lockPart(lock(), sha256), part);
     }
 
     @Override
     public byte[] publish(byte[] lock) throws IOException {
-      var key = new Key.Lock(bag.bucket);
-      MemoryLog.this.publish(key, lock);
-      return document(key);
+      MemoryLog.this.publish(lock(), lock);
+      return store.document(lock()).bytes();
+    }
+
+    private Path lock() {
+      return LogLayout.lock(layout.bucket(bucket));
     }
 
     @Override
@@ -276,96 +214,12 @@ public final class MemoryLog implements LogStorage {
 
   /** Removes a bucket and what closed it, as is done behind a checkpoint. */
   public synchronized void retire(Bucket bucket) {
-    bags.remove(bucket.start());
-    documents.remove(new Key.Lock(bucket));
-  }
-
-  private synchronized byte[] document(Key key) throws NoSuchFileException {
-    byte[] found = documents.get(key);
-    if (found == null) {
-      throw new NoSuchFileException(key.toString());
-    }
-    return found.clone();
+    store.removeAll(layout.bucket(bucket));
   }
 
   @Override
-  public <T> T read(Key key, int limit, Freshness freshness, Decoder<T> decoder)
-      throws IOException {
-    return decoder.decode(document(key));
-  }
-
-  @Override
-  public <T> Optional<T> readIfListed(Key key, int limit, Decoder<T> decoder) throws IOException {
-    try {
-      return Optional.of(decoder.decode(document(key)));
-    } catch (NoSuchFileException e) {
-      return Optional.empty();
-    }
-  }
-
-  @Override
-  public ByteBuffer readStart(Key key, int bytes) throws IOException {
-    byte[] all = document(key);
-    return ByteBuffer.wrap(Arrays.copyOf(all, Math.min(bytes, all.length)))
-        .order(ByteOrder.LITTLE_ENDIAN);
-  }
-
-  @Override
-  public synchronized void publish(Key key, byte[] content) {
-    documents.putIfAbsent(key, content.clone());
-  }
-
-  @Override
-  public void secure(Key key) {}
-
-  @Override
-  public synchronized Records records(Freshness freshness) {
-    long last = 0;
-    var seals = new TreeMap<Long, SortedSet<String>>();
-    for (Key key : documents.keySet()) {
-      if (key instanceof Key.Record record) {
-        last = Math.max(last, record.number());
-      } else if (key instanceof Key.RecordSeal seal) {
-        seals.computeIfAbsent(seal.number(), n -> new TreeSet<>()).add(seal.digest());
-      }
-    }
-    return new Records(last, new TreeMap<>(seals.tailMap(last)));
-  }
-
-  @Override
-  public synchronized OptionalLong last(Family family, Freshness freshness) {
-    return documents.keySet().stream().flatMapToLong(key -> number(family, key).stream()).max();
-  }
-
-  private static OptionalLong number(Family family, Key key) {
-    return switch (family) {
-      case CHECKPOINT ->
-          key instanceof Key.Checkpoint c ? OptionalLong.of(c.number()) : OptionalLong.empty();
-      case FLOOR ->
-          key instanceof Key.Floor f ? OptionalLong.of(f.segment()) : OptionalLong.empty();
-      case SEGMENT ->
-          key instanceof Key.Segment s ? OptionalLong.of(s.number()) : OptionalLong.empty();
-    };
-  }
-
-  @Override
-  public Patience patience(Key key) {
-    return patience();
-  }
-
-  @Override
-  public Patience patience() {
-    return new Patience() {
-      @Override
-      public boolean isOver() {
-        return true;
-      }
-
-      @Override
-      public boolean again() {
-        return false;
-      }
-    };
+  public void publish(Path document, byte[] content) {
+    Document unused = store.make(document, content);
   }
 
   @Override
@@ -375,7 +229,7 @@ public final class MemoryLog implements LogStorage {
 
   @Override
   public Announcement announce(long to, Id closer) {
-    var intent = new Intent(to, now());
+    var intent = new Intent(to, store.now());
     intents.add(intent);
     return intent;
   }

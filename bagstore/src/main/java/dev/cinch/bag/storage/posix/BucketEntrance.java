@@ -8,7 +8,6 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Entered;
-import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -24,7 +23,7 @@ final class BucketEntrance {
   private static final int MODE_LOOKS = 20;
 
   private final PosixLog log;
-  private final StoreContext store;
+  private final PosixStore store;
   private final StoreFs fs;
   private final Fresh fresh;
   private final LogLayout layout;

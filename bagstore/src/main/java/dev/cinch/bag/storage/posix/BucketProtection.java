@@ -3,7 +3,6 @@ package dev.cinch.bag.storage.posix;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.slf4j.Logger;
@@ -21,10 +20,10 @@ final class BucketProtection {
 
   private static final long LONGEST_TICK_NANOS = 1L << 30;
 
-  private final StoreContext store;
+  private final PosixStore store;
   private final StoreFs fs;
 
-  BucketProtection(StoreContext store) {
+  BucketProtection(PosixStore store) {
     this.store = store;
     this.fs = store.fs();
   }

@@ -2,7 +2,6 @@ package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.storage.Patience;
-import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -11,10 +10,10 @@ import org.slf4j.LoggerFactory;
 
 /** Waits for the caches of network filesystems (rules N2, N3). Not thread-safe. */
 @CheckReturnValue
-public final class CacheWait implements Patience {
+final class CacheWait implements Patience {
   private static final Logger LOG = LoggerFactory.getLogger(CacheWait.class);
 
-  private final StoreContext store;
+  private final PosixStore store;
   private final Path directory;
   private long deadline;
   private boolean begun;
@@ -23,7 +22,7 @@ public final class CacheWait implements Patience {
   /**
    * @param directory the one in which it is looked for
    */
-  public CacheWait(StoreContext store, Path directory) {
+  CacheWait(PosixStore store, Path directory) {
     this.store = store;
     this.directory = directory;
   }
@@ -31,7 +30,7 @@ public final class CacheWait implements Patience {
   private void begin() {
     if (!begun) {
       begun = true;
-      deadline = store.time().monotonicNanos() + StoreContext.CACHE_EXPIRY_NANOS;
+      deadline = store.time().monotonicNanos() + PosixStore.CACHE_EXPIRY_NANOS;
     }
   }
 

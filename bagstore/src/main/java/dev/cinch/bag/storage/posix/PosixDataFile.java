@@ -6,7 +6,6 @@ import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.storage.Entered;
-import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
@@ -19,7 +18,7 @@ import org.slf4j.LoggerFactory;
 final class PosixDataFile implements Entered {
   private static final Logger LOG = LoggerFactory.getLogger(PosixDataFile.class);
 
-  private final StoreContext store;
+  private final PosixStore store;
   private final StoreFs fs;
   private final Path path;
   private final Path prelock;
@@ -33,7 +32,7 @@ final class PosixDataFile implements Entered {
    * @param sync whether what was appended survives a loss of power
    */
   PosixDataFile(
-      StoreContext store,
+      PosixStore store,
       Path path,
       StoreFile out,
       Path prelock,
@@ -87,7 +86,7 @@ final class PosixDataFile implements Entered {
   public long changedAt() throws IOException {
     return fs.isLocal(path)
         ? fs.status(path).changeTime()
-        : store.fsClock().now(); // the file's may be this client's, or old (N6)
+        : store.now(); // the file's may be this client's, or old (N6)
   }
 
   @Override

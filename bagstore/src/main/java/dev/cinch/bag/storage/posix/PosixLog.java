@@ -7,7 +7,6 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -15,10 +14,7 @@ import dev.cinch.bag.storage.Announcement;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.Key;
 import dev.cinch.bag.storage.LogStorage;
-import dev.cinch.bag.storage.Patience;
-import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
@@ -26,8 +22,6 @@ import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.Id;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,12 +37,12 @@ import java.util.function.Consumer;
  */
 @CheckReturnValue
 public final class PosixLog implements LogStorage {
-  private final StoreContext store;
+  private final PosixStore store;
   private final Id id;
   private final StoreFs fs;
   private final Fresh fresh;
   private final LogLayout layout;
-  private final BucketTree tree;
+  private final PosixBuckets buckets;
   private final BucketProtection protection;
   private final BucketEntrance entrance;
 
@@ -56,13 +50,13 @@ public final class PosixLog implements LogStorage {
    * @param layout where the log stands
    * @param id the log's
    */
-  public PosixLog(StoreContext store, LogLayout layout, Id id) {
+  public PosixLog(PosixStore store, LogLayout layout, Id id) {
     this.store = store;
     this.id = id;
     this.fs = store.fs();
     this.fresh = store.fresh();
     this.layout = layout;
-    this.tree = new BucketTree(store, layout);
+    this.buckets = new PosixBuckets(store, layout);
     this.protection = new BucketProtection(store);
     this.entrance = new BucketEntrance(this);
   }
@@ -76,7 +70,7 @@ public final class PosixLog implements LogStorage {
       byte[] bytes = fresh.readAllGrowing(file, StoreContext.MAX_SETTINGS);
       now = Envelope.decode(LogContext.IDENTITY, bytes, file).id("log");
     } catch (NoSuchFileException e) {
-      if (new RemovedLogs(store).find(layout.name()).isEmpty()) {
+      if (RemovedLogs.find(store, layout).isEmpty()) {
         throw e;
       }
       return;
@@ -87,13 +81,8 @@ public final class PosixLog implements LogStorage {
   }
 
   @Override
-  public long now() throws IOException {
-    return store.fsClock().now();
-  }
-
-  @Override
   public long staleNanos() {
-    return StoreContext.CACHE_EXPIRY_NANOS;
+    return PosixStore.CACHE_EXPIRY_NANOS;
   }
 
   @Override
@@ -103,22 +92,22 @@ public final class PosixLog implements LogStorage {
 
   @Override
   public List<Bucket> buckets(long from, long to, Settled settled) throws IOException {
-    return tree.certain(from, to, settled);
+    return buckets.certain(from, to, settled);
   }
 
   @Override
   public List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException {
     return switch (freshness) {
-      case CACHED -> tree.known(from, to);
-      case PERMITTED -> tree.permitted(from, to);
-      case CERTAIN -> tree.certain(from, to, end -> false);
+      case CACHED -> buckets.known(from, to);
+      case PERMITTED -> buckets.permitted(from, to);
+      case CERTAIN -> buckets.certain(from, to, end -> false);
     };
   }
 
   @Override
   public List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut)
       throws IOException {
-    return tree.find(
+    return buckets.tree.find(
         from,
         to,
         (directory, end, width) -> {
@@ -171,24 +160,8 @@ public final class PosixLog implements LogStorage {
   }
 
   @Override
-  public Stored open(Key.Segment segment, Freshness freshness) throws IOException {
-    Path path = path(segment);
-    return freshness == Freshness.CERTAIN ? fs.readUncached(path) : fresh.read(path);
-  }
-
-  @Override
-  public List<String> segmentNames(Freshness freshness) throws IOException {
-    Path directory = layout.segments();
-    return switch (freshness) {
-      case CACHED -> fresh.listKnown(directory);
-      case PERMITTED -> fresh.listAsPermitted(directory);
-      case CERTAIN -> fresh.list(directory);
-    };
-  }
-
-  @Override
   public boolean holdsBuckets(long from, long to) throws IOException {
-    return tree.holdsAny(from, to);
+    return buckets.holdsAny(from, to);
   }
 
   @Override
@@ -203,7 +176,7 @@ public final class PosixLog implements LogStorage {
     protection.closed(directory);
   }
 
-  StoreContext store() {
+  PosixStore store() {
     return store;
   }
 
@@ -211,134 +184,28 @@ public final class PosixLog implements LogStorage {
     return layout;
   }
 
-  private Path path(Key key) {
-    if (key instanceof Key.Lock lock) {
-      return LogLayout.lock(layout.bucket(lock.bucket()));
-    } else if (key instanceof Key.LockPart part) {
-      Path lock = LogLayout.lock(layout.bucket(part.bucket()));
-      return LogLayout.lockPart(lock, part.sha256());
-    } else if (key instanceof Key.Record record) {
-      return layout.record(record.number());
-    } else if (key instanceof Key.RecordSeal seal) {
-      return layout.recordSeal(seal.number(), seal.digest());
-    } else if (key instanceof Key.Checkpoint checkpoint) {
-      return layout.checkpoint(checkpoint.number());
-    } else if (key instanceof Key.Floor floor) {
-      return layout.floor(floor.segment());
-    } else if (key instanceof Key.Segment segment) {
-      return layout.segment(segment.number());
-    }
-    return layout.identity();
-  }
-
   @Override
-  public <T> T read(Key key, int limit, Freshness freshness, Decoder<T> decoder)
-      throws IOException {
-    Path path = path(key);
-    if (freshness == Freshness.CERTAIN) {
-      Path directory = Fresh.parent(path);
-      List<String> unused = fs.list(Fresh.parent(directory));
-      unused = fs.list(directory);
-      return decoder.decode(fresh.readAllUncached(path, limit));
-    }
-    return fresh.decode(path, limit, decoder::decode);
-  }
-
-  @Override
-  public <T> Optional<T> readIfListed(Key key, int limit, Decoder<T> decoder) throws IOException {
-    Path path = path(key);
-    try {
-      return fs.list(Fresh.parent(path)).contains("" + path.getFileName())
-          ? Optional.of(fresh.decode(path, limit, decoder::decode))
-          : Optional.empty();
-    } catch (NoSuchFileException e) {
-      return Optional.empty();
-    }
-  }
-
-  @Override
-  public ByteBuffer readStart(Key key, int bytes) throws IOException {
-    try (StoreFile in = fs.read(path(key))) {
-      ByteBuffer start = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
-      int unused = in.read(start, 0);
-      return start.flip();
-    }
-  }
-
-  @Override
-  public void publish(Key key, byte[] content) throws IOException {
-    if (key instanceof Key.RecordSeal) {
+  public void publish(Path document, byte[] content) throws IOException {
+    if (content.length == 0) {
       requireSame();
-      fs.create(path(key), store.fileMode()).close();
+      fs.create(document, store.fileMode()).close();
       return;
     }
-    if (key instanceof Key.Record record) {
-      long number = record.number();
-      Path group = layout.recordGroup(LogLayout.groupOfRecord(number));
-      boolean made = fresh.ensureDirectory(group, store.directoryMode());
+    Path place = Fresh.parent(document);
+    if (layout.records().equals(place.getParent())) {
+      boolean made = fresh.ensureDirectory(place, store.directoryMode());
+      long number = Numbered.parse("" + document.getFileName()).orElse(0);
       if (made || number % LogLayout.RECORDS_PER_GROUP == 1) {
         fs.forceDirectory(layout.records());
       }
     }
-    fresh.publish(path(key), content, store.fileMode(), this::requireSame);
-  }
-
-  @Override
-  public void secure(Key key) throws IOException {
-    if (key instanceof Key.Record) {
-      fs.forceDirectory(layout.records());
-    }
-    fs.forceDirectory(Fresh.parent(path(key)));
-  }
-
-  @Override
-  public Records records(Freshness freshness) throws IOException {
-    return RecordListing.of(
-        layout,
-        directory ->
-            switch (freshness) {
-              case CACHED -> fresh.listKnown(directory);
-              case PERMITTED -> fresh.listAsPermitted(directory);
-              case CERTAIN -> fresh.list(directory);
-            });
-  }
-
-  @Override
-  public OptionalLong last(Family family, Freshness freshness) throws IOException {
-    Path directory = family == Family.SEGMENT ? layout.segments() : layout.checkpoints();
-    List<String> names =
-        freshness == Freshness.CACHED
-            ? fresh.listIfThere(directory)
-            : fresh.listAsPermittedIfThere(directory);
-    return names.stream()
-        .map(name -> number(family, name))
-        .flatMapToLong(OptionalLong::stream)
-        .max();
-  }
-
-  private static OptionalLong number(Family family, String name) {
-    OptionalLong number =
-        family == Family.FLOOR ? LogLayout.floorNumber(name) : Numbered.parse(name);
-    return number.isPresent() || family != Family.SEGMENT
-        ? number
-        : SegmentSeal.parse(name).map(s -> OptionalLong.of(s.number())).orElse(number);
-  }
-
-  @Override
-  public Patience patience(Key key) {
-    return new CacheWait(store, Fresh.parent(path(key)));
-  }
-
-  @Override
-  public Patience patience() {
-    return new CacheWait(store, layout.root());
+    fresh.publish(document, content, store.fileMode(), this::requireSame);
   }
 
   @Override
   public boolean mayBeUnseen(Bucket bucket) throws IOException {
     try {
-      return present() - fs.status(layout.bucket(bucket)).changeTime()
-          < StoreContext.CACHE_EXPIRY_NANOS;
+      return present() - store.changedAt(layout.bucket(bucket)) < PosixStore.CACHE_EXPIRY_NANOS;
     } catch (NoSuchFileException e) {
       return false;
     }
@@ -347,7 +214,7 @@ public final class PosixLog implements LogStorage {
   /** By the clock that gives change times; by this machine's for who may not ask that. */
   private long present() {
     try {
-      return now();
+      return store.now();
     } catch (IOException e) {
       return store.time().wallNanos();
     }
@@ -365,11 +232,9 @@ public final class PosixLog implements LogStorage {
   public List<Announcement> announced(Freshness freshness) throws IOException {
     Path directory = layout.intents();
     List<String> names =
-        switch (freshness) {
-          case CACHED -> fresh.listIfThere(directory);
-          case PERMITTED -> fresh.listAsPermittedIfThere(directory);
-          case CERTAIN -> fresh.list(directory);
-        };
+        freshness == Freshness.CERTAIN
+            ? fresh.list(directory)
+            : store.listIfThere(directory, freshness);
     var all = new ArrayList<Announcement>();
     for (String name : names) {
       OptionalLong reach = LogLayout.intentReach(name);

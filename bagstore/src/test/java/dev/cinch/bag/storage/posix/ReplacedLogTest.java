@@ -8,19 +8,19 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fuzz.DataFile;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.Closing;
-import dev.cinch.bag.storage.Key;
-import dev.cinch.bag.storage.LogStorage;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,8 +34,8 @@ class ReplacedLogTest {
 
   private final StoreFs fs = new PosixFs(null, null);
   @TempDir Path directory;
-  private LogStorage old;
-  private LogStorage now;
+  private LogContext old;
+  private LogContext now;
 
   @BeforeEach
   void replace() throws Exception {
@@ -45,31 +45,45 @@ class ReplacedLogTest {
     now = make(root, 2);
   }
 
-  private LogStorage make(Path root, long seed) throws IOException {
+  private LogContext make(Path root, long seed) throws IOException {
     Store.Environment here = Rig.at(root, seed).environment(fs, SystemTime.INSTANCE);
-    return Store.init(root, StoreSettings.DEFAULT, here).createLog(Rig.JOBS).context().storage();
+    return Store.init(root, StoreSettings.DEFAULT, here).createLog(Rig.JOBS).context();
   }
 
   @Test
   void nothingIsWritten() {
-    assertThrows(StoreReplacedException.class, () -> old.enter(BUCKET, NAME, Durability.CLOSE));
+    assertThrows(
+        StoreReplacedException.class, () -> old.storage().enter(BUCKET, NAME, Durability.CLOSE));
   }
 
   @Test
   void noDocumentIsPublished() throws Exception {
+    Path record = old.layout().record(1);
+    Path seal = old.layout().recordSeal(1, "a".repeat(64));
+    assertThrows(StoreReplacedException.class, () -> old.storage().publish(record, new byte[] {1}));
+    assertThrows(StoreReplacedException.class, () -> old.storage().publish(seal, new byte[0]));
+    for (Path document : List.of(record, seal)) {
+      assertEquals(Optional.empty(), now.documents().readIfListed(document, 10, bytes -> bytes));
+    }
+  }
+
+  @Test
+  void noDocumentOfTheStoreIsMade() throws Exception {
+    Path ceilings = old.store().layout().ceilings();
+    assertThrows(StoreReplacedException.class, () -> old.documents().note(ceilings.resolve("one")));
     assertThrows(
-        StoreReplacedException.class, () -> old.publish(new Key.Record(1), new byte[] {1}));
-    var seal = new Key.RecordSeal(1, "a".repeat(64));
-    assertThrows(StoreReplacedException.class, () -> old.publish(seal, new byte[0]));
-    assertEquals(0, now.records(Freshness.CERTAIN).last());
+        StoreReplacedException.class,
+        () -> old.documents().publish(ceilings.resolve("two"), new byte[] {1}));
+    assertEquals(List.of(), now.documents().listNow(ceilings));
   }
 
   @Test
   void noLockIsPublished() throws Exception {
-    now.enter(BUCKET, NAME, Durability.CLOSE).leave();
-    try (Closing closing = old.seal(BUCKET)) {
+    now.storage().enter(BUCKET, NAME, Durability.CLOSE).leave();
+    try (Closing closing = old.storage().seal(BUCKET)) {
       assertThrows(StoreReplacedException.class, () -> closing.publish(new byte[] {1}));
     }
-    assertEquals(Optional.empty(), now.readIfListed(new Key.Lock(BUCKET), 10, bytes -> bytes));
+    Path lock = LogLayout.lock(now.layout().bucket(BUCKET));
+    assertEquals(Optional.empty(), now.documents().readIfListed(lock, 10, bytes -> bytes));
   }
 }

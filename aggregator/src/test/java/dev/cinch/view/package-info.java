@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.view;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,175 @@
+package dev.cinch.bag.storage;
+
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.storage.LogStorage.Decoder;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.lease.Id;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A storage's place for a store: the documents that are the store's own, and its logs.
+ *
+ * <p>A document is named as {@link dev.cinch.bag.layout.StoreLayout} names it, whether a filesystem
+ * has that name or not, and the name above it is its place. It is written once (S3), and some say
+ * all by their name. What was made is durable once its place was {@linkplain #secure secured} (S6).
+ *
+ * <p>Errors, times and threads are as {@link LogStorage} has them.
+ */
+public interface StoreStorage {
+  /**
+   * Looks whether the store there is still the one that was opened: before anything is published.
+   *
+   * @throws dev.cinch.bag.store.StoreReplacedException if it is another one
+   * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
+   */
+  void requireSame() throws IOException;
+
+  /** The storage's own clock (S8): the time that it gives a change made just now. */
+  long now() throws IOException;
+
+  /** The place of a log's bags. */
+  LogStorage log(LogLayout layout, Id id);
+
+  /** Makes room for a log, which others see from then on as one that is being made. Durable. */
+  void prepare(LogLayout log) throws IOException;
+
+  /** Makes sure that there is a place. Durable. */
+  void prepare(Path place) throws IOException;
+
+  /**
+   * The names in a place.
+   *
+   * @param freshness {@link Freshness#CERTAIN} is refused to users who may create nothing there
+   * @throws java.nio.file.NoSuchFileException if there may be no such place
+   */
+  List<String> list(Path place, Freshness freshness) throws IOException;
+
+  /** As {@link #list}, in order; nothing where the place is missing, as it may be in a copy. */
+  default List<String> listIfThere(Path place, Freshness freshness) throws IOException {
+    try {
+      return list(place, freshness).stream().sorted().toList();
+    } catch (NoSuchFileException e) {
+      return List.of();
+    }
+  }
+
+  /** The names in a place, past every cache (S5); empty for a user who may not ask so. */
+  Optional<List<String>> listIfPermitted(Path place) throws IOException;
+
+  /** As {@link #listIfPermitted}; who may not ask so waits until every cache has expired. */
+  List<String> listNow(Path place) throws IOException;
+
+  /**
+   * Whether a document is there that this user may read.
+   *
+   * @param freshness cached, or as this user may look
+   */
+  boolean isThere(Path document, Freshness freshness) throws IOException;
+
+  /**
+   * Reads a document. Damaged content is read again past every cache before it is believed.
+   *
+   * @param limit the most bytes that it may have
+   * @throws NoSuchFileException if it is not there; a "no" may be old, unless this is {@link
+   *     Freshness#CERTAIN}
+   */
+  <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder) throws IOException;
+
+  /** As {@link #read(Path, int, Freshness, Decoder)}, as far as this machine knows. */
+  default <T> T read(Path document, int limit, Decoder<T> decoder) throws IOException {
+    return read(document, limit, Freshness.CACHED, decoder);
+  }
+
+  /**
+   * Reads a document if a listing shows it: of what may not be there yet, since a name that was
+   * asked for too early may look missing long after it came.
+   */
+  <T> Optional<T> readIfListed(Path document, int limit, Decoder<T> decoder) throws IOException;
+
+  /** Opens a document; {@link Freshness#CERTAIN} where what was read looks damaged. */
+  Stored open(Path document, Freshness freshness) throws IOException;
+
+  /** How many bytes a document has, as the storage has it now. */
+  long size(Path document) throws IOException;
+
+  /** When a document was made, or later. */
+  long changedAt(Path document) throws IOException;
+
+  /** Content that may become that of documents of one place. Not thread-safe. */
+  interface Draft extends Closeable {
+    void write(ByteBuffer bytes) throws IOException;
+
+    /** Nothing more is written: the content is durable when this returns. */
+    void finish() throws IOException;
+
+    /**
+     * Makes what was finished the content of a document, unless there is one.
+     *
+     * @return whether this made it. If not, it may have all the same: the truth is what is there
+     */
+    boolean publish(Path document) throws IOException;
+
+    @Override
+    void close();
+  }
+
+  /** Begins a draft. */
+  Draft draft(Path place) throws IOException;
+
+  /** A draft that is finished; looks then whether the store is the same. */
+  default Draft draft(Path place, byte[] content) throws IOException {
+    Draft draft = draft(place);
+    try {
+      draft.write(ByteBuffer.wrap(content));
+      draft.finish();
+      requireSame();
+      return draft;
+    } catch (IOException | RuntimeException e) {
+      draft.close();
+      throw e;
+    }
+  }
+
+  /** Publishes one document as {@link Draft#publish} does, and secures it. */
+  default boolean publish(Path document, byte[] content) throws IOException {
+    Path place = Objects.requireNonNull(document.getParent());
+    try (Draft draft = draft(place, content)) {
+      boolean made = draft.publish(document);
+      secure(place);
+      return made;
+    }
+  }
+
+  /**
+   * Makes a document that says all by its name, unless it is there or the store is another one.
+   *
+   * @return as {@link Draft#publish}
+   */
+  boolean note(Path document) throws IOException;
+
+  /** Makes durable what is in a place, whoever made it. */
+  void secure(Path place) throws IOException;
+
+  /**
+   * Removes a document.
+   *
+   * @return false if it was gone
+   */
+  boolean remove(Path document) throws IOException;
+
+  /** Removes a document that others would sweep as well, so a failure is none. */
+  void removeQuietly(Path document);
+
+  /** Patience with something that looks missing in a place. */
+  Patience patience(Path place);
+
+  /** Waits until those who may ask past no cache see a document, too, which is there. */
+  void awaitReaders(Path document) throws IOException;
+}

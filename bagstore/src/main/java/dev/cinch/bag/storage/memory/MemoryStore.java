@@ -1,0 +1,249 @@
+package dev.cinch.bag.storage.memory;
+
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.LogStorage.Decoder;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.time.TimeSource;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store in memory. All who are given the same object work on the same store, as processes do on
+ * one directory. Nothing is cached, so every read is certain, and nothing outlives the process. The
+ * shortest answer to what a storage must do. Thread-safe.
+ */
+public final class MemoryStore implements StoreStorage {
+  private final StoreIdentity identity;
+  private final TimeSource time;
+  private final NavigableMap<Path, Document> documents = new ConcurrentSkipListMap<>();
+  private final Map<Id, MemoryLog> logs = new HashMap<>();
+
+  /**
+   * @param layout names everything
+   * @param time whose wall clock is the storage's
+   */
+  public MemoryStore(StoreLayout layout, StoreIdentity identity, TimeSource time) {
+    this.identity = identity;
+    this.time = time;
+    Document unused = make(layout.settings(), identity.encode());
+  }
+
+  /** A document, or a data file, which grows. Thread-safe. */
+  static final class Document {
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private final long at;
+
+    Document(long at) {
+      this.at = at;
+    }
+
+    void append(ByteBuffer more) {
+      var copy = new byte[more.remaining()];
+      more.get(copy);
+      bytes.writeBytes(copy);
+    }
+
+    byte[] bytes() {
+      return bytes.toByteArray();
+    }
+  }
+
+  /** What was in a document when it was opened. */
+  record Bytes(byte[] bytes) implements Stored {
+    @Override
+    public int read(ByteBuffer into, long offset) {
+      int length = (int) Math.max(0, Math.min(into.remaining(), bytes.length - offset));
+      into.put(bytes, (int) Math.min(offset, bytes.length), length);
+      return length;
+    }
+
+    @Override
+    public long size() {
+      return bytes.length;
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  /** Nothing looks missing that is there. */
+  static final Patience NONE =
+      new Patience() {
+        @Override
+        public boolean isOver() {
+          return true;
+        }
+
+        @Override
+        public boolean again() {
+          return false;
+        }
+      };
+
+  StoreIdentity identity() {
+    return identity;
+  }
+
+  /** Makes a document; null if there is one. */
+  @Nullable Document make(Path name, byte[] content) {
+    var made = new Document(now());
+    made.append(ByteBuffer.wrap(content));
+    return documents.putIfAbsent(name, made) == null ? made : null;
+  }
+
+  Document document(Path name) throws NoSuchFileException {
+    Document found = documents.get(name);
+    if (found == null) {
+      throw new NoSuchFileException(name.toString());
+    }
+    return found;
+  }
+
+  boolean is(Path name, Document document) {
+    return documents.get(name) == document;
+  }
+
+  /** Removes all that stands below a name. */
+  void removeAll(Path place) {
+    documents.keySet().removeIf(name -> name.startsWith(place));
+  }
+
+  @Override
+  public void requireSame() {}
+
+  @Override
+  public long now() {
+    return time.wallNanos();
+  }
+
+  @Override
+  public LogStorage log(LogLayout layout, Id id) {
+    synchronized (logs) {
+      return logs.computeIfAbsent(id, i -> new MemoryLog(this, layout));
+    }
+  }
+
+  @Override
+  public void prepare(LogLayout log) {}
+
+  @Override
+  public void prepare(Path place) {}
+
+  @Override
+  public List<String> list(Path place, Freshness freshness) {
+    return listNow(place);
+  }
+
+  @Override
+  public Optional<List<String>> listIfPermitted(Path place) {
+    return Optional.of(listNow(place));
+  }
+
+  @Override
+  public List<String> listNow(Path place) {
+    return documents.keySet().stream()
+        .filter(name -> name.startsWith(place) && !name.equals(place))
+        .map(name -> name.getName(place.getNameCount()).toString())
+        .distinct()
+        .toList();
+  }
+
+  @Override
+  public boolean isThere(Path document, Freshness freshness) {
+    return documents.containsKey(document);
+  }
+
+  @Override
+  public <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder)
+      throws IOException {
+    return decoder.decode(document(document).bytes());
+  }
+
+  @Override
+  public <T> Optional<T> readIfListed(Path document, int limit, Decoder<T> decoder)
+      throws IOException {
+    return documents.containsKey(document)
+        ? Optional.of(read(document, limit, decoder))
+        : Optional.empty();
+  }
+
+  @Override
+  public Stored open(Path document, Freshness freshness) throws IOException {
+    return new Bytes(document(document).bytes());
+  }
+
+  @Override
+  public long size(Path document) throws IOException {
+    return document(document).bytes().length;
+  }
+
+  @Override
+  public long changedAt(Path document) throws IOException {
+    return document(document).at;
+  }
+
+  @Override
+  public Draft draft(Path place) {
+    var content = new Document(now());
+    return new Draft() {
+      @Override
+      public void write(ByteBuffer bytes) {
+        content.append(bytes);
+      }
+
+      @Override
+      public void finish() {}
+
+      @Override
+      public boolean publish(Path document) {
+        return make(document, content.bytes()) != null;
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  @Override
+  public boolean note(Path document) {
+    return make(document, new byte[0]) != null;
+  }
+
+  @Override
+  public void secure(Path place) {}
+
+  @Override
+  public boolean remove(Path document) {
+    return documents.remove(document) != null;
+  }
+
+  @Override
+  public void removeQuietly(Path document) {
+    boolean unused = remove(document);
+  }
+
+  @Override
+  public Patience patience(Path place) {
+    return NONE;
+  }
+
+  @Override
+  public void awaitReaders(Path document) {}
+}

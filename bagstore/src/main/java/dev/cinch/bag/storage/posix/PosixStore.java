@@ -1,0 +1,336 @@
+package dev.cinch.bag.storage.posix;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.LogStorage.Decoder;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.bag.store.StoreReplacedException;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A store in a directory of a POSIX or network filesystem. A document is a file that is linked into
+ * place, one that says all by its name an empty file. Thread-safe.
+ *
+ * @param fs the filesystem
+ * @param fresh the same, past its caches
+ * @param clock the filesystem's
+ * @param layout where things stand
+ * @param identity what {@code store.json} says
+ * @param time clocks and waits
+ */
+@CheckReturnValue
+public record PosixStore(
+    StoreFs fs,
+    Fresh fresh,
+    FsClock clock,
+    StoreLayout layout,
+    StoreIdentity identity,
+    TimeSource time)
+    implements StoreStorage {
+  /** After so long every cache of a network filesystem has expired, nanoseconds (rule N2). */
+  public static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
+
+  private static final int GROUP_WRITE = 0020;
+
+  /**
+   * The directory of a store, for what works on files.
+   *
+   * @throws IllegalArgumentException if it is in another storage
+   */
+  public static PosixStore of(StoreContext store) {
+    if (store.storage() instanceof PosixStore posix) {
+      return posix;
+    }
+    throw new IllegalArgumentException(store.layout().root() + " is no directory of files");
+  }
+
+  public StoreSettings settings() {
+    return identity.settings();
+  }
+
+  public int fileMode() {
+    return settings().fileMode();
+  }
+
+  public int directoryMode() {
+    return settings().directoryMode();
+  }
+
+  /** What its maker alone ever writes, group and others may read as the store has it. */
+  private int fileModeIn(Path place) {
+    boolean own = place.equals(layout.keys()) || place.startsWith(layout.service());
+    return own ? fileMode() & ~0022 : fileMode();
+  }
+
+  /**
+   * Waits a second, for a cache: longer than a FUSE client remembers attributes unless it is
+   * mounted otherwise (rule N6), and often enough for what others are about to do.
+   *
+   * @param what is waited for
+   */
+  void awaitCaches(Object what) throws InterruptedIOException {
+    StoreContext.sleep(time, what, 1_000_000_000L);
+  }
+
+  @Override
+  public void requireSame() throws IOException {
+    Path file = layout.settings();
+    byte[] bytes = fresh.readAllGrowing(file, StoreContext.MAX_SETTINGS);
+    StoreIdentity now = StoreIdentity.decode(bytes, file);
+    if (!now.id().equals(identity.id())) {
+      throw new StoreReplacedException(file, "store", identity.id(), now.id());
+    }
+  }
+
+  @Override
+  public long now() throws IOException {
+    return clock.now();
+  }
+
+  @Override
+  public LogStorage log(LogLayout log, Id id) {
+    return new PosixLog(this, log, id);
+  }
+
+  @Override
+  public void prepare(LogLayout log) throws IOException {
+    // init may have stopped before it did; a store that has logs has lost its settings.
+    fs.forceDirectory(layout.root());
+    for (Path directory :
+        List.of(
+            log.root(),
+            log.buckets(),
+            log.horizon(),
+            log.records(),
+            log.intents(),
+            log.checkpoints(),
+            log.segments())) {
+      boolean unused = fresh.ensureDirectory(directory, directoryMode());
+    }
+    fs.forceDirectory(log.horizon());
+    fs.forceDirectory(log.root());
+    fs.forceDirectory(layout.logs());
+  }
+
+  @Override
+  public void prepare(Path place) throws IOException {
+    boolean unused = fresh.ensureDirectory(place, directoryMode());
+    fs.forceDirectory(Fresh.parent(place));
+  }
+
+  @Override
+  public List<String> list(Path place, Freshness freshness) throws IOException {
+    return switch (freshness) {
+      case CACHED -> fresh.listKnown(place);
+      case PERMITTED -> fresh.listAsPermitted(place);
+      case CERTAIN -> fresh.list(place);
+    };
+  }
+
+  @Override
+  public Optional<List<String>> listIfPermitted(Path place) throws IOException {
+    return fresh.listIfPermitted(place);
+  }
+
+  /** Filesystems of one kernel need no wait. */
+  @Override
+  public List<String> listNow(Path place) throws IOException {
+    Optional<List<String>> now = fresh.listIfPermitted(place);
+    if (now.isPresent()) {
+      return now.get();
+    }
+    if (!fs.isLocal(place)) {
+      StoreContext.sleep(time, place, CACHE_EXPIRY_NANOS);
+    }
+    return fs.list(place);
+  }
+
+  @Override
+  public boolean isThere(Path document, Freshness freshness) throws IOException {
+    if (freshness != Freshness.CACHED) {
+      return fresh.exists(document);
+    }
+    try {
+      fs.read(document).close();
+      return true;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder)
+      throws IOException {
+    if (freshness == Freshness.CERTAIN) {
+      Path directory = Fresh.parent(document);
+      List<String> unused = fs.list(Fresh.parent(directory));
+      unused = fs.list(directory);
+      return decoder.decode(fresh.readAllUncached(document, limit));
+    }
+    return fresh.decode(document, limit, decoder::decode);
+  }
+
+  @Override
+  public <T> Optional<T> readIfListed(Path document, int limit, Decoder<T> decoder)
+      throws IOException {
+    try {
+      return fs.list(Fresh.parent(document)).contains("" + document.getFileName())
+          ? Optional.of(read(document, limit, decoder))
+          : Optional.empty();
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  public Stored open(Path document, Freshness freshness) throws IOException {
+    return freshness == Freshness.CERTAIN ? fs.readUncached(document) : fresh.read(document);
+  }
+
+  @Override
+  public long size(Path document) throws IOException {
+    try (StoreFile file = fresh.readGrowing(document)) {
+      return file.size();
+    }
+  }
+
+  @Override
+  public long changedAt(Path document) throws IOException {
+    return fs.status(document).changeTime();
+  }
+
+  @Override
+  public Draft draft(Path place) throws IOException {
+    Path file = fresh.temporary(place);
+    try {
+      return new Temporary(file, fs.create(file, fileModeIn(place)));
+    } catch (IOException | RuntimeException e) {
+      fresh.removeQuietly(file);
+      throw e;
+    }
+  }
+
+  private final class Temporary implements Draft {
+    private final Path file;
+    private final StoreFile out;
+    private boolean open = true;
+
+    Temporary(Path file, StoreFile out) {
+      this.file = file;
+      this.out = out;
+    }
+
+    @Override
+    public void write(ByteBuffer bytes) throws IOException {
+      out.write(bytes);
+    }
+
+    @Override
+    public void finish() throws IOException {
+      out.force();
+      open = false;
+      out.close();
+      if (layout.isOfSegments(Fresh.parent(file))) {
+        fs.chmod(file, settings().closedFileMode());
+      }
+    }
+
+    @Override
+    public boolean publish(Path document) throws IOException {
+      try {
+        fs.link(file, document);
+        return true;
+      } catch (FileAlreadyExistsException e) {
+        return false; // lost, or the answer to our own request, sent twice
+      }
+    }
+
+    @Override
+    public void close() {
+      try {
+        if (open) {
+          out.close();
+        }
+      } catch (IOException e) {
+        // It goes.
+      }
+      fresh.removeQuietly(file);
+    }
+  }
+
+  @Override
+  public boolean note(Path document) throws IOException {
+    requireSame();
+    try {
+      Path place = Fresh.parent(document);
+      int mode = layout.isOfSegments(place) ? settings().closedFileMode() : fileModeIn(place);
+      fs.create(document, mode).close();
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      return false; // another's, or ours, from a request that was sent twice
+    }
+  }
+
+  @Override
+  public void secure(Path place) throws IOException {
+    fs.forceDirectory(place);
+  }
+
+  @Override
+  public boolean remove(Path document) throws IOException {
+    try {
+      fs.unlink(document);
+      return true;
+    } catch (NoSuchFileException e) {
+      return false; // somebody else was faster
+    }
+  }
+
+  @Override
+  public void removeQuietly(Path document) {
+    fresh.removeQuietly(document);
+  }
+
+  @Override
+  public Patience patience(Path place) {
+    return new CacheWait(this, place);
+  }
+
+  /**
+   * Only where these may not make entries they can't look past their caches; then this waits until
+   * every cache is younger than the file.
+   */
+  @Override
+  public void awaitReaders(Path document) throws IOException {
+    Path place = Fresh.parent(document);
+    int theirs = directoryMode() & GROUP_WRITE;
+    if (theirs == (fs.status(place).mode() & theirs) || fs.isLocal(place)) {
+      return;
+    }
+    long age = now() - changedAt(document);
+    if (age < CACHE_EXPIRY_NANOS) {
+      StoreContext.sleep(time, place, CACHE_EXPIRY_NANOS - age);
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.cli.append;
+
+import org.jspecify.annotations.NullMarked;

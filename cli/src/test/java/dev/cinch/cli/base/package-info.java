@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.cli.base;
+
+import org.jspecify.annotations.NullMarked;

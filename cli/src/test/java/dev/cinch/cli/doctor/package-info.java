@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.cli.doctor;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.cli.lease;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.cli.read;
+
+import org.jspecify.annotations.NullMarked;

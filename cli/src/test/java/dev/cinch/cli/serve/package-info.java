@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.cli.serve;
+
+import org.jspecify.annotations.NullMarked;
