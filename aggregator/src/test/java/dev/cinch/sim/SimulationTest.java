@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
  * it more, {@code -Dcinch.sim.from=SEED} others, {@code -Dcinch.sim.runs=1} with it one alone.
  */
 class SimulationTest {
-  private static final long RUNS = Long.getLong("cinch.sim.runs", Share.of(20_000, 250));
-  private static final long FROM = Long.getLong("cinch.sim.from", 1);
+  private static final long RUNS = Long.getLong("cinch.sim.runs", Share.of(20_000, 150));
+  private static final long FROM = Long.getLong("cinch.sim.from", Share.from());
 
   @Test
   @Tag("share")

@@ -220,7 +220,7 @@ class ExpiryTest {
   @Tag("share")
   @EnumSource(Fault.class)
   void r4_stoppedAnywhere(Fault fault) throws Exception {
-    for (int k = 1; ; k += Share.step(5)) {
+    for (int k = 1 + Share.first(5); ; k += Share.step(5)) {
       Rig rig = retired(6, 3);
       List<String> all = Lines.settled(open(rig));
       List<String> rest = all.subList(2 * MESSAGES, all.size());

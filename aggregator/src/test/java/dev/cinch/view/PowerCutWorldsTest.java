@@ -31,8 +31,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * -Dcinch.power.runs=N} worlds of each part, {@code -Dcinch.power.from=SEED} others.
  */
 class PowerCutWorldsTest {
-  private static final int RUNS = Integer.getInteger("cinch.power.runs", Share.of(200, 50));
-  private static final int FROM = Integer.getInteger("cinch.power.from", 1);
+  private static final int RUNS = Integer.getInteger("cinch.power.runs", Share.of(200, 25));
+  private static final int FROM = Integer.getInteger("cinch.power.from", Share.from());
 
   @ParameterizedTest
   @Tag("share")

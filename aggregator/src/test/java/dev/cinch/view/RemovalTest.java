@@ -142,7 +142,7 @@ class RemovalTest {
   @EnumSource(Fault.class)
   void h8_stoppedAnywhere(Fault fault) throws Exception {
     boolean fired = true;
-    for (int k = 1; fired; k += Share.step(5)) {
+    for (int k = 1 + Share.first(5); fired; k += Share.step(5)) {
       Rig rig = rig(5, 2);
       var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
       Log log = rig.open(faulty);

@@ -29,6 +29,7 @@ import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Share;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -95,8 +96,7 @@ class RetentionTest {
     Path name = log.context().layout().checkpoint(c.number());
     root.unlink(name);
     try (StoreFile out = root.create(name, 0664)) {
-      var less =
-          new Checkpoint(c.log(), c.number(), c.to(), c.digest(), 1, c.segments().subList(0, 1));
+      var less = Altered.with(c, "segment", 1, "segments", c.segments().subList(0, 1));
       out.write(ByteBuffer.wrap(less.encode()));
     }
     DamagedException e = assertThrows(DamagedException.class, () -> Lines.settled(log));
@@ -285,7 +285,7 @@ class RetentionTest {
   @EnumSource(Fault.class)
   void r3_afterAFaultAtAnyOperationReadersSeeTheSameAndTheNextRunFinishes(Fault fault)
       throws Exception {
-    int k = 1;
+    int k = 1 + Share.first(3);
     while (true) {
       Rig rig = rig(11, 3);
       aggregate(rig);

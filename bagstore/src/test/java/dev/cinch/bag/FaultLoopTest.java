@@ -117,7 +117,7 @@ class FaultLoopTest {
   void appendWithAFaultAtEveryOperation(Fault fault) throws Exception {
     for (Kind kind : Kind.values()) {
       for (Durability durability : Durability.values()) {
-        int k = 1;
+        int k = 1 + Share.first(5);
         while (appendWithFault(memory(k), kind, durability, fault, k)) {
           k += Share.step(5);
         }
@@ -131,7 +131,7 @@ class FaultLoopTest {
   void appendOnARealFilesystemWithAFaultAtEveryOperation(@TempDir Path temp) throws Exception {
     for (Fault fault : List.of(Fault.ERROR_AFTER, Fault.CRASH_AFTER, Fault.CRASH_PARTIAL)) {
       for (Kind kind : List.of(Kind.FIRST, Kind.LARGE)) {
-        int k = 1;
+        int k = 1 + Share.first(11);
         while (appendWithFault(
             posix(temp.resolve("s" + fault + kind + k), k), kind, Durability.CLOSE, fault, k)) {
           k += Share.step(11);
@@ -183,7 +183,7 @@ class FaultLoopTest {
   @Tag("share")
   @EnumSource(Fault.class)
   void advanceWithAFaultAtEveryOperation(Fault fault) throws Exception {
-    int k = 1;
+    int k = 1 + Share.first(5);
     while (advanceWithFault(memory(k), fault, k)) {
       k += Share.step(5);
     }
@@ -193,7 +193,7 @@ class FaultLoopTest {
   @Test
   @Tag("share")
   void advanceOnARealFilesystemWithACrashAtEveryOperation(@TempDir Path temp) throws Exception {
-    int k = 1;
+    int k = 1 + Share.first(11);
     while (advanceWithFault(posix(temp.resolve("s" + k), k), Fault.CRASH_AFTER, k)) {
       k += Share.step(11);
     }

@@ -34,6 +34,7 @@ import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -427,22 +428,7 @@ class FsRulesTest {
   @Test
   void n6_whoConfirmsLateAsksForTheTimeOfADirectoryMadeAfterTheWrite() throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    var settings =
-        new StoreSettings(
-            d.bucketWidthMs(),
-            d.graceMs(),
-            d.clockAheadMs(),
-            d.clockBehindMs(),
-            d.timestampDistanceMs(),
-            d.slowAppendMs(),
-            d.longestLeaseMs(),
-            d.leaseMarginMs(),
-            d.fileMode(),
-            d.directoryMode(),
-            d.group(),
-            d.messageLimit(),
-            StoreSettings.Confirm.LATE,
-            d.leases());
+    var settings = Altered.with(d, "confirm", StoreSettings.Confirm.LATE);
     Rig late = Rig.memory(21, settings);
     var fs = new FaultyFs(new DelegatedFs(late.disk.view(Rig.ALICE)));
     LogWriter writer = late.open(fs).writer(Durability.SYNC);

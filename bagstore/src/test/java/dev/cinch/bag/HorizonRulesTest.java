@@ -31,14 +31,8 @@ import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.Ending;
-import dev.cinch.lease.Fence;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Watermark;
-import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -556,24 +550,7 @@ class HorizonRulesTest {
   @Test
   void f3_aKeyCountsForWhatWasWrittenUnderItBeforeTheBucketWasClosed() throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    Rig required =
-        Rig.memory(
-            31,
-            new StoreSettings(
-                d.bucketWidthMs(),
-                d.graceMs(),
-                d.clockAheadMs(),
-                d.clockBehindMs(),
-                d.timestampDistanceMs(),
-                d.slowAppendMs(),
-                d.longestLeaseMs(),
-                d.leaseMarginMs(),
-                d.fileMode(),
-                d.directoryMode(),
-                d.group(),
-                d.messageLimit(),
-                d.confirm(),
-                StoreSettings.Leases.REQUIRED));
+    Rig required = Rig.memory(31, Altered.with(d, "leases", StoreSettings.Leases.REQUIRED));
     var behind = new AtomicLong();
     Log log = required.open(required.disk.view(Rig.ALICE), required.time.skewed(behind));
     LogWriter writer = log.writer(Durability.SYNC);
@@ -601,23 +578,6 @@ class HorizonRulesTest {
     long now = rig.time.wallNanos();
     return AuditStore.stamp(
         new WitnessSigner(key)
-            .sign(
-                new Witness(
-                    new LeaseName("name"),
-                    "holder",
-                    1,
-                    1,
-                    false,
-                    LogSet.ALL,
-                    now + 60 * SECOND,
-                    now,
-                    new Id(now, 1),
-                    Optional.empty(),
-                    Ending.NONE,
-                    Long.MIN_VALUE,
-                    Watermark.NONE,
-                    Fence.NONE,
-                    false,
-                    TimeBounds.ASSUMED.at(now, 0))));
+            .sign(Altered.first("name", "holder", new Id(now, 1), now, now + 60 * SECOND)));
   }
 }

@@ -14,20 +14,13 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.PendingReceipt;
-import dev.cinch.lease.Ending;
-import dev.cinch.lease.Fence;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
-import dev.cinch.lease.Watermark;
-import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
@@ -38,23 +31,12 @@ class LeaseStampRulesTest {
   private SignedWitness witness(Rig rig, String name, long serial) {
     return new WitnessSigner(key)
         .sign(
-            new Witness(
-                new LeaseName(name),
+            Altered.first(
+                name,
                 "holder",
-                1,
-                1,
-                false,
-                LogSet.ALL,
-                rig.time.wallNanos() + 60_000_000_000L,
-                rig.time.wallNanos(),
                 new Id(serial, 1),
-                Optional.empty(),
-                Ending.NONE,
-                Long.MIN_VALUE,
-                Watermark.NONE,
-                Fence.NONE,
-                false,
-                TimeBounds.ASSUMED.at(rig.time.wallNanos(), 0)));
+                rig.time.wallNanos(),
+                rig.time.wallNanos() + 60_000_000_000L));
   }
 
   @Test

@@ -150,9 +150,9 @@ class PowerCutTest {
   @ValueSource(ints = {0, 50, 90})
   void aStoreThatWasHalfMadeIsOneOrCanBeMadeOne(int percent) throws Exception {
     boolean more = true;
-    for (int k = 1; more; k += Share.step(3)) {
+    for (int k = 1; more; k += Share.step(5)) {
       boolean used = true;
-      for (int n = 0; used; n += Share.step(3)) {
+      for (int n = 0; used; n += Share.step(5)) {
         var time = ManualTime.ticking();
         var disk = new MemoryFs(time);
         var maker = new FaultyFs(disk.view(Rig.ALICE));

@@ -16,8 +16,11 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The real launcher and the real jar; runs after packaging. */
+@Execution(ExecutionMode.CONCURRENT) // they wait for processes of their own
 class LauncherTest {
   private static final Path LAUNCHER = Path.of("bin/cinch").toAbsolutePath();
 

@@ -4,6 +4,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
@@ -16,8 +17,6 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -59,44 +58,38 @@ public final class Served implements AutoCloseable {
   }
 
   private LeaseService counting(LeaseService service) {
-    return (LeaseService)
-        Proxy.newProxyInstance(
-            LeaseService.class.getClassLoader(),
-            new Class<?>[] {LeaseService.class},
-            (proxy, method, args) -> {
-              if (method.getName().equals("carryOutNow")) {
-                return InvocationHandler.invokeDefault(proxy, method, args); // nothing is done so
-              }
-              boolean acquires =
-                  method.getName().equals("carryOut")
-                      && ((List<?>) args[0]).get(0) instanceof Operation.Acquire;
-              try {
-                if (away) {
-                  throw new LeaseUnavailableException("away", null);
-                }
-                if (acquires && superseded.getAndDecrement() > 0) {
-                  var tookOver =
-                      new LeaseRefusedException(Reason.SUPERSEDED, "instance 9 took over", 0);
-                  return List.of(new Outcome.Refused(tookOver));
-                }
-                Object answer = method.invoke(service, args);
-                CountDownLatch decided = unanswered;
-                if (decided != null
-                    && acquires
-                    && ((List<?>) answer).get(0) instanceof Outcome.Granted) {
-                  unanswered = null;
-                  decided.countDown();
-                  closed.await();
-                }
-                return answer;
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              } finally {
-                if (acquires) {
-                  this.acquires.release();
-                }
-              }
-            });
+    return Between.of(
+        LeaseService.class,
+        call -> {
+          if (call.is("carryOutNow")) { // nothing is done so
+            return InvocationHandler.invokeDefault(call.proxy(), call.method(), call.args());
+          }
+          boolean acquires = call.carriesOut(Operation.Acquire.class);
+          try {
+            if (away) {
+              throw new LeaseUnavailableException("away", null);
+            }
+            if (acquires && superseded.getAndDecrement() > 0) {
+              var tookOver =
+                  new LeaseRefusedException(Reason.SUPERSEDED, "instance 9 took over", 0);
+              return List.of(new Outcome.Refused(tookOver));
+            }
+            Object answer = call.by(service);
+            CountDownLatch decided = unanswered;
+            if (decided != null
+                && acquires
+                && ((List<?>) answer).get(0) instanceof Outcome.Granted) {
+              unanswered = null;
+              decided.countDown();
+              closed.await();
+            }
+            return answer;
+          } finally {
+            if (acquires) {
+              this.acquires.release();
+            }
+          }
+        });
   }
 
   /** Waits until so many more attempts to acquire were answered. */

@@ -9,6 +9,7 @@ import dev.cinch.bag.store.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.serve.LateService;
+import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
@@ -21,8 +22,6 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -109,19 +108,13 @@ public final class SharedStore implements AutoCloseable {
   }
 
   private static LeaseService counting(LateService service, Map<Reason, Semaphore> told) {
-    return (LeaseService)
-        Proxy.newProxyInstance(
-            LeaseService.class.getClassLoader(),
-            new Class<?>[] {LeaseService.class},
-            (proxy, method, args) -> {
-              try {
-                Object answer = method.invoke(service, args);
-                count(answer, told);
-                return answer;
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            });
+    return Between.of(
+        LeaseService.class,
+        call -> {
+          Object answer = call.by(service);
+          count(answer, told);
+          return answer;
+        });
   }
 
   private static void count(@Nullable Object answer, Map<Reason, Semaphore> told) {

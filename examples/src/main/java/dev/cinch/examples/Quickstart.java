@@ -7,7 +7,6 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
-import dev.cinch.cli.Logging;
 import dev.cinch.examples.Share.Line;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -49,7 +48,7 @@ public final class Quickstart {
 
   /** Arguments: a directory to make the store in, then files. */
   public static void main(String[] args) throws Exception {
-    Logging.install();
+    Warnings.only();
     var files = Arrays.stream(args).skip(1).map(Path::of).toList();
     for (Path file : files) {
       if (!Files.isReadable(file) || Files.isDirectory(file)) {

@@ -8,7 +8,6 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
-import dev.cinch.cli.Logging;
 import dev.cinch.examples.Share.Line;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
@@ -66,7 +65,7 @@ public final class QuickstartWriter {
 
   /** Arguments: store, log, server, number, clock offset in ms, whether it is the victim, files. */
   public static void main(String[] args) throws Exception {
-    Logging.install();
+    Warnings.only();
     int number = Integer.parseInt(args[3]);
     var time = new SystemTime(Long.parseLong(args[4]) * 1_000_000);
     var environment = Store.Environment.of(new MachineName("machine-" + number), time);

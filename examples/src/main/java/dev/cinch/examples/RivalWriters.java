@@ -11,7 +11,6 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.session.Writers;
 import dev.cinch.bag.write.MessageRefusedException;
-import dev.cinch.cli.Logging;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -74,7 +73,7 @@ final class RivalWriters {
   }
 
   public static void main(String[] args) throws Exception {
-    Logging.install();
+    Warnings.only();
     var environment = Store.Environment.of(new MachineName(args[3]), SystemTime.INSTANCE);
     Store store = Store.open(Path.of(args[0]), environment);
     var rivals = new RivalWriters(store.createLog(new LogName(args[2])), args[1]);

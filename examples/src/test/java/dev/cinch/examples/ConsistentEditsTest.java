@@ -37,7 +37,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -275,20 +274,13 @@ class ConsistentEditsTest {
     }
   }
 
-  private static List<Edit> share(List<Edit> all) {
-    return IntStream.range(0, all.size())
-        .filter(i -> i % Share.step(31) == 0)
-        .mapToObj(all::get)
-        .toList();
-  }
-
   @Test
   @Tag("share")
   void everyFieldOfEveryDocument() throws IOException {
     wrong.clear();
     edits = 0;
     for (Path file : files) {
-      for (Edit edit : share(DocumentEdits.of(Files.readAllBytes(file)))) {
+      for (Edit edit : Share.some(DocumentEdits.of(Files.readAllBytes(file)), 31)) {
         // What is said of a segment that expired: nothing is left to compare it with.
         boolean expired = edit.what().matches("segments[.]0[.](sha256|index) .*");
         judge(file, edit, asked(file).and(r -> !(expired && r.equals("verify"))));
@@ -304,10 +296,10 @@ class ConsistentEditsTest {
     edits = 0;
     for (Path file : files) {
       if (parent(file).endsWith("segments") && Files.size(file) > 0) {
-        for (Edit edit : share(SegmentEdits.ofIndex(Files.readAllBytes(file)))) {
+        for (Edit edit : Share.some(SegmentEdits.ofIndex(Files.readAllBytes(file)), 31)) {
           judge(file, edit, asked(file));
         }
-        for (Edit edit : share(SegmentEdits.ofBlocks(Files.readAllBytes(file)))) {
+        for (Edit edit : Share.some(SegmentEdits.ofBlocks(Files.readAllBytes(file)), 31)) {
           judge(file, edit, r -> r.equals("verify"));
         }
       }
@@ -320,8 +312,7 @@ class ConsistentEditsTest {
   void everyFileVanishes() throws IOException {
     wrong.clear();
     edits = 0;
-    for (int i = 0; i < files.size(); i += Share.step(5)) {
-      Path file = files.get(i);
+    for (Path file : Share.some(files, 5)) {
       boolean known = !file.endsWith("prelock") && !file.equals(openFile);
       judge(
           file,

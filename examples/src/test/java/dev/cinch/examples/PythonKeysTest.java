@@ -96,7 +96,7 @@ class PythonKeysTest {
     for (int both = 0; both < 2; both++) {
       List<String> names = List.copyOf(fill().damaging().keySet());
       reads(2);
-      for (int i = 0; i < names.size(); i += Share.step(5)) {
+      for (int i = Share.first(5); i < names.size(); i += Share.step(5)) {
         requireNonNull(fill().damaging().get(names.get(i))).run();
         tells(names.get(i));
       }
@@ -108,7 +108,7 @@ class PythonKeysTest {
   @Tag("share")
   void f3_aForgedKeyChangesNoAnswer() throws Exception {
     List<String> names = List.copyOf(fill().idle().keySet());
-    for (int i = 0; i < names.size(); i += Share.step(3)) {
+    for (int i = Share.first(3); i < names.size(); i += Share.step(3)) {
       requireNonNull(fill().idle().get(names.get(i))).run();
       reads(2);
     }

@@ -58,8 +58,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** {@code reader.py}, written from docs/format.md alone, reads what the Java reader reads. */
+@Execution(ExecutionMode.CONCURRENT) // they wait for Python
 class PythonReaderTest {
   private static final long SECOND = 1_000_000_000L;
 

@@ -70,24 +70,7 @@ final class HiddenTextTest {
   @MethodSource("hidden")
   void aWitnessWithOneIsReadAndNotMade(int c) throws Exception {
     Witness w = new Rig().acquire("a").witnesses().get(0).witness();
-    Witness made =
-        new Witness(
-            w.name(),
-            "web" + Character.toString(c),
-            w.instance(),
-            w.generation(),
-            w.tentative(),
-            w.logs(),
-            w.expiry(),
-            w.issuedAt(),
-            w.correlation(),
-            w.previous(),
-            w.previousEnding(),
-            w.previousEndedAt(),
-            w.watermark(),
-            w.fence(),
-            w.resumed(),
-            w.time());
+    Witness made = Altered.with(w, "holder", "web" + Character.toString(c));
     byte[] payload = WitnessCodec.encode(made);
     assertEquals(
         made, WitnessVerifier.decode(Arrays.copyOf(payload, payload.length + 72)).witness());

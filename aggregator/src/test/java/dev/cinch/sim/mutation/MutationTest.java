@@ -10,7 +10,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
@@ -41,10 +40,7 @@ class MutationTest {
   @TestFactory
   @Tag("share")
   Stream<DynamicTest> mutationsCompile() throws IOException {
-    List<Mutation> all = all();
-    return IntStream.range(0, all.size())
-        .filter(i -> i % Share.step(19) == 0)
-        .mapToObj(all::get)
+    return Share.some(all(), 19).stream()
         // The command line is not on this class path; these fit, and its own tests see them.
         .filter(m -> !m.edits().get(0).source().startsWith("cli/"))
         .map(

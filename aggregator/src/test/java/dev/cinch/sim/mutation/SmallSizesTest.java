@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 /** Some worlds with small sizes; {@code -Dcinch.sim.small=N} makes it more. */
 class SmallSizesTest {
-  private static final long RUNS = Long.getLong("cinch.sim.small", Share.of(1_000, 20));
+  private static final long RUNS = Long.getLong("cinch.sim.small", Share.of(1_000, 10));
 
   @Test
   @Tag("share")

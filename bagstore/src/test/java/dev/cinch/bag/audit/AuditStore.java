@@ -11,16 +11,14 @@ import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
-import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -63,21 +61,7 @@ public final class AuditStore {
             new Random(7));
     StoreSettings d = StoreSettings.DEFAULT;
     var settings =
-        new StoreSettings(
-            d.bucketWidthMs(),
-            d.graceMs(),
-            d.clockAheadMs(),
-            d.clockBehindMs(),
-            d.timestampDistanceMs(),
-            d.slowAppendMs(),
-            d.longestLeaseMs(),
-            d.leaseMarginMs(),
-            d.fileMode(),
-            0775,
-            Optional.empty(),
-            d.messageLimit(),
-            d.confirm(),
-            leases);
+        Altered.with(d, "directoryMode", 0775, "group", Optional.empty(), "leases", leases);
     store = Store.init(root, settings, environment, pinned ? key : null);
     long unused = TrustedKeyFiles.add(store.context(), key);
   }
@@ -131,44 +115,33 @@ public final class AuditStore {
 
   /** A full lease that follows none. */
   public Witness first(String name, long expiry) {
-    return new Witness(
-        new LeaseName(name),
-        "h",
-        1,
-        1,
-        false,
-        LogSet.ALL,
-        expiry,
-        clock.wallNanos(),
-        new Id(clock.wallNanos(), name.hashCode()),
-        Optional.empty(),
-        Ending.NONE,
-        Long.MIN_VALUE,
-        Watermark.NONE,
-        Fence.NONE,
-        false,
-        TimeBounds.ASSUMED.at(clock.wallNanos(), 0));
+    return Altered.first(
+        name, "h", new Id(clock.wallNanos(), name.hashCode()), clock.wallNanos(), expiry);
   }
 
   /** The lease after another. */
   public Witness after(
       Witness before, Ending ending, Watermark watermark, Fence fence, long expiry) {
-    return new Witness(
-        before.name(),
-        "h",
+    return Altered.with(
+        Altered.first(
+            before.name().value(),
+            "h",
+            new Id(clock.wallNanos(), before.generation() + 1),
+            clock.wallNanos(),
+            expiry),
+        "instance",
         before.instance(),
+        "generation",
         before.generation() + 1,
-        false,
-        LogSet.ALL,
-        expiry,
-        clock.wallNanos(),
-        new Id(clock.wallNanos(), before.generation() + 1),
+        "previous",
         Optional.of(before.correlation()),
+        "previousEnding",
         ending,
+        "previousEndedAt",
         clock.wallNanos(),
+        "watermark",
         watermark,
-        fence,
-        false,
-        TimeBounds.ASSUMED.at(clock.wallNanos(), 0));
+        "fence",
+        fence);
   }
 }

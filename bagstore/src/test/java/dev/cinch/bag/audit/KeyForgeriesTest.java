@@ -37,7 +37,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -76,11 +75,7 @@ class KeyForgeriesTest {
   }
 
   private static List<String> share(Map<String, Forgery> forgeries) {
-    var names = List.copyOf(forgeries.keySet());
-    return IntStream.range(0, names.size())
-        .filter(i -> i % Share.step(3) == 0)
-        .mapToObj(names::get)
-        .toList();
+    return Share.some(List.copyOf(forgeries.keySet()), 3);
   }
 
   private Log reopened() throws Exception {

@@ -39,7 +39,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -129,23 +128,16 @@ public class LeaseAuditorTest {
   }
 
   private static Witness fenced(Witness w) {
-    return new Witness(
-        w.name(),
-        w.holder(),
-        w.instance(),
-        w.generation(),
-        w.tentative(),
-        w.logs(),
+    return Altered.with(
+        w,
+        "expiry",
         w.expiry() + SECOND,
+        "issuedAt",
         w.issuedAt() + SECOND,
-        w.correlation(),
-        w.previous(),
-        w.previousEnding(),
-        w.previousEndedAt(),
+        "watermark",
         watermark(w.lowerBound()),
-        Fence.NONE,
-        w.resumed(),
-        w.time());
+        "fence",
+        Fence.NONE);
   }
 
   @Test
@@ -262,23 +254,7 @@ public class LeaseAuditorTest {
   }
 
   private static Witness withLogs(Witness w, LogSet logs) {
-    return new Witness(
-        w.name(),
-        w.holder(),
-        w.instance(),
-        w.generation(),
-        w.tentative(),
-        logs,
-        w.expiry(),
-        w.issuedAt(),
-        w.correlation(),
-        w.previous(),
-        w.previousEnding(),
-        w.previousEndedAt(),
-        w.watermark(),
-        w.fence(),
-        w.resumed(),
-        w.time());
+    return Altered.with(w, "logs", logs);
   }
 
   @Test
@@ -437,22 +413,11 @@ public class LeaseAuditorTest {
     s.clock.sleepNanos(SECOND);
     Witness b = s.after(a, Ending.RELEASED, watermark(s.clock.wallNanos()), Fence.NONE, a.expiry());
     Witness same =
-        new Witness(
-            b.name(),
-            b.holder(),
-            1,
+        Altered.with(
+            Altered.first(b.name().value(), b.holder(), a.correlation(), b.issuedAt(), b.expiry()),
+            "generation",
             2,
-            false,
-            LogSet.ALL,
-            b.expiry(),
-            b.issuedAt(),
-            a.correlation(),
-            Optional.empty(),
-            Ending.NONE,
-            Long.MIN_VALUE,
-            Watermark.NONE,
-            Fence.NONE,
-            false,
+            "time",
             b.time());
     append(writer, stamp(s.sign(same)), "b");
     assertEquals(1, audit().violations().stream().filter(v -> v.rule() == Rule.LEASE).count());

@@ -23,6 +23,7 @@ import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -132,18 +133,7 @@ class LostLocksTest {
         root.unlink(path.resolveSibling(name));
       }
     }
-    var record =
-        new HorizonRecord(
-            last.log(),
-            last.number(),
-            last.from(),
-            last.to(),
-            last.previous(),
-            last.trustedKeys(),
-            last.keysDigest(),
-            listed,
-            last.closer(),
-            last.settledAt());
+    var record = Altered.with(last, "buckets", listed);
     try (StoreFile out = root.create(path, 0664)) {
       out.write(ByteBuffer.wrap(record.encode()));
     }

@@ -12,6 +12,7 @@ import dev.cinch.bag.audit.Violation.Rule;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.LogSet;
@@ -77,45 +78,24 @@ class ResumedLeaseAuditTest {
 
   /** What another instance signs; a resume, or a forgery that says nothing of one. */
   private Witness at(long instance, Witness w, long generation, boolean resumed) {
-    return new Witness(
-        w.name(),
-        w.holder(),
+    return Altered.with(
+        w,
+        "instance",
         instance,
+        "generation",
         generation,
-        w.tentative(),
-        w.logs(),
+        "expiry",
         inSeconds(30),
+        "issuedAt",
         s.clock.wallNanos(),
-        w.correlation(),
-        w.previous(),
-        w.previousEnding(),
-        w.previousEndedAt(),
-        w.watermark(),
-        w.fence(),
-        resumed,
-        w.time());
+        "resumed",
+        resumed);
   }
 
   /** The lease at another instance that follows one. */
   private Witness after(long instance, Witness before, Ending ending, long bound, Fence fence) {
     Witness w = s.after(before, ending, watermark(bound), fence, inSeconds(30));
-    return new Witness(
-        w.name(),
-        w.holder(),
-        instance,
-        w.generation(),
-        false,
-        w.logs(),
-        w.expiry(),
-        w.issuedAt(),
-        w.correlation(),
-        w.previous(),
-        ending,
-        w.previousEndedAt(),
-        w.watermark(),
-        w.fence(),
-        w.resumed(),
-        w.time());
+    return Altered.with(w, "instance", instance, "tentative", false, "previousEnding", ending);
   }
 
   @Test
@@ -187,23 +167,22 @@ class ResumedLeaseAuditTest {
     long last = write(before, "1");
     Witness w = s.first("unit", inSeconds(60));
     var unknowing =
-        new Witness(
-            w.name(),
-            w.holder(),
+        Altered.with(
+            w,
+            "instance",
             2,
+            "generation",
             1,
+            "tentative",
             false,
-            w.logs(),
-            w.expiry(),
-            w.issuedAt(),
-            w.correlation(),
-            w.previous(),
+            "previousEnding",
             Ending.UNKNOWN,
+            "previousEndedAt",
             Long.MIN_VALUE,
+            "watermark",
             watermark(last),
-            Fence.NONE,
-            w.resumed(),
-            w.time());
+            "fence",
+            Fence.NONE);
     write(unknowing, "2");
     fails(Rule.RANGE);
   }

@@ -103,7 +103,7 @@ class StoreVerifierTest {
     fill();
     for (Path file : files()) {
       byte[] good = Files.readAllBytes(file);
-      for (int i = 0; i < good.length; i += Share.step(17)) {
+      for (int i = Share.first(17); i < good.length; i += Share.step(17)) {
         byte[] bad = good.clone();
         bad[i] ^= 1;
         put(file, bad);
@@ -126,7 +126,7 @@ class StoreVerifierTest {
     fill();
     for (Path file : files()) {
       byte[] good = Files.readAllBytes(file);
-      for (int length = 0; length < good.length; length += Share.step(17)) {
+      for (int length = Share.first(17); length < good.length; length += Share.step(17)) {
         put(file, Arrays.copyOf(good, length));
         VerifySummary unused = verify();
         assertFalse(found.isEmpty(), file + " cut to " + length);

@@ -10,6 +10,7 @@ import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.PendingReceipt;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -84,22 +85,7 @@ public final class AppendBench {
 
   private static Log log(Path directory, StoreSettings.Confirm confirm) throws IOException {
     StoreSettings d = StoreSettings.DEFAULT;
-    var settings =
-        new StoreSettings(
-            d.bucketWidthMs(),
-            d.graceMs(),
-            d.clockAheadMs(),
-            d.clockBehindMs(),
-            d.timestampDistanceMs(),
-            d.slowAppendMs(),
-            d.longestLeaseMs(),
-            d.leaseMarginMs(),
-            d.fileMode(),
-            d.directoryMode(),
-            d.group(),
-            d.messageLimit(),
-            confirm,
-            d.leases());
+    var settings = Altered.with(d, "confirm", confirm);
     return Store.init(
             directory,
             settings,

@@ -13,6 +13,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -133,21 +134,18 @@ public final class CloseBench {
 
   private static StoreSettings wide() {
     StoreSettings d = StoreSettings.DEFAULT;
-    return new StoreSettings(
+    return Altered.with(
+        d,
+        "bucketWidthMs",
         3_600_000,
+        "graceMs",
         100_000,
+        "clockAheadMs",
         60_000,
+        "clockBehindMs",
         60_000,
-        d.timestampDistanceMs(),
-        d.slowAppendMs(),
-        8_000_000,
-        d.leaseMarginMs(),
-        d.fileMode(),
-        d.directoryMode(),
-        d.group(),
-        d.messageLimit(),
-        d.confirm(),
-        d.leases());
+        "longestLeaseMs",
+        8_000_000);
   }
 
   private static void prepareBare(Path directory) throws IOException {

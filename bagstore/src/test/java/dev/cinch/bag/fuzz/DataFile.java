@@ -11,15 +11,9 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.storage.DataFileEnd;
-import dev.cinch.lease.Ending;
-import dev.cinch.lease.Fence;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
-import dev.cinch.lease.Watermark;
-import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -29,7 +23,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 
 /** A small data file of several batches, and others with the same header and right checksums. */
 public final class DataFile {
@@ -123,24 +116,7 @@ public final class DataFile {
 
   private static SignedWitness signed() {
     return new WitnessSigner(KEY)
-        .sign(
-            new Witness(
-                new LeaseName("a"),
-                "h",
-                1,
-                1,
-                false,
-                LogSet.ALL,
-                START + 60 * WIDTH,
-                START,
-                new Id(7, 8),
-                Optional.empty(),
-                Ending.NONE,
-                Long.MIN_VALUE,
-                Watermark.NONE,
-                Fence.NONE,
-                false,
-                TimeBounds.ASSUMED.at(START, 0)));
+        .sign(Altered.first("a", "h", new Id(7, 8), START, START + 60 * WIDTH));
   }
 
   /** The timestamps that a trailer tells. */

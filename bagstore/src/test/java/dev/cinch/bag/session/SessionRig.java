@@ -10,6 +10,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.Between;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -22,7 +23,6 @@ import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -74,20 +74,18 @@ abstract class SessionRig {
       SigningKey key, GrantSigner signer, TimeSource time, Store store, long number)
       throws IOException {
     var of = new StoreInstances(store.context(), key);
-    var registry =
-        (InstanceRegistry)
-            Proxy.newProxyInstance(
-                SessionRig.class.getClassLoader(),
-                new Class<?>[] {InstanceRegistry.class},
-                (proxy, method, args) ->
-                    switch (method.getName()) {
-                      case "takeNumber" -> number;
-                      case "publishCeiling", "isLatest" -> true;
-                      case "end" -> Set.copyOf((List<?>) args[0]);
-                      case "highestEarlierCeiling" -> OptionalLong.empty();
-                      case "checkClock" -> null;
-                      default -> method.invoke(of, args);
-                    });
+    InstanceRegistry registry =
+        Between.of(
+            InstanceRegistry.class,
+            call ->
+                switch (call.method().getName()) {
+                  case "takeNumber" -> number;
+                  case "publishCeiling", "isLatest" -> true;
+                  case "end" -> Set.copyOf((List<?>) call.args()[0]);
+                  case "highestEarlierCeiling" -> OptionalLong.empty();
+                  case "checkClock" -> null;
+                  default -> call.by(of);
+                });
     return MemoryLeaseService.builder(signer, time).registry(registry).start();
   }
 

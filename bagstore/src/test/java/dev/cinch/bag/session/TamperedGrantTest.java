@@ -94,7 +94,7 @@ final class TamperedGrantTest extends SessionRig {
     name(leases);
     Store a = store("a");
     MemoryLeaseService server = tampered();
-    for (edit = 0; edit < edits; edit += Share.step(7)) {
+    for (edit = Share.first(7); edit < edits; edit += Share.step(7)) {
       try (Session session = Session.open(a, server, "a")) {
         assertThrows(
             SessionRefusedException.class, () -> session.acquire(names, LEASE), this::what);

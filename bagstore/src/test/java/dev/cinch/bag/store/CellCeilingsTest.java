@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 @Tag("share")
 final class CellCeilingsTest {
   private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
-  private static final int WORLDS = Integer.getInteger("cinch.cell.ceilings", Share.of(3_000, 60));
+  private static final int WORLDS = Integer.getInteger("cinch.cell.ceilings", Share.of(3_000, 30));
   private static final int NODES = 5;
   private static final int STEPS = 60;
 

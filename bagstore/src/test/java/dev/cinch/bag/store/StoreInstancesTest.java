@@ -16,6 +16,7 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreInstances.Instance;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -136,24 +137,7 @@ final class StoreInstancesTest {
   void l2_aHolderWhoseClockIsAheadAsFarAsTheStoreAllowsKeepsItsLeaseAndGivesItBack()
       throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
-    rig =
-        Rig.memory(
-            6,
-            new StoreSettings(
-                d.bucketWidthMs(),
-                5_000,
-                3_000,
-                d.clockBehindMs(),
-                d.timestampDistanceMs(),
-                d.slowAppendMs(),
-                d.longestLeaseMs(),
-                d.leaseMarginMs(),
-                d.fileMode(),
-                d.directoryMode(),
-                d.group(),
-                d.messageLimit(),
-                d.confirm(),
-                d.leases()));
+    rig = Rig.memory(6, Altered.with(d, "graceMs", 5_000, "clockAheadMs", 3_000));
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);
     Witness held = acquire(service, "a");
@@ -189,21 +173,16 @@ final class StoreInstancesTest {
     rig =
         Rig.memory(
             7,
-            new StoreSettings(
-                d.bucketWidthMs(),
+            Altered.with(
+                d,
+                "graceMs",
                 2 * hour,
+                "clockAheadMs",
                 hour,
+                "clockBehindMs",
                 hour,
-                d.timestampDistanceMs(),
-                d.slowAppendMs(),
-                4 * hour,
-                d.leaseMarginMs(),
-                d.fileMode(),
-                d.directoryMode(),
-                d.group(),
-                d.messageLimit(),
-                d.confirm(),
-                d.leases()));
+                "longestLeaseMs",
+                4 * hour));
     offset.set(hour * MS);
     MemoryLeaseService service = serve(store());
     var id = new Id(1, requests + 1);

@@ -13,6 +13,7 @@ import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
@@ -145,24 +146,7 @@ class TrustedKeyFilesTest {
     assertEquals(TrustedKeys.of(ONE), settled(store(disk), 2));
     assertEquals(TrustedKeys.of(ONE), open(store(disk), 2));
     StoreSettings d = StoreSettings.DEFAULT;
-    rig =
-        Rig.memory(
-            4,
-            new StoreSettings(
-                d.bucketWidthMs(),
-                d.graceMs(),
-                d.clockAheadMs(),
-                d.clockBehindMs(),
-                d.timestampDistanceMs(),
-                d.slowAppendMs(),
-                d.longestLeaseMs(),
-                d.leaseMarginMs(),
-                d.fileMode(),
-                d.directoryMode(),
-                d.group(),
-                d.messageLimit(),
-                d.confirm(),
-                StoreSettings.Leases.REQUIRED));
+    rig = Rig.memory(4, Altered.with(d, "leases", StoreSettings.Leases.REQUIRED));
     disk = rig.disk.view(Rig.ALICE);
     assertEquals(1, TrustedKeyFiles.add(store(disk), FIRST));
     assertThrows(DamagedException.class, () -> settled(store(disk), 2));

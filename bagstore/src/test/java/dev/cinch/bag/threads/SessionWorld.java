@@ -14,6 +14,7 @@ import dev.cinch.bag.session.Writers;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.threads.Told.Found;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
@@ -107,21 +108,8 @@ final class SessionWorld extends World {
 
   private static StoreSettings settings(long seed) {
     StoreSettings d = StoreSettings.DEFAULT;
-    return new StoreSettings(
-        d.bucketWidthMs(),
-        d.graceMs(),
-        d.clockAheadMs(),
-        d.clockBehindMs(),
-        d.timestampDistanceMs(),
-        d.slowAppendMs(),
-        d.longestLeaseMs(),
-        d.leaseMarginMs(),
-        d.fileMode(),
-        d.directoryMode(),
-        d.group(),
-        d.messageLimit(),
-        d.confirm(),
-        seed % 2 == 0 ? StoreSettings.Leases.REQUIRED : StoreSettings.Leases.OPTIONAL);
+    return Altered.with(
+        d, "leases", seed % 2 == 0 ? StoreSettings.Leases.REQUIRED : StoreSettings.Leases.OPTIONAL);
   }
 
   @Override

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 1, unit = TimeUnit.DAYS)
 class ThreadsTest {
   private static final long RUNS = Long.getLong("cinch.threads.runs", Share.of(300, 60));
-  private static final long FROM = Long.getLong("cinch.threads.from", 1);
+  private static final long FROM = Long.getLong("cinch.threads.from", Share.from());
 
   private interface Maker {
     World make(long seed) throws Exception;

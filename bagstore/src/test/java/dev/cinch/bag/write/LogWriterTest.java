@@ -19,16 +19,12 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.lease.Ending;
-import dev.cinch.lease.Fence;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
-import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ForwardingTime;
-import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -37,7 +33,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -582,23 +577,8 @@ class LogWriterTest {
     }
     return new WitnessSigner(SigningKey.ofSeed(new byte[32]))
         .sign(
-            new Witness(
-                new LeaseName("n"),
-                "holder",
-                1,
-                1,
-                false,
-                LogSet.of(ids),
-                1_000,
-                1,
-                Id.random(random),
-                Optional.empty(),
-                Ending.NONE,
-                Long.MIN_VALUE,
-                Watermark.NONE,
-                Fence.NONE,
-                false,
-                TimeBounds.ASSUMED.at(1, 0)));
+            Altered.with(
+                Altered.first("n", "holder", Id.random(random), 1, 1_000), "logs", LogSet.of(ids)));
   }
 
   private static LeaseStamp stampOf(int witnesses) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.lease.Between;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
@@ -12,7 +13,6 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.time.SystemTime;
-import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -35,21 +35,19 @@ class StoppableTimeTest {
 
   /** Like the client over HTTP, which says that no answer came when it is interrupted. */
   private LeaseService service() {
-    return (LeaseService)
-        Proxy.newProxyInstance(
-            LeaseService.class.getClassLoader(),
-            new Class<?>[] {LeaseService.class},
-            (proxy, method, args) -> {
-              if (((Operation.Acquire) args[0]).waitMs() > 0) {
-                queued.countDown();
-                try {
-                  granted.await();
-                } catch (InterruptedException e) {
-                  Thread.currentThread().interrupt();
-                }
-              }
-              throw new LeaseUnavailableException("no answer", null);
-            });
+    return Between.of(
+        LeaseService.class,
+        call -> {
+          if (((Operation.Acquire) call.args()[0]).waitMs() > 0) {
+            queued.countDown();
+            try {
+              granted.await();
+            } catch (InterruptedException e) {
+              Thread.currentThread().interrupt();
+            }
+          }
+          throw new LeaseUnavailableException("no answer", null);
+        });
   }
 
   private FutureTask<Boolean> waiting() throws Exception {

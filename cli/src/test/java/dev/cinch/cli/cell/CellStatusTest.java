@@ -15,6 +15,7 @@ import dev.cinch.cli.ServedCell;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.Stop;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.cell.net.CellDocument;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
@@ -122,15 +123,7 @@ class CellStatusTest {
     ServedCell cell = cell();
     cell.tell(status(1, 0, 0, QUIET));
     cell.tell(2, CellDocument.of(cell.cell, status(3, 0, 0, QUIET), NOW));
-    var other =
-        new CellFile(
-            9,
-            1_795_598_400_000L,
-            cell.cell.store(),
-            cell.cell.algorithm(),
-            cell.cell.datagramBytes(),
-            cell.cell.keyFile(),
-            cell.cell.nodes());
+    var other = Altered.with(cell.cell, "instance", 9, "sinceMs", 1_795_598_400_000L);
     cell.tell(3, CellDocument.of(other, status(3, 0, 0, QUIET), NOW));
     String out = cell.status().ended(3).out();
     assertTrue(out.contains("not this node: node 3 of instance 1 of store"), out);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.TimeSource;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,21 +32,7 @@ class FilesystemProbesTest {
 
   private static StoreSettings ahead(long ms) {
     StoreSettings s = StoreSettings.DEFAULT;
-    return new StoreSettings(
-        s.bucketWidthMs(),
-        5_000,
-        ms,
-        s.clockBehindMs(),
-        s.timestampDistanceMs(),
-        s.slowAppendMs(),
-        s.longestLeaseMs(),
-        s.leaseMarginMs(),
-        s.fileMode(),
-        s.directoryMode(),
-        Optional.empty(),
-        s.messageLimit(),
-        s.confirm(),
-        s.leases());
+    return Altered.with(s, "graceMs", 5_000, "clockAheadMs", ms, "group", Optional.empty());
   }
 
   /** A filesystem whose clock is {@code START}, and a machine's that is further by so much. */

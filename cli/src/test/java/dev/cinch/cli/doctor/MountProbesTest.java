@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.StoreSettings.Confirm;
+import dev.cinch.lease.Altered;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,21 +22,7 @@ class MountProbesTest {
   private static final StoreSettings LATE = late(StoreSettings.DEFAULT);
 
   private static StoreSettings late(StoreSettings s) {
-    return new StoreSettings(
-        s.bucketWidthMs(),
-        s.graceMs(),
-        s.clockAheadMs(),
-        s.clockBehindMs(),
-        s.timestampDistanceMs(),
-        s.slowAppendMs(),
-        s.longestLeaseMs(),
-        s.leaseMarginMs(),
-        s.fileMode(),
-        s.directoryMode(),
-        s.group(),
-        s.messageLimit(),
-        Confirm.LATE,
-        s.leases());
+    return Altered.with(s, "confirm", Confirm.LATE);
   }
 
   private static Diagnosed judged(

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Between;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -18,8 +19,6 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -102,20 +101,14 @@ class LeaseCountdownTest {
             .fresh(true)
             .start();
     started =
-        (LeaseService)
-            Proxy.newProxyInstance(
-                LeaseService.class.getClassLoader(),
-                new Class<?>[] {LeaseService.class},
-                (proxy, method, args) -> {
-                  if (away && !method.getName().equals("moves")) { // which asks nobody
-                    throw new LeaseUnavailableException("away", null);
-                  }
-                  try {
-                    return method.invoke(memory, args);
-                  } catch (InvocationTargetException e) {
-                    throw e.getCause();
-                  }
-                });
+        Between.of(
+            LeaseService.class,
+            call -> {
+              if (away && !call.is("moves")) { // which asks nobody
+                throw new LeaseUnavailableException("away", null);
+              }
+              return call.by(memory);
+            });
     return started;
   }
 

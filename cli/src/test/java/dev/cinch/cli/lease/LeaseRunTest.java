@@ -437,7 +437,7 @@ class LeaseRunTest {
               "run",
               "--server=" + uri,
               "--store=" + store,
-              "--for=20s",
+              "--for=60s",
               "jobs/1",
               "--",
               "sh",

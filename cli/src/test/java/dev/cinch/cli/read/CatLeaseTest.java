@@ -13,6 +13,7 @@ import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
@@ -113,22 +114,13 @@ final class CatLeaseTest {
   }
 
   private static Witness with(Witness w, LogSet logs, Watermark watermark) {
-    return new Witness(
-        w.name(),
-        w.holder(),
-        w.instance(),
-        w.generation(),
-        w.tentative(),
+    return Altered.with(
+        w,
+        "logs",
         logs,
-        w.expiry(),
-        w.issuedAt(),
-        w.correlation(),
-        w.previous(),
-        w.previousEnding(),
-        w.previousEndedAt(),
+        "watermark",
         watermark,
-        w.fence(),
-        w.resumed(),
+        "time",
         watermark.equals(Watermark.NONE)
             ? w.time()
             : new TimeBound(w.issuedAt(), w.issuedAt(), TimeBound.Kind.MEASURED));

@@ -11,6 +11,7 @@ import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.base.ExitCode;
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -152,16 +153,7 @@ class DamagedStoreTest {
   private static BucketLock longer(BucketLock lock, long by) {
     var files = new ArrayList<>(lock.files());
     LockedFile f = files.get(0);
-    files.set(
-        0,
-        new LockedFile(
-            f.name(),
-            f.validLength() + by,
-            f.messages(),
-            f.first(),
-            f.last(),
-            f.digest(),
-            f.copy()));
+    files.set(0, Altered.with(f, "validLength", f.validLength() + by));
     return new BucketLock(lock.store(), lock.log(), lock.bucket(), files);
   }
 
@@ -220,35 +212,7 @@ class DamagedStoreTest {
     assertTrue(cinch.run("verify").ended(1).out().contains("damage "));
     put(record, before);
     intact();
-    told(
-        record,
-        record,
-        new HorizonRecord(
-                new Id(1, 2),
-                r.number(),
-                r.from(),
-                r.to(),
-                r.previous(),
-                r.trustedKeys(),
-                r.keysDigest(),
-                r.buckets(),
-                r.closer(),
-                r.settledAt())
-            .encode());
-    told(
-        record,
-        record,
-        new HorizonRecord(
-                r.log(),
-                r.number() + 1,
-                r.from(),
-                r.to(),
-                r.previous(),
-                r.trustedKeys(),
-                r.keysDigest(),
-                r.buckets(),
-                r.closer(),
-                r.settledAt())
-            .encode());
+    told(record, record, Altered.with(r, "log", new Id(1, 2)).encode());
+    told(record, record, Altered.with(r, "number", r.number() + 1).encode());
   }
 }

@@ -27,7 +27,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -128,7 +127,7 @@ final class ForeignEntriesTest {
         }
       }
     }
-    return IntStream.range(0, all.size()).filter(i -> i % Share.step(5) == 0).mapToObj(all::get);
+    return Share.some(all, 11).stream();
   }
 
   private static List<Path> tree(Path top) throws IOException {

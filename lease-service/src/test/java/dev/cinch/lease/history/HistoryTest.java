@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
  * the machine what overlaps.
  */
 final class HistoryTest {
-  private static final int HISTORIES = Share.of(200, 12);
+  private static final int HISTORIES = Share.of(200, 8);
   private static final int CLIENTS = 3;
   private static final int CALLS = 14;
   private static final long LEASE_MS = 10_000;

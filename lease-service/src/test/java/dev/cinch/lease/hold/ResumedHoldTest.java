@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseNotSentException;
@@ -78,23 +79,20 @@ final class ResumedHoldTest {
 
     private SignedWitness signed(Witness w, long expiry) {
       var at =
-          new Witness(
-              w.name(),
-              w.holder(),
+          Altered.with(
+              w,
+              "instance",
               number,
+              "generation",
               1,
+              "tentative",
               false,
-              w.logs(),
+              "expiry",
               expiry,
+              "issuedAt",
               rig.time.wallNanos(),
-              w.correlation(),
-              w.previous(),
-              w.previousEnding(),
-              w.previousEndedAt(),
-              w.watermark(),
-              w.fence(),
-              number > 1,
-              w.time());
+              "resumed",
+              number > 1);
       return new WitnessSigner(SigningKey.ofSeed(new byte[32])).sign(at);
     }
 

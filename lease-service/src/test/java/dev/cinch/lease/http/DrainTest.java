@@ -5,12 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.net.ConnectException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
@@ -39,26 +37,20 @@ final class DrainTest {
 
   /** Stands still in what a worker does and in what an event loop does. */
   DrainTest() throws IOException {
-    var service =
-        (LeaseService)
-            Proxy.newProxyInstance(
-                LeaseService.class.getClassLoader(),
-                new Class<?>[] {LeaseService.class},
-                (proxy, method, arguments) -> {
-                  if (method.getName().equals("listen")) {
-                    return rig.service.listen((LeaseListener) arguments[0]);
-                  }
-                  if (method.getName().equals("list")) {
-                    lists.incrementAndGet();
-                  }
-                  entered.release();
-                  leave.acquireUninterruptibly();
-                  try {
-                    return method.invoke(rig.service, arguments);
-                  } catch (InvocationTargetException e) {
-                    throw e.getCause();
-                  }
-                });
+    LeaseService service =
+        Between.of(
+            LeaseService.class,
+            call -> {
+              if (call.is("listen")) {
+                return call.by(rig.service);
+              }
+              if (call.is("list")) {
+                lists.incrementAndGet();
+              }
+              entered.release();
+              leave.acquireUninterruptibly();
+              return call.by(rig.service);
+            });
     server = LeaseServer.builder(service, rig.service::info).port(0).clock(nanos::get).start();
   }
 

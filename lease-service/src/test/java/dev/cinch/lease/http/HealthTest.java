@@ -3,11 +3,11 @@ package dev.cinch.lease.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.memory.Rig;
-import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -73,17 +73,15 @@ final class HealthTest {
   void oneWhoseThreadsAllWaitForTheStoreIsLive() throws Exception {
     var answer = new CountDownLatch(1);
     LeaseService hangs =
-        (LeaseService)
-            Proxy.newProxyInstance(
-                LeaseService.class.getClassLoader(),
-                new Class<?>[] {LeaseService.class},
-                (proxy, method, args) -> {
-                  if (method.getName().equals("listen")) {
-                    return false;
-                  }
-                  answer.await();
-                  return 0L;
-                });
+        Between.of(
+            LeaseService.class,
+            call -> {
+              if (call.is("listen")) {
+                return false;
+              }
+              answer.await();
+              return 0L;
+            });
     try (LeaseServer server = LeaseServer.builder(hangs, RIG.service::info).port(0).start()) {
       List<CompletableFuture<?>> waiting = new ArrayList<>();
       for (int i = 0; i < 2 * Math.max(8, 2 * Runtime.getRuntime().availableProcessors()); i++) {

@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(600)
 final class HostileConnectionsTest {
   private static final int HOSTILE = 200;
-  private static final int LEASES = 1_000;
+  private static final int LEASES = Share.of(1_000, 300);
   private static final int ROUNDS = Share.of(3, 1);
   private static final int THREADS = 8;
 

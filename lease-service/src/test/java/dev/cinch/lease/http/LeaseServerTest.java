@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -300,16 +300,14 @@ final class LeaseServerTest {
   }
 
   private static LeaseService failing(Supplier<Throwable> how) {
-    return (LeaseService)
-        Proxy.newProxyInstance(
-            LeaseService.class.getClassLoader(),
-            new Class<?>[] {LeaseService.class},
-            (proxy, method, arguments) -> {
-              if (method.getName().equals("listen")) {
-                return false;
-              }
-              throw how.get();
-            });
+    return Between.of(
+        LeaseService.class,
+        call -> {
+          if (call.is("listen")) {
+            return false;
+          }
+          throw how.get();
+        });
   }
 
   /** It is answered, and said in the log. */

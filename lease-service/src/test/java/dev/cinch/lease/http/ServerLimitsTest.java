@@ -5,12 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -59,25 +58,18 @@ final class ServerLimitsTest {
 
   /** One whose upgrades hang. */
   private LeaseService hanging(LeaseService service) {
-    return (LeaseService)
-        Proxy.newProxyInstance(
-            LeaseService.class.getClassLoader(),
-            new Class<?>[] {LeaseService.class},
-            (proxy, method, args) -> {
-              if (method.getName().equals("carryOutNow")) {
-                return Collections.nCopies(((List<?>) args[0]).size(), List.of());
-              }
-              if (method.getName().equals("carryOut")
-                  && ((List<?>) args[0]).get(0) instanceof Operation.Upgrade) {
-                begun.release();
-                goOn.acquireUninterruptibly();
-              }
-              try {
-                return method.invoke(service, args);
-              } catch (InvocationTargetException e) {
-                throw e.getCause();
-              }
-            });
+    return Between.of(
+        LeaseService.class,
+        call -> {
+          if (call.is("carryOutNow")) {
+            return Collections.nCopies(((List<?>) call.args()[0]).size(), List.of());
+          }
+          if (call.carriesOut(Operation.Upgrade.class)) {
+            begun.release();
+            goOn.acquireUninterruptibly();
+          }
+          return call.by(service);
+        });
   }
 
   private RawClient connect(int peer) throws IOException {

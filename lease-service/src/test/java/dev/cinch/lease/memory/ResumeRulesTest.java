@@ -219,24 +219,7 @@ final class ResumeRulesTest {
   /** The same grant as its instance signed it for later, which does not know that it is over. */
   private static Grant first(Grant grant) {
     Witness w = only(grant);
-    var later =
-        new Witness(
-            w.name(),
-            w.holder(),
-            w.instance(),
-            w.generation(),
-            w.tentative(),
-            w.logs(),
-            Long.MAX_VALUE / 2,
-            w.issuedAt(),
-            w.correlation(),
-            w.previous(),
-            w.previousEnding(),
-            w.previousEndedAt(),
-            w.watermark(),
-            w.fence(),
-            w.resumed(),
-            w.time());
+    var later = Altered.with(w, "expiry", Long.MAX_VALUE / 2);
     return new Grant(grant.id(), List.of(new WitnessSigner(Rig.KEY).sign(later)));
   }
 

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -127,24 +128,7 @@ final class SharedLeasesTest {
     Grant grant = one.acquire("a");
     Witness w = only(grant);
     Id other = Correlation.of(grant.id(), A, w.correlation().high() - 1, store.id);
-    var forged =
-        new Witness(
-            w.name(),
-            w.holder(),
-            w.instance(),
-            w.generation(),
-            false,
-            w.logs(),
-            w.expiry(),
-            w.issuedAt(),
-            other,
-            w.previous(),
-            w.previousEnding(),
-            w.previousEndedAt(),
-            w.watermark(),
-            w.fence(),
-            false,
-            w.time());
+    var forged = Altered.with(w, "tentative", false, "correlation", other, "resumed", false);
     var signed = List.of(new SignedWitness(forged, new byte[0]));
     refused(
         Reason.NOT_HELD,

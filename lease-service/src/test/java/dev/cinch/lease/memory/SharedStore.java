@@ -1,10 +1,10 @@
 package dev.cinch.lease.memory;
 
+import dev.cinch.lease.Between;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 
 /** A store in memory for one instance of the service after the other. Thread-safe. */
 public final class SharedStore {
@@ -13,16 +13,14 @@ public final class SharedStore {
   /** Starts the next instance. */
   public MemoryLeaseService start(ManualTime time) throws IOException {
     var registry = new FakeRegistry(store);
-    var guarded =
-        (InstanceRegistry)
-            Proxy.newProxyInstance(
-                InstanceRegistry.class.getClassLoader(),
-                new Class<?>[] {InstanceRegistry.class},
-                (proxy, method, arguments) -> {
-                  synchronized (store) {
-                    return method.invoke(registry, arguments);
-                  }
-                });
+    InstanceRegistry guarded =
+        Between.of(
+            InstanceRegistry.class,
+            call -> {
+              synchronized (store) {
+                return call.by(registry);
+              }
+            });
     return MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time).registry(guarded).start();
   }
 }

@@ -2,14 +2,11 @@ package dev.cinch.lease.soak;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
-import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.TimeBounds;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -24,23 +21,18 @@ final class LedgerTest {
   /** Issued as the clock says, for a duration of {@link #LASTS}. */
   private static Witness witness(
       int number, int previous, Ending ending, boolean tentative, long issuedAt) {
-    return new Witness(
-        NAME,
-        "h",
-        1,
+    return Altered.with(
+        Altered.first(NAME.value(), "h", new Id(0, number), issuedAt, issuedAt + LASTS),
+        "generation",
         number,
+        "tentative",
         tentative,
-        LogSet.ALL,
-        issuedAt + LASTS,
-        issuedAt,
-        new Id(0, number),
+        "previous",
         previous == 0 ? Optional.empty() : Optional.of(new Id(0, previous)),
+        "previousEnding",
         ending,
-        issuedAt,
-        Watermark.NONE,
-        Fence.NONE,
-        false,
-        TimeBounds.ASSUMED.at(issuedAt, 0));
+        "previousEndedAt",
+        issuedAt);
   }
 
   private void granted(int number, int previous, Ending ending, long sent) {
@@ -129,23 +121,12 @@ final class LedgerTest {
   void twoOfOneGeneration() {
     granted(1, 0, Ending.NONE, 0);
     var other =
-        new Witness(
-            NAME,
-            "h",
-            1,
-            1,
-            false,
-            LogSet.ALL,
-            400,
-            300,
-            new Id(5, 5),
-            Optional.empty(),
+        Altered.with(
+            Altered.first(NAME.value(), "h", new Id(5, 5), 300, 400),
+            "previousEnding",
             Ending.UNKNOWN,
-            300,
-            Watermark.NONE,
-            Fence.NONE,
-            false,
-            TimeBounds.ASSUMED.at(300, 0));
+            "previousEndedAt",
+            300);
     ledger.heard(other, 299, 301, LASTS);
     objects("a: two leases of generation 1");
   }

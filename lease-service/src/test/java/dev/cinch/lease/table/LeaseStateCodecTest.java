@@ -48,7 +48,7 @@ final class LeaseStateCodecTest {
       byte[] bytes = LeaseStateCodec.encode(States.any(random, LeaseState::new));
       // What is last has no length of its own: a shorter holder is another state.
       int holder = holderBytes(bytes);
-      for (int length = 0; length < bytes.length; length += Share.step(7)) {
+      for (int length = Share.first(7); length < bytes.length; length += Share.step(7)) {
         byte[] some = Arrays.copyOf(bytes, length);
         if (length < bytes.length - holder) {
           refused(some);
@@ -66,7 +66,7 @@ final class LeaseStateCodecTest {
     var random = new Random(seed);
     for (int i = 0; i < 30; i++) {
       byte[] bytes = LeaseStateCodec.encode(States.any(random, LeaseState::new));
-      for (int bit = 0; bit < 8 * bytes.length; bit += Share.step(7)) {
+      for (int bit = Share.first(7); bit < 8 * bytes.length; bit += Share.step(7)) {
         byte[] other = bytes.clone();
         other[bit / 8] ^= (byte) (1 << bit % 8);
         refusedOrTheOneEncoding(other);

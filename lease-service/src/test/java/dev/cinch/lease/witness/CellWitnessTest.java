@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -220,22 +221,6 @@ final class CellWitnessTest {
 
   private static Witness withInstance(long instance) {
     Witness w = WITNESS;
-    return new Witness(
-        w.name(),
-        w.holder(),
-        instance,
-        w.generation(),
-        w.tentative(),
-        w.logs(),
-        w.expiry(),
-        w.issuedAt(),
-        w.correlation(),
-        w.previous(),
-        w.previousEnding(),
-        w.previousEndedAt(),
-        w.watermark(),
-        w.fence(),
-        w.resumed(),
-        w.time());
+    return Altered.with(w, "instance", instance);
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -43,23 +44,7 @@ final class SharedSignatureTest {
   }
 
   static Witness named(Witness w, String name) {
-    return new Witness(
-        new LeaseName(name),
-        w.holder(),
-        w.instance(),
-        w.generation(),
-        w.tentative(),
-        w.logs(),
-        w.expiry(),
-        w.issuedAt(),
-        w.correlation(),
-        w.previous(),
-        w.previousEnding(),
-        w.previousEndedAt(),
-        w.watermark(),
-        w.fence(),
-        w.resumed(),
-        w.time());
+    return Altered.with(w, "name", new LeaseName(name));
   }
 
   @ParameterizedTest

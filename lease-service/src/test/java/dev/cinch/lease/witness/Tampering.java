@@ -1,5 +1,6 @@
 package dev.cinch.lease.witness;
 
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -111,15 +112,10 @@ public final class Tampering {
 
   /** The same with one field that says something else. */
   private static Witness withAnother(int field, Witness w) {
-    RecordComponent[] all = Witness.class.getRecordComponents();
+    RecordComponent component = Witness.class.getRecordComponents()[field];
     try {
-      Object[] values = new Object[all.length];
-      for (int i = 0; i < all.length; i++) {
-        Object value = all[i].getAccessor().invoke(w);
-        values[i] = i == field ? another(all[i].getName(), value, w) : value;
-      }
-      Class<?>[] types = Arrays.stream(all).map(RecordComponent::getType).toArray(Class<?>[]::new);
-      return Witness.class.getDeclaredConstructor(types).newInstance(values);
+      Object value = component.getAccessor().invoke(w);
+      return Altered.with(w, component.getName(), another(component.getName(), value, w));
     } catch (ReflectiveOperationException e) {
       throw new AssertionError(e);
     }

@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.Tampering.Edit;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -61,6 +63,7 @@ final class TamperingTest {
       throws WitnessException {
     var verifier = new WitnessVerifier(TrustedKeys.of(signer.publicKey()));
     SignedWitness one = good.get(leaf);
+    var tried = new HashSet<ByteBuffer>(); // most edits take nothing of another's
     for (SignedWitness other :
         List.of(
             good.get(good.size() - 1 - leaf),
@@ -69,7 +72,7 @@ final class TamperingTest {
       assertEquals(one, verifier.verify(one.bytes())); // its signature is remembered
       for (Edit edit : Tampering.of(one, other)) {
         byte[] bad = edit.witness().bytes();
-        if (edit.witness().equals(one)) {
+        if (edit.witness().equals(one) || !tried.add(ByteBuffer.wrap(bad))) {
           continue; // the other one's end is this one's
         }
         assertThrows(WitnessException.class, () -> verifier.verify(bad), edit::what);

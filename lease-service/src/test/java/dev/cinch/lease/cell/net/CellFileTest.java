@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.cell.paxos.Durations;
@@ -98,15 +99,7 @@ final class CellFileTest {
     Path file = directory.resolve("cell.json");
     read(GOOD).check(file);
     CellFile good = read(GOOD);
-    var wrong =
-        new CellFile(
-            0,
-            1_795_598_400_000L,
-            good.store(),
-            good.algorithm(),
-            good.datagramBytes(),
-            good.keyFile(),
-            good.nodes());
+    var wrong = Altered.with(good, "instance", 0, "sinceMs", 1_795_598_400_000L);
     IOException e = assertThrows(IOException.class, () -> wrong.check(file));
     assertTrue(String.valueOf(e.getMessage()).startsWith(file + ": \"instance\""), e::getMessage);
     String shown = new String(read(GOOD).encode(), StandardCharsets.UTF_8);

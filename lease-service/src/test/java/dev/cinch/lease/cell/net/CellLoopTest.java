@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 /** Cells with a network that loses, doubles and reorders, and nodes that start again. */
 final class CellLoopTest {
-  private static final int CELLS = Integer.getInteger("cinch.cell.nets", Share.of(300, 40));
+  private static final int CELLS = Integer.getInteger("cinch.cell.nets", Share.of(300, 20));
   private static final int STEPS = 2_000;
 
   @Test

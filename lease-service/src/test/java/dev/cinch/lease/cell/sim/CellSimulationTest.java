@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
  */
 final class CellSimulationTest {
   private static final int WORLDS = Integer.getInteger("cinch.cell.worlds", Share.of(20_000, 200));
-  private static final long FROM = Long.getLong("cinch.cell.from", 1);
+  private static final long FROM = Long.getLong("cinch.cell.from", Share.from());
 
   @Test
   @Tag("share")

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
  */
 final class RegisterSimulationTest {
   private static final int WORLDS =
-      Integer.getInteger("cinch.register.worlds", Share.of(20_000, 100));
-  private static final long FROM = Long.getLong("cinch.register.from", 1);
+      Integer.getInteger("cinch.register.worlds", Share.of(20_000, 60));
+  private static final long FROM = Long.getLong("cinch.register.from", Share.from());
 
   @Test
   @Tag("share")

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.view;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.cli.append;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.cli.base;
-
-import org.jspecify.annotations.NullMarked;

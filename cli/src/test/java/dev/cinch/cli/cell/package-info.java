@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.cli.cell;
-
-import org.jspecify.annotations.NullMarked;

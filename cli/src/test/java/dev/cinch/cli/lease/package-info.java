@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.cli.lease;
-
-import org.jspecify.annotations.NullMarked;

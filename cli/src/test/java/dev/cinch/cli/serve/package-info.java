@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.cli.serve;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.cli.store;
-
-import org.jspecify.annotations.NullMarked;
