@@ -1,10 +1,10 @@
 package dev.cinch.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.lease.cell.net.CellDocument;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellStatus;
-import dev.cinch.lease.cell.net.Traffic;
+import dev.cinch.lease.cell.net.CellStatus.CellDocument;
+import dev.cinch.lease.cell.net.CellStatus.Traffic;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;

@@ -8,7 +8,10 @@ import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.TSFBuilder;
+import com.fasterxml.jackson.core.io.CharacterEscapes;
+import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -176,6 +179,34 @@ public final class JsonTree {
       to.writeNumber(node.doubleValue());
     } else {
       throw new IllegalArgumentException("not of a document: " + node.getNodeType());
+    }
+  }
+
+  /**
+   * Escapes in JSON, besides what JSON itself asks for, what {@link OneLine#isHidden}: whoever
+   * looks at the text then sees all that is in it, in its order. Thread-safe.
+   */
+  public static final class Escapes extends CharacterEscapes {
+    public static final Escapes INSTANCE = new Escapes();
+
+    private static final long serialVersionUID = 1;
+
+    private Escapes() {}
+
+    @Override
+    public int[] getEscapeCodesForAscii() {
+      int[] codes = standardAsciiEscapesForJSON();
+      for (int c = 0; c < codes.length; c++) {
+        if (codes[c] == ESCAPE_STANDARD || c == 0x7F) {
+          codes[c] = ESCAPE_CUSTOM; // in small letters, like all others
+        }
+      }
+      return codes;
+    }
+
+    @Override
+    public @Nullable SerializableString getEscapeSequence(int c) {
+      return OneLine.isHidden(c) ? new SerializedString("\\u%04x".formatted(c)) : null;
     }
   }
 }

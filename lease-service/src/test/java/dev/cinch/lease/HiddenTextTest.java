@@ -81,7 +81,8 @@ final class HiddenTextTest {
   @Test
   void jsonEscapesThemAndNothingElse() throws Exception {
     var json =
-        JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
+        JsonMapper.builder(
+                new JsonFactoryBuilder().characterEscapes(JsonTree.Escapes.INSTANCE).build())
             .build();
     for (int c : hidden().toArray()) {
       String text = "a" + Character.toString(c) + "z";

@@ -9,7 +9,6 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.PublicKey;
-import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -71,7 +70,7 @@ public class SubmitMicro {
     signing = SigningKey.ofSeed(seed);
     key = signing.publicKey();
     sha256 = MessageDigest.getInstance("SHA-256");
-    signature = Signatures.sign(signing, sha256.digest(batch));
+    signature = signing.sign(sha256.digest(batch));
   }
 
   @Setup(Level.Iteration)
@@ -130,11 +129,11 @@ public class SubmitMicro {
 
   @Benchmark
   public byte[] hashAndSignBatch() {
-    return Signatures.sign(signing, sha256.digest(batch));
+    return signing.sign(sha256.digest(batch));
   }
 
   @Benchmark
   public boolean hashAndVerifyBatch() {
-    return Signatures.isBy(key, signature, sha256.digest(batch));
+    return key.hasSigned(signature, sha256.digest(batch));
   }
 }

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.core.StreamWriteFeature;
 import com.fasterxml.jackson.core.io.CharacterEscapes;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import dev.cinch.lease.IsoTime;
-import dev.cinch.lease.JsonEscapes;
+import dev.cinch.lease.JsonTree;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -51,7 +51,7 @@ public final class JsonLines {
 
     @Override
     public int[] getEscapeCodesForAscii() {
-      int[] codes = JsonEscapes.INSTANCE.getEscapeCodesForAscii();
+      int[] codes = JsonTree.Escapes.INSTANCE.getEscapeCodesForAscii();
       codes['\b'] = ESCAPE_CUSTOM;
       codes['\f'] = ESCAPE_CUSTOM;
       return codes;
@@ -59,7 +59,7 @@ public final class JsonLines {
 
     @Override
     public @Nullable SerializableString getEscapeSequence(int c) {
-      return JsonEscapes.INSTANCE.getEscapeSequence(c);
+      return JsonTree.Escapes.INSTANCE.getEscapeSequence(c);
     }
   }
 

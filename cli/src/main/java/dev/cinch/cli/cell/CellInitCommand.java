@@ -20,7 +20,9 @@ import dev.cinch.cli.serve.KeygenCommand;
 import dev.cinch.cli.serve.ServeBackend;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellKey;
 import dev.cinch.lease.time.SystemTime;
@@ -245,7 +247,7 @@ final class CellInitCommand implements Callable<Integer> {
           throw new IllegalArgumentException("--clock-error goes with --algorithm flease");
         }
         int ppm = rateError == null ? RATE_ERROR_PPM : rateError;
-        return Algorithm.paxosLease(new dev.cinch.lease.cell.paxos.Durations(longest, ppm, keep));
+        return new PaxosLease(longest, ppm, keep);
       }
       case "flease" -> {
         if (rateError != null) {
@@ -256,7 +258,7 @@ final class CellInitCommand implements Callable<Integer> {
         if (error % 1_000_000 != 0) {
           throw new IllegalArgumentException("--clock-error is a number of milliseconds");
         }
-        return Algorithm.flease(new dev.cinch.lease.cell.flease.Durations(longest, error, keep));
+        return new Flease(longest, error, keep);
       }
       default ->
           throw new IllegalArgumentException(

@@ -6,11 +6,12 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.cli.base.JsonLines;
 import dev.cinch.lease.IsoTime;
-import dev.cinch.lease.JsonEscapes;
 import dev.cinch.lease.JsonTree;
+import dev.cinch.lease.JsonTree.Escapes;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.http.CellLook;
 import dev.cinch.lease.time.Waits;
@@ -33,7 +34,7 @@ import java.util.concurrent.FutureTask;
  */
 record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode document) {
   private static final JsonTree JSON =
-      JsonTree.of(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE), false);
+      JsonTree.of(new JsonFactoryBuilder().characterEscapes(Escapes.INSTANCE), false);
   private static final ObjectNode NONE = JsonNodeFactory.instance.objectNode();
   private static final int LONGEST = 200;
   private static final long SECOND = 1_000_000_000;
@@ -169,8 +170,8 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
   /** Which clocks are so far ahead that leases may get two owners. */
   List<String> wrongClocks(Algorithm algorithm) {
     var wrong = new ArrayList<String>();
-    if (algorithm instanceof Algorithm.Flease flease) {
-      long most = flease.durations().epsilon() / 1_000_000;
+    if (algorithm instanceof Flease flease) {
+      long most = flease.epsilon() / 1_000_000;
       for (JsonNode peer : document.path("peers")) {
         // One that seems behind may be so because a datagram was late.
         if (ahead(peer) > most) {

@@ -9,7 +9,7 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.StoreOptions;
-import dev.cinch.lease.JsonEscapes;
+import dev.cinch.lease.JsonTree.Escapes;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
@@ -24,7 +24,7 @@ import picocli.CommandLine.Option;
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 abstract class LeaseRequest implements Callable<Integer> {
   static final JsonMapper JSON =
-      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
+      JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(Escapes.INSTANCE).build())
           .build();
 
   final Io io;

@@ -6,7 +6,7 @@ import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.register.CellSigner;
 import dev.cinch.lease.register.LeaseNotary;
-import dev.cinch.lease.register.SigningLimit;
+import dev.cinch.lease.register.LeaseNotary.Limit;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.NodeSigner;
 import dev.cinch.lease.witness.SigningKey;
@@ -28,8 +28,7 @@ record NodeSigning(CellSigner signer, LeaseNotary notary) {
    * @param limit what its signature needs besides
    * @throws Failure.Refusal if it does not, or if this is another node's key
    */
-  static NodeSigning of(
-      CellFile cell, int node, StoreContext store, SigningKey key, SigningLimit limit)
+  static NodeSigning of(CellFile cell, int node, StoreContext store, SigningKey key, Limit limit)
       throws IOException {
     long instance = cell.instance();
     Optional<CellKeys> trusted = CountingKeys.ofStore(store).strict().now().cell(instance);

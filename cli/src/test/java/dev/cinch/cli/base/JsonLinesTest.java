@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import dev.cinch.lease.JsonEscapes;
+import dev.cinch.lease.JsonTree.Escapes;
 import dev.cinch.lease.OneLine;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -33,7 +33,7 @@ final class JsonLinesTest {
   @Test
   void everyCharacterIsWrittenAsJacksonWritesIt() throws Exception {
     var jackson =
-        JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE).build())
+        JsonMapper.builder(new JsonFactoryBuilder().characterEscapes(Escapes.INSTANCE).build())
             .build();
     for (int c = 0; c <= Character.MAX_CODE_POINT; c += c < 0x3000 ? 1 : 97) {
       if ((c < Character.MIN_SURROGATE || c > Character.MAX_SURROGATE) && c != '\b' && c != '\f') {

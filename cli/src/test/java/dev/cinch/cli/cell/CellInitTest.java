@@ -11,8 +11,8 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.cli.base.MachineNames;
-import dev.cinch.lease.cell.flease.Durations;
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.CellKeys;
@@ -85,10 +85,7 @@ class CellInitTest {
     trusts(2, 1);
     String id = Files.readString(file).replaceAll("(?s).*\"store\" : \"(.*?)\".*", "$1");
     assertEquals(Optional.of(id), cell.store().map(Object::toString));
-    assertEquals(
-        Algorithm.paxosLease(
-            new dev.cinch.lease.cell.paxos.Durations(60_000_000_000L, 500, 182_400_000_000L)),
-        cell.algorithm());
+    assertEquals(new PaxosLease(60_000_000_000L, 500, 182_400_000_000L), cell.algorithm());
     assertEquals(8_192, cell.datagramBytes());
     assertEquals(
         List.of(
@@ -141,9 +138,7 @@ class CellInitTest {
   void fleaseHasAnErrorOfClocks() throws Exception {
     init(NODES, "--algorithm=flease", "--longest-lease=30s", "--datagram-bytes=1400").ended(0);
     CellFile cell = CellFile.read(file);
-    assertEquals(
-        Algorithm.flease(new Durations(30_000_000_000L, 1_200_000_000, 152_400_000_000L)),
-        cell.algorithm());
+    assertEquals(new Flease(30_000_000_000L, 1_200_000_000, 152_400_000_000L), cell.algorithm());
     assertEquals(1_400, cell.datagramBytes());
   }
 

@@ -16,11 +16,11 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.Stop;
 import dev.cinch.lease.Altered;
-import dev.cinch.lease.cell.net.CellDocument;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
-import dev.cinch.lease.cell.net.Traffic;
+import dev.cinch.lease.cell.net.CellStatus.CellDocument;
+import dev.cinch.lease.cell.net.CellStatus.Traffic;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
@@ -165,7 +165,12 @@ class CellStatusTest {
     for (CellFile.Node each : cell.cell.nodes()) {
       CellNode node =
           CellNode.start(
-              cell.cell, each.id(), temp.resolve("node-" + each.id()), CellSettings.DEFAULT);
+              cell.cell,
+              each.id(),
+              temp.resolve("node-" + each.id()),
+              CellSettings.DEFAULT,
+              SystemTime.INSTANCE,
+              false);
       nodes.add(node);
       while (node.status().join().isQuarantined()) {
         Thread.onSpinWait();

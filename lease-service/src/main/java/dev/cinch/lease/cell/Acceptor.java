@@ -2,6 +2,8 @@ package dev.cinch.lease.cell;
 
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
+import dev.cinch.lease.cell.Message.Memory;
+import dev.cinch.lease.cell.Message.Outbox;
 import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;

@@ -1,5 +1,6 @@
 package dev.cinch.lease.cell;
 
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Message.Promise;
 import java.util.ArrayList;
 import java.util.List;

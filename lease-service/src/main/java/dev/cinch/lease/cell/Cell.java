@@ -54,7 +54,7 @@ public final class Cell {
     return -1;
   }
 
-  void tell(Message message, Outbox out) {
+  void tell(Message message, Message.Outbox out) {
     for (int learner : learners) {
       out.send(learner, message);
     }

@@ -3,6 +3,7 @@ package dev.cinch.lease.cell;
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
 import dev.cinch.lease.cell.Message.Learn;
+import dev.cinch.lease.cell.Message.Outbox;
 import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Reject;
@@ -23,8 +24,9 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  */
 public abstract class Proposer {
+  private final Algorithm algorithm;
   private final Cell cell;
-  private final Ballots ballots;
+  private final Ballot.Ballots ballots;
   private final Bytes name;
   private final long resendNanos;
 
@@ -45,7 +47,9 @@ public abstract class Proposer {
   /**
    * @param resendNanos after so long a message is sent again to acceptors that have not answered
    */
-  protected Proposer(Cell cell, Ballots ballots, Bytes name, long resendNanos) {
+  protected Proposer(
+      Algorithm algorithm, Cell cell, Ballot.Ballots ballots, Bytes name, long resendNanos) {
+    this.algorithm = algorithm;
     this.cell = cell;
     this.ballots = ballots;
     this.name = name;
@@ -62,12 +66,6 @@ public abstract class Proposer {
    * @param deadline when it ends if it is granted, by this proposer's clock
    */
   protected abstract long term(long ttl, long deadline);
-
-  /** The shortest lease time that acceptors can tell from none. */
-  protected abstract long shortest();
-
-  /** The longest lease time. */
-  protected abstract long longest();
 
   public final Bytes name() {
     return name;
@@ -126,9 +124,10 @@ public abstract class Proposer {
   }
 
   private void begin(Ballot from, long now, long ttl, long giveUpAt, Outbox out) {
-    if (ttl < shortest() || ttl > longest()) {
+    if (ttl < algorithm.shortest() || ttl > algorithm.longest()) {
       throw new IllegalArgumentException(
-          "a lease time is %d to %d ns, not %d".formatted(shortest(), longest(), ttl));
+          "a lease time is %d to %d ns, not %d"
+              .formatted(algorithm.shortest(), algorithm.longest(), ttl));
     }
     giveUp(now, out);
     Ballot ballot = ballots.next(counter(now, seen)); // rule P4

@@ -24,7 +24,7 @@ public sealed interface Step {
    *     may have been accepted by too few, so that nobody ever held it; none is held now, but by
    *     this proposer
    */
-  record Found(Ballot ballot, boolean remembered, long quietNanos, List<Memory> lasts)
+  record Found(Ballot ballot, boolean remembered, long quietNanos, List<Message.Memory> lasts)
       implements Step {
     public Found {
       lasts = List.copyOf(lasts);
@@ -46,7 +46,7 @@ public sealed interface Step {
    *     hint. In Flease it reaches &epsilon; past the lease's expiry: who asks between the two is
    *     told to try again then (algorithm 4), and does so with a new ballot
    */
-  record Held(Memory lease, long retryAfterNanos) implements Step {}
+  record Held(Message.Memory lease, long retryAfterNanos) implements Step {}
 
   /**
    * A majority has promised higher ballots, or may have, or takes the attempt for over: try again,

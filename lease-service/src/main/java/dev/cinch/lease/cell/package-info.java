@@ -1,7 +1,7 @@
 /**
- * Leases that a majority of nodes grants: the algorithms PaxosLease ({@code paxos}) and Flease
- * ({@code flease}) as pure state machines, and what both share. A proposer, an acceptor or a
- * learner takes a message and the time, and puts messages into an {@link
+ * Leases that a majority of nodes grants: the algorithms {@link dev.cinch.lease.cell.PaxosLease}
+ * and {@link dev.cinch.lease.cell.Flease} as pure state machines, and what both share. A proposer,
+ * an acceptor or a learner takes a message and the time, and puts messages into an {@link
  * dev.cinch.lease.cell.Outbox}; there is no thread, socket, clock, timer or random number in it.
  * docs/leases.md has the algorithms step by step, and rules P1 to P9.
  *

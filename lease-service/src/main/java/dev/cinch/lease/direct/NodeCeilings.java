@@ -3,7 +3,7 @@ package dev.cinch.lease.direct;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.register.SigningLimit;
+import dev.cinch.lease.register.LeaseNotary.Limit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * <p>Thread-safe.
  */
 @CheckReturnValue
-public final class NodeCeilings implements SigningLimit {
+public final class NodeCeilings implements Limit {
   /**
    * So many signatures wait for a ceiling; what is beyond is asked for again by whoever wants it.
    */

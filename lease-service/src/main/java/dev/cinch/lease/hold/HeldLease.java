@@ -64,7 +64,7 @@ public final class HeldLease {
 
   private static final long NANOS_PER_MS = 1_000_000;
 
-  private final GrantCalls calls;
+  private final Releasing.GrantCalls calls;
   private final TimeSource time;
   private final HoldSettings settings;
   private final Listener listener;
@@ -114,7 +114,7 @@ public final class HeldLease {
       Supplier<LeaseReport> reports,
       Listener listener,
       RandomGenerator random) {
-    this.calls = new GrantCalls(service, settings.durationMs(), reports);
+    this.calls = new Releasing.GrantCalls(service, settings.durationMs(), reports);
     this.time = time;
     this.settings = settings;
     this.listener = listener;

@@ -43,7 +43,7 @@ record Answer(int status, ObjectNode body, String allow) {
   static Answer error(int status, String error, String message, long retryAfterMs) {
     // A client's text is repeated here; of half a surrogate pair the writer of JSON would throw.
     String line = OneLine.of(message, MAX_MESSAGE);
-    return new Answer(status, WireWriter.error(error, line, retryAfterMs), "");
+    return new Answer(status, LeaseDocuments.error(error, line, retryAfterMs), "");
   }
 
   /** Of a path that has other methods. */

@@ -3,8 +3,8 @@ package dev.cinch.lease.http;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.Transport.Answered;
-import dev.cinch.lease.http.Transport.Patience;
+import dev.cinch.lease.http.Endpoints.Transport.Answered;
+import dev.cinch.lease.http.Endpoints.Transport.Patience;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
@@ -40,7 +40,7 @@ public final class CellLook {
     }
   }
 
-  private static void require(Fields in, String... names) throws WireException {
+  private static void require(JsonFields in, String... names) throws WireException {
     for (String name : names) {
       long unused = in.integer(name);
     }
@@ -49,16 +49,16 @@ public final class CellLook {
   private static Optional<ObjectNode> read(Answered reply)
       throws WireException, LeaseUnavailableException {
     if (reply.status() == 200) {
-      Fields node = Fields.parse(reply.body());
+      JsonFields node = JsonFields.parse(reply.body());
       require(node, "node", "instance", "boot", "rows", "names", "attempts", "faults");
       require(node.object("traffic"), "datagramsSent", "datagramsReceived", "dropped", "wrongKey");
       boolean unused = node.flag("quarantined") && node.time("quarantinedUntil") > node.time("now");
-      for (Fields peer : node.objects("peers")) {
+      for (JsonFields peer : node.objects("peers")) {
         require(peer, "node");
       }
       return Optional.of(node.document());
     }
-    WireReader.Failure failure = WireReader.failure(Fields.parse(reply.body()));
+    WireReader.Failure failure = WireReader.failure(JsonFields.parse(reply.body()));
     if (failure.error().equals(Answer.NO_SUCH_PATH)) {
       return Optional.empty();
     }

@@ -1,16 +1,19 @@
 package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.LeaseNotSentException;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.Transport.Answered;
-import dev.cinch.lease.http.Transport.Patience;
+import dev.cinch.lease.LeaseUnavailableException.LeaseNotSentException;
+import dev.cinch.lease.http.Endpoints.Transport.Answered;
+import dev.cinch.lease.http.Endpoints.Transport.Patience;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
@@ -79,7 +82,59 @@ final class Endpoints {
    * @param again whether the same request may have been carried out before
    * @param by whose answer it is, and to what
    */
-  record Sent(Answered answer, boolean again, URI by) {}
+  record Sent(Answered answer, boolean again, URI by) {
+    /** Turns an answer's fields into a value. */
+    interface Reader<T> {
+      T read(JsonFields fields) throws WireException;
+    }
+
+    /** The value that it says, in JSON. */
+    <T> T value(Reader<T> reader) throws LeaseUnavailableException {
+      if (answer.status() != 200) {
+        throw bad(error().message());
+      }
+      return value(Wire.JSON, reader);
+    }
+
+    <T> T value(Wire wire, Reader<T> reader) throws LeaseUnavailableException {
+      try {
+        return reader.read(wire.read(answer.body()));
+      } catch (WireException e) {
+        throw another(String.valueOf(e.getMessage()));
+      }
+    }
+
+    WireReader.Failure error() throws LeaseUnavailableException {
+      try {
+        return WireReader.failure(JsonFields.parse(answer.body()));
+      } catch (WireException e) {
+        throw another("status " + answer.status() + " without an error of the API");
+      }
+    }
+
+    /** The refusal that an error stands for; throws if it stands for none. */
+    LeaseRefusedException refusal() throws LeaseUnavailableException {
+      WireReader.Failure failure = error();
+      Optional<LeaseRefusedException> refusal = failure.refusal();
+      if (refusal.isPresent()) {
+        return refusal.get();
+      }
+      if (failure.error().equals(Answer.MALFORMED) || failure.error().equals(Answer.TOO_LARGE)) {
+        return new LeaseRefusedException(Reason.INVALID, failure.message(), failure.retryAfterMs());
+      }
+      throw bad(failure.message());
+    }
+
+    /** An answer that no lease service gives. */
+    private LeaseUnavailableException another(String why) {
+      return new LeaseUnavailableException("another service answers at " + by + ": " + why, null);
+    }
+
+    LeaseUnavailableException bad(String message) {
+      return new LeaseUnavailableException(
+          "the lease service at " + by + " answered: " + message, null);
+    }
+  }
 
   /**
    * @param clock monotonic, nanoseconds
@@ -295,5 +350,34 @@ final class Endpoints {
       return "can't connect";
     }
     return why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();
+  }
+
+  /** How requests of a {@link HttpLeaseClient} travel. Thread-safe. */
+  interface Transport {
+    /**
+     * What came back, whole.
+     *
+     * @param status of HTTP
+     */
+    @SuppressWarnings("ArrayRecordComponent") // read once by who asked
+    record Answered(int status, byte[] body) {}
+
+    /** How long to wait for a connection, and for a whole answer, connecting included. */
+    record Patience(Duration connect, Duration answer) {}
+
+    /**
+     * Sends one request and waits for its whole answer, of at most {@link
+     * HttpLeaseClient#MAX_ANSWER_BYTES}.
+     *
+     * @param wire what the body is
+     * @param body none for a request without one
+     * @param more how much longer the answer may take than others; negative: how much less
+     * @throws java.net.ConnectException if the request was not sent, since nobody was reached in
+     *     time
+     * @throws java.net.SocketTimeoutException if there is no whole answer in time
+     * @throws IOException if the answer is none of HTTP, too long, or broke off
+     */
+    Answered exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
+        throws IOException, InterruptedException;
   }
 }

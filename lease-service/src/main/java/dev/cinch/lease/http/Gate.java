@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import dev.cinch.lease.http.Connections.Limits;
 import dev.cinch.lease.http.Connections.Place;
 import dev.cinch.lease.http.Connections.Rank;
 import io.netty.buffer.ByteBuf;
@@ -65,7 +66,7 @@ final class Gate extends ChannelInboundHandlerAdapter {
 
   private final Channel channel;
   private final Place place;
-  private final ServerLimits limits;
+  private final Limits limits;
   private final LongSupplier clock;
   private final Framing framing = new Framing();
   private ChannelHandlerContext ctx;
@@ -93,11 +94,7 @@ final class Gate extends ChannelInboundHandlerAdapter {
   private long dropped;
 
   private Gate(
-      Channel channel,
-      ChannelHandlerContext ctx,
-      Place place,
-      ServerLimits limits,
-      LongSupplier clock) {
+      Channel channel, ChannelHandlerContext ctx, Place place, Limits limits, LongSupplier clock) {
     this.channel = channel;
     this.ctx = ctx;
     this.place = place;
@@ -112,7 +109,7 @@ final class Gate extends ChannelInboundHandlerAdapter {
    * @return null if the connection was turned away
    */
   static @Nullable Gate install(
-      Channel channel, Connections connections, ServerLimits limits, LongSupplier clock) {
+      Channel channel, Connections connections, Limits limits, LongSupplier clock) {
     ChannelHandlerContext decoder = channel.pipeline().context(DECODER);
     Place place = connections.enter(peer(channel.remoteAddress()));
     if (place == null) {
@@ -284,7 +281,7 @@ final class Gate extends ChannelInboundHandlerAdapter {
   }
 
   private static ByteBuf bytes(Answer answer, boolean noBody) {
-    byte[] body = WireWriter.bytes(answer.body());
+    byte[] body = LeaseDocuments.bytes(answer.body());
     HttpResponseStatus status = HttpResponseStatus.valueOf(answer.status());
     String head =
         "HTTP/1.1 "

@@ -22,7 +22,7 @@ final class Gates {
   /** For so long a connection of a server that ends may bring one more request, milliseconds. */
   static final long LAST_MS = 250;
 
-  private final ServerLimits limits;
+  private final Connections.Limits limits;
   private final Connections connections;
   private final LongSupplier clock;
   private final Executor loop;
@@ -41,7 +41,7 @@ final class Gates {
    * @param clock monotonic, nanoseconds
    * @param loop the event loop of all connections
    */
-  Gates(ServerLimits limits, LongSupplier clock, Executor loop) {
+  Gates(Connections.Limits limits, LongSupplier clock, Executor loop) {
     this.limits = limits;
     this.clock = clock;
     this.loop = loop;

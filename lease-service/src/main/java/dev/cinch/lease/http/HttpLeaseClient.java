@@ -1,8 +1,5 @@
 package dev.cinch.lease.http;
 
-import static dev.cinch.lease.http.Replies.answer;
-import static dev.cinch.lease.http.Replies.error;
-import static dev.cinch.lease.http.Replies.refusal;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
@@ -20,7 +17,10 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Endpoints.Endpoint;
 import dev.cinch.lease.http.Endpoints.Request;
-import dev.cinch.lease.http.Transport.Patience;
+import dev.cinch.lease.http.Endpoints.Transport;
+import dev.cinch.lease.http.Endpoints.Transport.Patience;
+import dev.cinch.lease.http.Gatherer.ByWait;
+import dev.cinch.lease.http.OperationCalls.Result;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -71,10 +71,10 @@ public final class HttpLeaseClient implements LeaseService {
   private final HttpTransport watching;
 
   /** Operations for which the store need not be asked, but in rare cases. */
-  private final Lanes<Told> holders;
+  private final ByWait<Result> holders;
 
   /** Those that may wait for it, and should not keep holders waiting. */
-  private final Lanes<Told> newcomers;
+  private final ByWait<Result> newcomers;
 
   private HttpLeaseClient(Builder b) {
     patience = new Patience(b.connectTimeout, b.requestTimeout);
@@ -83,8 +83,8 @@ public final class HttpLeaseClient implements LeaseService {
         b.addresses.all().stream().map(at -> new Endpoint(at, b.transport(at, patience))).toList();
     servers = new Endpoints(endpoints, patience, b.clock);
     calls = new OperationCalls(servers);
-    holders = new Lanes<>(calls, calls::waitMs);
-    newcomers = new Lanes<>(calls, calls::waitMs);
+    holders = new ByWait<>(calls, calls::waitMs);
+    newcomers = new ByWait<>(calls, calls::waitMs);
     watching = new HttpTransport(patience, b.tls);
   }
 
@@ -180,7 +180,7 @@ public final class HttpLeaseClient implements LeaseService {
       return List.of(alone(operations.get(0)));
     }
     var outcomes = new ArrayList<Outcome>();
-    for (Told told : calls.send(operations)) {
+    for (Result told : calls.send(operations)) {
       outcomes.add(told.known());
     }
     return outcomes;
@@ -232,9 +232,9 @@ public final class HttpLeaseClient implements LeaseService {
     return get(
         "/v1/leases/" + encoded(name.value()),
         sent ->
-            sent.answer().status() == 404 && error(sent).error().equals(Answer.UNKNOWN_NAME)
+            sent.answer().status() == 404 && sent.error().error().equals(Answer.UNKNOWN_NAME)
                 ? Optional.empty()
-                : Optional.of(answer(sent, WireReader::info)));
+                : Optional.of(sent.value(WireReader::info)));
   }
 
   @Override
@@ -246,12 +246,12 @@ public final class HttpLeaseClient implements LeaseService {
             + after.map(a -> "&after=" + encoded(a.value())).orElse("")
             + "&limit="
             + limit;
-    return get(path, sent -> answer(sent, WireReader::infos));
+    return get(path, sent -> sent.value(WireReader::infos));
   }
 
   @Override
   public long now() throws LeaseUnavailableException {
-    return get("/v1/time", sent -> answer(sent, WireReader::now));
+    return get("/v1/time", sent -> sent.value(WireReader::now));
   }
 
   /**
@@ -279,7 +279,7 @@ public final class HttpLeaseClient implements LeaseService {
     if (!since.isEmpty()) {
       query.add("since=" + encoded(since));
     }
-    String path = Watching.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
+    String path = WatchEndpoint.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
     LeaseUnavailableException failed = null;
     for (URI base : servers.inTurn()) {
       try {
@@ -297,17 +297,17 @@ public final class HttpLeaseClient implements LeaseService {
 
   @Override
   public ShardServers shards() throws LeaseUnavailableException {
-    return get("/v1/shards", sent -> answer(sent, WireReader::shards));
+    return get("/v1/shards", sent -> sent.value(WireReader::shards));
   }
 
   /** What the service says about itself. */
   public ServiceInfo info() throws LeaseUnavailableException {
-    return get("/v1/service", sent -> answer(sent, WireReader::service));
+    return get("/v1/service", sent -> sent.value(WireReader::service));
   }
 
   /** Whether it is there, and which instance it is; without why it does not grant. */
   public Health health() throws LeaseUnavailableException {
-    return get("/healthz", sent -> answer(sent, WireReader::health));
+    return get("/healthz", sent -> sent.value(WireReader::health));
   }
 
   /** Why it grants no leases at the moment; empty if it does. */
@@ -316,9 +316,9 @@ public final class HttpLeaseClient implements LeaseService {
         "/readyz",
         sent -> {
           if (sent.answer().status() != 200) {
-            return Optional.of(refusal(sent));
+            return Optional.of(sent.refusal());
           }
-          boolean unused = answer(sent, WireReader::ready);
+          boolean unused = sent.value(WireReader::ready);
           return Optional.empty();
         });
   }

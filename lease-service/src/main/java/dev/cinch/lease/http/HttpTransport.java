@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * has an unknown fate. Nothing ends its wait for the rest of a body, neither an interrupt nor
  * {@code disconnect}, which waits too; in a thread that can be left behind it has 0.7 of the speed.
  */
-final class HttpTransport implements Transport {
+final class HttpTransport implements Endpoints.Transport {
   /** How many connections are kept that nobody uses. */
   private static final int IDLE = 8;
 

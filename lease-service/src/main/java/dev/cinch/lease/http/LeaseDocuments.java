@@ -1,32 +1,202 @@
 package dev.cinch.lease.http;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.Revocation;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.ShardServers;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.Witness;
+import java.util.List;
 
-/** What the API answers, as JSON, for programs that print it. */
+/**
+ * What the API answers, as JSON, also for programs that print it. Fields without a value are left
+ * out.
+ */
 public final class LeaseDocuments {
   private LeaseDocuments() {}
 
+  static byte[] bytes(JsonNode node) {
+    return JsonFields.JSON.write(node);
+  }
+
   /** As an acquire, a renewal and an upgrade are answered. */
   public static ObjectNode grant(Grant grant) {
-    return WireWriter.grant(grant, Wire.JSON);
+    return grant(grant, Wire.JSON);
+  }
+
+  static ObjectNode grant(Grant grant, Wire wire) {
+    ObjectNode out = object();
+    out.set("id", wire.id(grant.id()));
+    ArrayNode witnesses = out.putArray("witnesses");
+    for (SignedWitness each : grant.witnesses()) {
+      ObjectNode entry = witnesses.addObject();
+      entry.set("signed", wire.signed(each.bytes()));
+      if (wire == Wire.JSON) {
+        entry.set("witness", witness(each.witness()));
+      }
+    }
+    return out;
   }
 
   /** As {@code GET /v1/leases/NAME} is answered. */
   public static ObjectNode info(LeaseInfo info) {
-    return WireWriter.info(info);
+    ObjectNode out = object().put("state", info.state().name());
+    out.set("witness", witness(info.witness()));
+    out.set("recent", metadata(info.recent(), Wire.JSON));
+    return out;
   }
 
-  /** As a revoke request is answered. */
+  /** As a revoke request is answered: has its times as text in CBOR too. */
   public static ObjectNode revoked(Outcome.Revoked revoked) {
-    return OperationCodec.write(revoked);
+    Revocation r = revoked.revocation();
+    ObjectNode out =
+        object()
+            .put("name", r.name().value())
+            .put("holder", r.holder())
+            .put("correlation", r.correlation().toString())
+            .put("instance", r.instance())
+            .put("reason", r.reason());
+    time(out, "revokedAt", r.revokedAt());
+    return time(out, "expiry", revoked.expiry());
   }
 
-  /** As {@code GET /v1/service} is answered. */
-  public static ObjectNode service(ServiceInfo info) {
-    return WireWriter.service(info);
+  static ObjectNode infos(List<LeaseInfo> infos) {
+    ObjectNode out = object();
+    ArrayNode leases = out.putArray("leases");
+    infos.forEach(info -> leases.add(info(info)));
+    return out;
+  }
+
+  static ObjectNode service(ServiceInfo info) {
+    ObjectNode out =
+        object()
+            .put("instance", info.instance())
+            .put("publicKey", info.publicKey())
+            .put("longestLeaseMs", info.longestLeaseMs());
+    time(out, "now", info.now())
+        .put("quarantineLeftMs", info.quarantineLeftMs())
+        .put("clockBehindMs", info.clockBehindMs())
+        .put("ceilings", info.ceilings());
+    info.ceiling().ifPresent(c -> time(out, "ceiling", c));
+    out.put("superseded", info.superseded());
+    if (info.time().isPresent()) {
+      ObjectNode time = bound(out, info.time().get());
+      if (!info.timeProblems().isEmpty()) {
+        info.timeProblems().forEach(time.putArray("problems")::add);
+      }
+    }
+    return out;
+  }
+
+  static ObjectNode health(Health health) {
+    ObjectNode out = object().put("live", true);
+    health.instance().ifPresent(i -> out.put("instance", i));
+    return health.store().isEmpty() ? out : out.put("store", health.store());
+  }
+
+  static ObjectNode shards(ShardServers shards) {
+    ObjectNode out = object().put("map", shards.map().number()).put("shards", shards.map().count());
+    ArrayNode servers = out.putArray("servers");
+    for (ShardServers.Server server : shards.servers()) {
+      ObjectNode each =
+          servers.addObject().put("shard", server.shard()).put("instance", server.instance());
+      if (!server.address().isEmpty()) {
+        each.put("address", server.address()).put("machine", server.machine());
+      }
+    }
+    return out;
+  }
+
+  static ObjectNode now(long now) {
+    return time(object(), "now", now);
+  }
+
+  static ObjectNode error(String error, String message, long retryAfterMs) {
+    return object().put("error", error).put("message", message).put("retryAfterMs", retryAfterMs);
+  }
+
+  static ObjectNode object() {
+    return JsonNodeFactory.instance.objectNode();
+  }
+
+  private static ObjectNode witness(Witness w) {
+    ObjectNode out =
+        object()
+            .put("name", w.name().value())
+            .put("holder", w.holder())
+            .put("instance", w.instance())
+            .put("generation", w.generation())
+            .put("tentative", w.tentative());
+    out.set("logs", logs(w.logs(), Wire.JSON));
+    time(out, "expiry", w.expiry());
+    time(out, "issuedAt", w.issuedAt()).put("correlation", w.correlation().toString());
+    w.previous().ifPresent(p -> out.put("previous", p.toString()));
+    out.put("previousEnding", w.previousEnding().name());
+    if (w.previousEndedAt() != Long.MIN_VALUE) {
+      time(out, "previousEndedAt", w.previousEndedAt());
+    }
+    if (w.watermark().timestamp() != Long.MIN_VALUE) {
+      ObjectNode watermark = out.putObject("watermark");
+      time(watermark, "timestamp", w.watermark().timestamp());
+      time(watermark, "signedTime", w.watermark().signedTime());
+      if (w.watermark().latest() != Long.MIN_VALUE) {
+        time(watermark, "latest", w.watermark().latest());
+      }
+    }
+    if (!w.fence().isNone()) {
+      time(out.putObject("fence"), "upTo", w.fence().upTo())
+          .set("logs", logs(w.fence().logs(), Wire.JSON));
+    }
+    bound(out, w.time());
+    return w.resumed() ? out.put("resumed", true) : out;
+  }
+
+  @CanIgnoreReturnValue
+  private static ObjectNode bound(ObjectNode out, TimeBound bound) {
+    ObjectNode time = out.putObject("time").put("kind", bound.kind().name());
+    return time(time(time, "earliest", bound.earliest()), "latest", bound.latest());
+  }
+
+  static ArrayNode metadata(List<LeaseReport.Metadata> all, Wire wire) {
+    ArrayNode out = JsonNodeFactory.instance.arrayNode();
+    for (LeaseReport.Metadata m : all) {
+      ObjectNode entry = out.addObject();
+      entry.set("log", wire.id(m.log()));
+      time(entry, "bucketStart", m.bucketStart(), wire).put("dataFile", m.dataFile());
+    }
+    return out;
+  }
+
+  static ObjectNode time(ObjectNode out, String name, long nanos, Wire wire) {
+    if (wire == Wire.JSON) {
+      return time(out, name, nanos);
+    }
+    out.set(name + JsonFields.NANOS, wire.nanos(nanos));
+    return out;
+  }
+
+  /** A time as text, and next to it as a string: as numbers many readers round nanoseconds. */
+  static ObjectNode time(ObjectNode out, String name, long nanos) {
+    return out.put(name, IsoTime.text(nanos)).put(name + JsonFields.NANOS, Long.toString(nanos));
+  }
+
+  static JsonNode logs(LogSet logs, Wire wire) {
+    if (logs.all()) {
+      return JsonNodeFactory.instance.textNode("all");
+    }
+    ArrayNode out = JsonNodeFactory.instance.arrayNode();
+    logs.ids().forEach(id -> out.add(wire.id(id)));
+    return out;
   }
 }

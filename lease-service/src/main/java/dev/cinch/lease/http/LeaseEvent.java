@@ -48,12 +48,12 @@ public record LeaseEvent(Kind kind, Optional<LeaseInfo> lease) {
 
   /** As one object: {@code event}, and {@code lease} as a listing has it. */
   public ObjectNode json() {
-    ObjectNode out = WireWriter.object().put("event", kind.word());
-    lease.ifPresent(l -> out.set("lease", WireWriter.info(l)));
+    ObjectNode out = LeaseDocuments.object().put("event", kind.word());
+    lease.ifPresent(l -> out.set("lease", LeaseDocuments.info(l)));
     return out;
   }
 
-  static LeaseEvent read(Fields in) throws WireException {
+  static LeaseEvent read(JsonFields in) throws WireException {
     String word = in.text("event");
     for (Kind kind : Kind.values()) {
       if (kind.word().equals(word)) {

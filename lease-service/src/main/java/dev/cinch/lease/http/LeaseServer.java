@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.http.Connections.Limits;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -69,7 +70,7 @@ public final class LeaseServer implements AutoCloseable {
   private final Supplier<Health> health;
   private final Gates gates;
   private final Workers workers;
-  private final Requests requests;
+  private final RequestHandler requests;
   private final AtomicBoolean maintaining = new AtomicBoolean();
 
   private volatile boolean closing;
@@ -97,7 +98,7 @@ public final class LeaseServer implements AutoCloseable {
     var names = new ArrayList<String>(b.names);
     names.add(b.host);
     requests =
-        new Requests(
+        new RequestHandler(
             new Routes(b.service, b.info, b.health, b.cell, metrics),
             metrics,
             new Callers(names),
@@ -154,7 +155,7 @@ public final class LeaseServer implements AutoCloseable {
     private @Nullable Supplier<Optional<ObjectNode>> cell;
     private Runnable maintenance = () -> {};
     private UnaryOperator<HttpServerOptions> options = o -> o;
-    private ServerLimits limits = ServerLimits.ofProcess();
+    private Limits limits = Limits.ofProcess();
     private LongSupplier clock = System::nanoTime;
     private @Nullable Function<Context, WaitingRoom.Loop> timers;
 
@@ -249,7 +250,7 @@ public final class LeaseServer implements AutoCloseable {
 
     /** For tests. */
     @CanIgnoreReturnValue
-    Builder limits(ServerLimits limits) {
+    Builder limits(Limits limits) {
       this.limits = limits;
       return this;
     }
@@ -388,5 +389,21 @@ public final class LeaseServer implements AutoCloseable {
     closing = true;
     workers.close();
     var unused = await(vertx.close());
+  }
+
+  /** An event loop of Vert.x and its timers. */
+  record LoopTimers(Vertx vertx, Context loop) implements WaitingRoom.Loop {
+    @Override
+    public void run(Runnable task) {
+      loop.runOnContext(v -> task.run());
+    }
+
+    @Override
+    public Runnable after(long ms, Runnable task) {
+      long timer = vertx.setTimer(ms, due -> task.run());
+      return () -> {
+        boolean unused = vertx.cancelTimer(timer);
+      };
+    }
   }
 }

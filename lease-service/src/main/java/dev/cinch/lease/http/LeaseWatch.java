@@ -54,9 +54,9 @@ public final class LeaseWatch implements AutoCloseable {
         throw new LeaseUnavailableException(
             "the lease service at " + uri + " answered with status " + reply.status(), null);
       }
-      if (!reply.type().startsWith(Watching.CONTENT_TYPE)) {
+      if (!reply.type().startsWith(WatchEndpoint.CONTENT_TYPE)) {
         throw new LeaseUnavailableException(
-            "another service answers at " + uri + ": not with " + Watching.CONTENT_TYPE, null);
+            "another service answers at " + uri + ": not with " + WatchEndpoint.CONTENT_TYPE, null);
       }
       opened = true;
       return new LeaseWatch(uri, connection, reply.body());
@@ -92,7 +92,7 @@ public final class LeaseWatch implements AutoCloseable {
         } else if (line.startsWith(ID)) {
           lastId = line.substring(ID.length());
         } else if (line.isEmpty() && !data.isEmpty()) {
-          return LeaseEvent.read(Fields.parse(data.getBytes(UTF_8)));
+          return LeaseEvent.read(JsonFields.parse(data.getBytes(UTF_8)));
         }
       }
     } catch (IOException | WireException e) {

@@ -1,11 +1,7 @@
 package dev.cinch.lease.http;
 
-import static dev.cinch.lease.http.Replies.bad;
-import static dev.cinch.lease.http.Replies.error;
-import static dev.cinch.lease.http.Replies.read;
-import static dev.cinch.lease.http.Replies.refusal;
-
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -18,7 +14,7 @@ import java.util.List;
 
 /** Operations on leases as requests to the servers, and what they answer. Thread-safe. */
 @CheckReturnValue
-final class OperationCalls implements Gatherer.Sender<Told> {
+final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
   private final Endpoints servers;
 
   OperationCalls(Endpoints servers) {
@@ -27,8 +23,8 @@ final class OperationCalls implements Gatherer.Sender<Told> {
 
   /** {@inheritDoc} Those that had no room in an answer are sent again. */
   @Override
-  public List<Told> send(List<Operation> operations) throws LeaseUnavailableException {
-    var told = new ArrayList<Told>(operations.size());
+  public List<Result> send(List<Operation> operations) throws LeaseUnavailableException {
+    var told = new ArrayList<Result>(operations.size());
     while (told.size() < operations.size()) {
       int from = told.size();
       int most = Math.min(operations.size(), from + LeaseService.MAX_OPERATIONS);
@@ -45,25 +41,25 @@ final class OperationCalls implements Gatherer.Sender<Told> {
     return told;
   }
 
-  private List<Told> sendTogether(List<Operation> operations) throws LeaseUnavailableException {
+  private List<Result> sendTogether(List<Operation> operations) throws LeaseUnavailableException {
     byte[] body = Wire.CBOR.write(OperationCodec.writeBatch(operations, Wire.CBOR));
     var request = new Request("POST", "/v1/leases/batch", Wire.CBOR, body, within(operations));
     return servers.ask(
         request,
         sent -> together(operations, sent),
-        told -> told.stream().allMatch(Told::isTurnedAway));
+        told -> told.stream().allMatch(Result::isTurnedAway));
   }
 
-  private static List<Told> together(List<Operation> operations, Sent sent)
+  private static List<Result> together(List<Operation> operations, Sent sent)
       throws LeaseUnavailableException {
     if (sent.answer().status() != 200) {
-      throw bad(sent, error(sent).message());
+      throw sent.bad(sent.error().message());
     }
-    List<Outcome> outcomes = read(Wire.CBOR, sent, OperationCodec::readOutcomes);
+    List<Outcome> outcomes = sent.value(Wire.CBOR, OperationCodec::readOutcomes);
     if (outcomes.isEmpty() || outcomes.size() > operations.size()) {
-      throw bad(sent, outcomes.size() + " outcomes of " + operations.size() + " operations");
+      throw sent.bad(outcomes.size() + " outcomes of " + operations.size() + " operations");
     }
-    var told = new ArrayList<Told>(outcomes.size());
+    var told = new ArrayList<Result>(outcomes.size());
     for (int i = 0; i < outcomes.size(); i++) {
       told.add(told(operations.get(i), outcomes.get(i), sent));
     }
@@ -71,7 +67,7 @@ final class OperationCalls implements Gatherer.Sender<Told> {
   }
 
   /** Sends one, which may wait in the server's queue. */
-  Told sendAlone(Operation operation) throws LeaseUnavailableException {
+  Result sendAlone(Operation operation) throws LeaseUnavailableException {
     String path = "/v1/leases/" + OperationCodec.verb(operation);
     byte[] body = Wire.CBOR.write(OperationCodec.write(operation, Wire.CBOR));
     Duration within = within(List.of(operation));
@@ -80,23 +76,23 @@ final class OperationCalls implements Gatherer.Sender<Told> {
         operation instanceof Operation.Release release && release.here() && servers.areSeveral();
     var request =
         new Request("POST", path, Wire.CBOR, body, within, Duration.ofMillis(waitMs), stays);
-    return servers.ask(request, sent -> alone(operation, sent), Told::isTurnedAway);
+    return servers.ask(request, sent -> alone(operation, sent), Result::isTurnedAway);
   }
 
-  private static Told alone(Operation operation, Sent sent) throws LeaseUnavailableException {
+  private static Result alone(Operation operation, Sent sent) throws LeaseUnavailableException {
     Outcome outcome =
         sent.answer().status() == 200
-            ? read(Wire.CBOR, sent, in -> OperationCodec.readOutcome(operation, in))
-            : new Outcome.Refused(refusal(sent));
+            ? sent.value(Wire.CBOR, in -> OperationCodec.readOutcome(operation, in))
+            : new Outcome.Refused(sent.refusal());
     return told(operation, outcome, sent);
   }
 
-  private static Told told(Operation operation, Outcome outcome, Sent sent)
+  private static Result told(Operation operation, Outcome outcome, Sent sent)
       throws LeaseUnavailableException {
     if (!OperationCodec.isOf(operation, outcome)) {
-      throw bad(sent, "the grant is of another request");
+      throw sent.bad("the grant is of another request");
     }
-    return Told.of(operation, outcome, sent.again());
+    return Result.of(operation, outcome, sent.again());
   }
 
   /**
@@ -132,5 +128,44 @@ final class OperationCalls implements Gatherer.Sender<Told> {
       return Duration.ofMillis(acquire.durationMs());
     }
     return Request.UNHURRIED;
+  }
+
+  /**
+   * What a server said of an operation.
+   *
+   * @param unsure whether it may be otherwise by now
+   */
+  record Result(Outcome outcome, boolean unsure) {
+    static Result of(Operation operation, Outcome outcome, boolean again) {
+      // The first one may have been granted, or may be granted still when it comes.
+      boolean unsure =
+          again
+              && operation instanceof Operation.Acquire
+              && outcome instanceof Outcome.Refused refused
+              && (refused.refusal().reason() == Reason.HELD
+                  || refused.refusal().reason() == Reason.NOT_YET);
+      return new Result(outcome, unsure);
+    }
+
+    /** Whether the server does no such thing at the moment, and another one may. */
+    boolean isTurnedAway() {
+      return outcome instanceof Outcome.Refused refused
+          && refused.refusal().reason() == Reason.NOT_YET;
+    }
+
+    /**
+     * The outcome, if it stands.
+     *
+     * @throws LeaseUnavailableException if it may be otherwise by now
+     */
+    Outcome known() throws LeaseUnavailableException {
+      if (unsure && outcome instanceof Outcome.Refused refused) {
+        throw new LeaseUnavailableException(
+            "the lease service did not answer at first, and then: "
+                + refused.refusal().getMessage(),
+            refused.refusal());
+      }
+      return outcome;
+    }
   }
 }

@@ -59,7 +59,7 @@ final class OperationCodec {
    *
    * @param alone whether it is all of a request: then it may be any of {@link #VERBS}, and wait
    */
-  static Operation read(String verb, Fields in, boolean alone) throws WireException {
+  static Operation read(String verb, JsonFields in, boolean alone) throws WireException {
     Operation operation;
     try {
       operation =
@@ -89,7 +89,7 @@ final class OperationCodec {
     return operation;
   }
 
-  private static Operation acquire(Fields in, long waitMs) throws WireException {
+  private static Operation acquire(JsonFields in, long waitMs) throws WireException {
     var names = new ArrayList<LeaseName>();
     for (String name : in.texts("names")) {
       names.add(WireReader.name(name));
@@ -104,7 +104,7 @@ final class OperationCodec {
         waitMs);
   }
 
-  private static Operation resume(Fields in) throws WireException {
+  private static Operation resume(JsonFields in) throws WireException {
     var witnesses = new ArrayList<SignedWitness>();
     for (byte[] each : in.allBytes("witnesses")) {
       witnesses.add(WireReader.signed(each));
@@ -112,18 +112,18 @@ final class OperationCodec {
     return new Operation.Resume(in.id("id"), witnesses, in.integer("durationMs"));
   }
 
-  private static Operation revoke(Fields in) throws WireException {
+  private static Operation revoke(JsonFields in) throws WireException {
     return new Operation.Revoke(
         WireReader.name(in.text("name")),
         in.text("reason"),
         in.has("correlation") ? Optional.of(in.id("correlation")) : Optional.empty());
   }
 
-  private static LeaseReport report(Fields body) throws WireException {
+  private static LeaseReport report(JsonFields body) throws WireException {
     if (!body.has("report")) {
       return LeaseReport.NOTHING;
     }
-    Fields in = body.object("report");
+    JsonFields in = body.object("report");
     OptionalLong watermark =
         in.hasTime("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
     boolean fenced = in.has("fenced") && in.flag("fenced");
@@ -136,7 +136,7 @@ final class OperationCodec {
   }
 
   static ObjectNode write(Operation operation, Wire wire) {
-    ObjectNode out = WireWriter.object();
+    ObjectNode out = LeaseDocuments.object();
     if (operation instanceof Operation.Secret secret) {
       out.set("id", wire.id(secret.id()));
     }
@@ -144,12 +144,12 @@ final class OperationCodec {
       ArrayNode names = out.putArray("names");
       acquire.names().forEach(n -> names.add(n.value()));
       out.put("holder", acquire.holder()).put("durationMs", acquire.durationMs());
-      out.set("logs", WireWriter.logs(acquire.logs(), wire));
+      out.set("logs", LeaseDocuments.logs(acquire.logs(), wire));
       out.put("tentative", acquire.tentative());
       return acquire.waitMs() > 0 ? out.put("waitMs", acquire.waitMs()) : out;
     } else if (operation instanceof Operation.Renew renew) {
       out.put("durationMs", renew.durationMs());
-      out.set("addLogs", WireWriter.logs(renew.addLogs(), wire));
+      out.set("addLogs", LeaseDocuments.logs(renew.addLogs(), wire));
       out.set("report", report(renew.report(), wire));
     } else if (operation instanceof Operation.Resume resume) {
       ArrayNode witnesses = out.putArray("witnesses");
@@ -167,16 +167,16 @@ final class OperationCodec {
   }
 
   private static ObjectNode report(LeaseReport report, Wire wire) {
-    ObjectNode out = WireWriter.object();
-    report.watermark().ifPresent(w -> WireWriter.time(out, "watermark", w, wire));
+    ObjectNode out = LeaseDocuments.object();
+    report.watermark().ifPresent(w -> LeaseDocuments.time(out, "watermark", w, wire));
     out.put("fenced", report.fenced());
-    out.set("metadata", WireWriter.metadata(report.metadata(), wire));
+    out.set("metadata", LeaseDocuments.metadata(report.metadata(), wire));
     report.instance().ifPresent(i -> out.put("instance", i));
     return out;
   }
 
   /** What the only operation of a request came to, where it was not refused. */
-  static Outcome readOutcome(Operation of, Fields in) throws WireException {
+  static Outcome readOutcome(Operation of, JsonFields in) throws WireException {
     Outcome outcome;
     if (of instanceof Operation.Release) {
       outcome = Outcome.RELEASED;
@@ -202,31 +202,17 @@ final class OperationCodec {
     if (outcome instanceof Outcome.Refused refused) {
       return Answer.refusal(refused.refusal());
     } else if (outcome instanceof Outcome.Granted granted) {
-      return Answer.ok(WireWriter.grant(granted.grant(), wire));
+      return Answer.ok(LeaseDocuments.grant(granted.grant(), wire));
     } else if (outcome instanceof Outcome.Revoked revoked) {
-      return Answer.ok(write(revoked));
+      return Answer.ok(LeaseDocuments.revoked(revoked));
     }
-    return Answer.ok(WireWriter.object());
-  }
-
-  /** Has its times as text in CBOR too. */
-  static ObjectNode write(Outcome.Revoked revoked) {
-    Revocation r = revoked.revocation();
-    ObjectNode out =
-        WireWriter.object()
-            .put("name", r.name().value())
-            .put("holder", r.holder())
-            .put("correlation", r.correlation().toString())
-            .put("instance", r.instance())
-            .put("reason", r.reason());
-    WireWriter.time(out, "revokedAt", r.revokedAt());
-    return WireWriter.time(out, "expiry", revoked.expiry());
+    return Answer.ok(LeaseDocuments.object());
   }
 
   /** A batch: several operations, each an object with its verb as the only field. */
-  static List<Operation> readBatch(Fields in) throws WireException {
+  static List<Operation> readBatch(JsonFields in) throws WireException {
     var found = new ArrayList<Operation>();
-    for (Fields each : in.objects("operations")) {
+    for (JsonFields each : in.objects("operations")) {
       if (found.size() == LeaseService.MAX_OPERATIONS) {
         throw new WireException("more than " + LeaseService.MAX_OPERATIONS + " operations");
       }
@@ -239,7 +225,7 @@ final class OperationCodec {
 
   /** A batch of operations each of which {@link #isBatched}. */
   static ObjectNode writeBatch(List<Operation> operations, Wire wire) {
-    ObjectNode out = WireWriter.object();
+    ObjectNode out = LeaseDocuments.object();
     ArrayNode all = out.putArray("operations");
     for (Operation each : operations) {
       ObjectNode body = write(each, wire);
@@ -250,11 +236,11 @@ final class OperationCodec {
   }
 
   /** What became of a batch. */
-  static List<Outcome> readOutcomes(Fields in) throws WireException {
+  static List<Outcome> readOutcomes(JsonFields in) throws WireException {
     var found = new ArrayList<Outcome>();
-    for (Fields each : in.objects("outcomes")) {
+    for (JsonFields each : in.objects("outcomes")) {
       String only = each.only();
-      Fields body = each.object(only);
+      JsonFields body = each.object(only);
       switch (only) {
         case "grant" -> found.add(new Outcome.Granted(WireReader.grant(body)));
         case "released" -> {
@@ -277,7 +263,7 @@ final class OperationCodec {
   }
 
   static ObjectNode writeOutcomes(List<Outcome> outcomes, Wire wire) {
-    ObjectNode out = WireWriter.object();
+    ObjectNode out = LeaseDocuments.object();
     ArrayNode all = out.putArray("outcomes");
     for (Outcome each : outcomes) {
       String field =

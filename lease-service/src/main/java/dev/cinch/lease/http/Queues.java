@@ -32,9 +32,9 @@ final class Queues<W extends Queues.Waiter> {
 
   /** One request that waits, or is about to. */
   static class Waiter {
-    private final Id id;
-    private @Nullable LeaseName at;
-    private long number;
+    final Id id;
+    @Nullable LeaseName at;
+    long number;
 
     /**
      * @param id of the request
@@ -114,7 +114,7 @@ final class Queues<W extends Queues.Waiter> {
   /** Joins a queue, at its end if it is new; who is to be tried now. */
   List<W> join(W waiter, LeaseName name) {
     Queue<W> queue = queues.computeIfAbsent(name, n -> new Queue<>());
-    at(waiter, name);
+    waiter.at = name;
     waiters.put(waiter.id(), waiter);
     queue.waiters.put(number(waiter), waiter);
     // The name may have been freed since it was refused, before anybody waited for it.
@@ -157,7 +157,7 @@ final class Queues<W extends Queues.Waiter> {
       return List.of();
     }
     waiters.remove(waiter.id(), waiter);
-    at(waiter, null);
+    waiter.at = null;
     Queue<W> queue = queues.get(at);
     if (queue == null) {
       return List.of(); // a copy took its place, and left before it
@@ -175,25 +175,17 @@ final class Queues<W extends Queues.Waiter> {
    * One that ceases to wait and was not granted keeps its number for the case that it comes back.
    */
   void mayComeBack(W waiter) {
-    if (numberOf(waiter) > 0) {
-      left.put(waiter.id(), numberOf(waiter));
+    if (waiter.number > 0) {
+      left.put(waiter.id(), waiter.number);
     }
   }
 
   private long number(W waiter) {
-    if (numberOf(waiter) == 0) {
+    if (waiter.number == 0) {
       Long before = left.remove(waiter.id());
-      number(waiter, before == null ? ++numbers : before);
+      waiter.number = before == null ? ++numbers : before;
     }
-    return numberOf(waiter);
-  }
-
-  private static long numberOf(Waiter waiter) {
     return waiter.number;
-  }
-
-  private static void number(Waiter waiter, long number) {
-    waiter.number = number;
   }
 
   /** Whether anybody waits for a name. */
@@ -206,10 +198,6 @@ final class Queues<W extends Queues.Waiter> {
     queue.tried = first;
     queue.again = false;
     return List.of(first);
-  }
-
-  private static void at(Waiter waiter, @Nullable LeaseName name) {
-    waiter.at = name;
   }
 
   private Queue<W> queue(LeaseName name) {

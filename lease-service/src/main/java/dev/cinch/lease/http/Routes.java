@@ -116,7 +116,7 @@ final class Routes {
   }
 
   private Answer healthz() {
-    return Answer.ok(WireWriter.health(health.get()));
+    return Answer.ok(LeaseDocuments.health(health.get()));
   }
 
   private Answer readyz() {
@@ -127,7 +127,7 @@ final class Routes {
             e ->
                 Answer.error(
                     503, e.reason().name(), String.valueOf(e.getMessage()), e.retryAfterMs()))
-        .orElseGet(() -> Answer.ok(WireWriter.object().put("ready", true)));
+        .orElseGet(() -> Answer.ok(LeaseDocuments.object().put("ready", true)));
   }
 
   /**
@@ -179,7 +179,7 @@ final class Routes {
     }
     noQuery(query);
     long since = metrics.now();
-    Fields fields = wire.read(body);
+    JsonFields fields = wire.read(body);
     List<Operation> operations =
         batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
     return Optional.of(new Asked(operations, batch, wire, since));
@@ -222,7 +222,7 @@ final class Routes {
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {
         noQuery(query);
-        return Answer.ok(WireWriter.now(service.now()));
+        return Answer.ok(LeaseDocuments.now(service.now()));
       }
       if (path.equals(HEALTHZ)) {
         return healthz();
@@ -232,11 +232,11 @@ final class Routes {
       }
       if (path.equals("/v1/service")) {
         noQuery(query);
-        return Answer.ok(WireWriter.service(info.get()));
+        return Answer.ok(LeaseDocuments.service(info.get()));
       }
       if (path.equals(SHARDS)) {
         noQuery(query);
-        return Answer.ok(WireWriter.shards(service.shards()));
+        return Answer.ok(LeaseDocuments.shards(service.shards()));
       }
       if (path.equals(CELL) && cell != null) {
         noQuery(query);
@@ -256,7 +256,7 @@ final class Routes {
   private Answer show(LeaseName name) throws LeaseUnavailableException {
     return service
         .show(name)
-        .map(found -> Answer.ok(WireWriter.info(found)))
+        .map(found -> Answer.ok(LeaseDocuments.info(found)))
         .orElseGet(
             () -> Answer.error(404, Answer.UNKNOWN_NAME, "no lease on " + name + " is known"));
   }
@@ -272,7 +272,7 @@ final class Routes {
     int most = limit == null ? DEFAULT_LIMIT : limit(limit);
     Optional<LeaseName> above =
         after == null || after.isEmpty() ? Optional.empty() : Optional.of(WireReader.name(after));
-    return Answer.ok(WireWriter.infos(service.list(prefix == null ? "" : prefix, above, most)));
+    return Answer.ok(LeaseDocuments.infos(service.list(prefix == null ? "" : prefix, above, most)));
   }
 
   private static int limit(String text) throws WireException {
@@ -343,7 +343,7 @@ final class Routes {
         || path.equals("/v1/service")
         || path.equals(SHARDS)
         || path.equals(LEASES)
-        || path.equals(Watching.PATH)
+        || path.equals(WatchEndpoint.PATH)
         || path.equals(METRICS)
         || (path.equals(CELL) && cell != null)
         || isHealth(path)) {

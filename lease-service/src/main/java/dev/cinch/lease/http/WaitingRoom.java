@@ -1,9 +1,9 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;

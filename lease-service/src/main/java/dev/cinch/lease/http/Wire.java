@@ -56,15 +56,15 @@ enum Wire {
    *
    * @throws WireException if it is not
    */
-  Fields read(byte[] body) throws WireException {
+  JsonFields read(byte[] body) throws WireException {
     if (this == JSON) {
-      return Fields.parse(body);
+      return JsonFields.parse(body);
     }
     if (hasTags(body)) {
       throw new WireException("a body of CBOR has no tags here");
     }
     try {
-      return Fields.of(TREES.read(body), "the body", true);
+      return JsonFields.of(TREES.read(body), "the body", true);
     } catch (IOException | RuntimeException e) {
       // The parser throws a few unchecked exceptions of its own for bytes that are no CBOR.
       throw new WireException("not CBOR");
@@ -98,7 +98,7 @@ enum Wire {
   }
 
   byte[] write(JsonNode document) {
-    return this == JSON ? WireWriter.bytes(document) : TREES.write(document);
+    return this == JSON ? LeaseDocuments.bytes(document) : TREES.write(document);
   }
 
   /** An id: 32 digits, or 16 bytes. */

@@ -30,10 +30,10 @@ import java.util.function.Function;
 final class WireReader {
   private WireReader() {}
 
-  static Grant grant(Fields in) throws WireException {
+  static Grant grant(JsonFields in) throws WireException {
     Id id = in.id("id");
     var witnesses = new ArrayList<SignedWitness>();
-    for (Fields each : in.objects("witnesses")) {
+    for (JsonFields each : in.objects("witnesses")) {
       SignedWitness signed = signed(each.bytes("signed"));
       // CBOR has the signed bytes alone.
       boolean told = each.has("witness");
@@ -51,7 +51,7 @@ final class WireReader {
     return new Grant(id, witnesses);
   }
 
-  static LeaseInfo info(Fields in) throws WireException {
+  static LeaseInfo info(JsonFields in) throws WireException {
     var info =
         new LeaseInfo(
             witness(in.object("witness")),
@@ -61,9 +61,9 @@ final class WireReader {
     return info;
   }
 
-  static List<LeaseInfo> infos(Fields in) throws WireException {
+  static List<LeaseInfo> infos(JsonFields in) throws WireException {
     var found = new ArrayList<LeaseInfo>();
-    for (Fields each : in.objects("leases")) {
+    for (JsonFields each : in.objects("leases")) {
       found.add(info(each));
     }
     in.noOthers();
@@ -71,11 +71,11 @@ final class WireReader {
   }
 
   /** Of a version that may say more. */
-  static ServiceInfo service(Fields in) throws WireException {
+  static ServiceInfo service(JsonFields in) throws WireException {
     Optional<TimeBound> time = Optional.empty();
     List<String> problems = List.of();
     if (in.has("time")) {
-      Fields bound = in.object("time");
+      JsonFields bound = in.object("time");
       time = Optional.of(bound(bound));
       problems = bound.has("problems") ? bound.texts("problems") : problems;
     }
@@ -93,7 +93,7 @@ final class WireReader {
         problems);
   }
 
-  private static TimeBound bound(Fields in) throws WireException {
+  private static TimeBound bound(JsonFields in) throws WireException {
     long earliest = in.time("earliest");
     long latest = in.time("latest");
     if (earliest > latest) {
@@ -105,7 +105,7 @@ final class WireReader {
   }
 
   /** Of a version that may say more. */
-  static Health health(Fields in) throws WireException {
+  static Health health(JsonFields in) throws WireException {
     if (!in.flag("live")) {
       throw in.wrong("live", "true");
     }
@@ -116,7 +116,7 @@ final class WireReader {
   }
 
   /** That leases are granted; of a version that may say more. */
-  static boolean ready(Fields in) throws WireException {
+  static boolean ready(JsonFields in) throws WireException {
     if (!in.flag("ready")) {
       throw in.wrong("ready", "true");
     }
@@ -124,12 +124,12 @@ final class WireReader {
   }
 
   /** Of a version that may say more. */
-  static ShardServers shards(Fields in) throws WireException {
+  static ShardServers shards(JsonFields in) throws WireException {
     long count = in.integer("shards");
     var servers = new ArrayList<ShardServers.Server>();
     try {
       var map = new ShardMap(in.integer("map"), Math.toIntExact(count));
-      for (Fields each : in.objects("servers")) {
+      for (JsonFields each : in.objects("servers")) {
         boolean known = each.has("address");
         servers.add(
             new ShardServers.Server(
@@ -144,7 +144,7 @@ final class WireReader {
     }
   }
 
-  static long now(Fields in) throws WireException {
+  static long now(JsonFields in) throws WireException {
     long now = in.time("now");
     in.noOthers();
     return now;
@@ -168,7 +168,7 @@ final class WireReader {
     }
   }
 
-  static Failure failure(Fields in) throws WireException {
+  static Failure failure(JsonFields in) throws WireException {
     String message = OneLine.of(in.text("message"), Answer.MAX_MESSAGE);
     var failure = new Failure(in.text("error"), message, in.integer("retryAfterMs"));
     in.noOthers();
@@ -191,10 +191,10 @@ final class WireReader {
     }
   }
 
-  private static Witness witness(Fields in) throws WireException {
+  private static Witness witness(JsonFields in) throws WireException {
     var watermark = Watermark.NONE;
     if (in.has("watermark")) {
-      Fields w = in.object("watermark");
+      JsonFields w = in.object("watermark");
       watermark =
           new Watermark(
               w.time("timestamp"),
@@ -204,7 +204,7 @@ final class WireReader {
     }
     var fence = Fence.NONE;
     if (in.has("fence")) {
-      Fields f = in.object("fence");
+      JsonFields f = in.object("fence");
       fence = new Fence(f.time("upTo"), logs(f, "logs"));
       f.noOthers();
     }
@@ -230,9 +230,9 @@ final class WireReader {
     return witness;
   }
 
-  static List<LeaseReport.Metadata> metadata(Fields in, String name) throws WireException {
+  static List<LeaseReport.Metadata> metadata(JsonFields in, String name) throws WireException {
     var found = new ArrayList<LeaseReport.Metadata>();
-    for (Fields each : in.objects(name)) {
+    for (JsonFields each : in.objects(name)) {
       found.add(
           new LeaseReport.Metadata(
               each.id("log"), each.time("bucketStart"), each.text("dataFile")));
@@ -241,7 +241,7 @@ final class WireReader {
     return found;
   }
 
-  static LogSet logs(Fields in, String name) throws WireException {
+  static LogSet logs(JsonFields in, String name) throws WireException {
     if (in.isText(name)) {
       if (in.text(name).equals("all")) {
         return LogSet.ALL;
@@ -251,7 +251,7 @@ final class WireReader {
     return LogSet.of(in.ids(name));
   }
 
-  private static <T> T parsed(Fields in, String name, Function<String, T> parser, String what)
+  private static <T> T parsed(JsonFields in, String name, Function<String, T> parser, String what)
       throws WireException {
     try {
       return parser.apply(in.text(name));

@@ -1,6 +1,6 @@
 /**
  * The lease service over HTTP/1.1 with JSON bodies: server and client. What travels is described in
- * docs/lease-api.md; {@link dev.cinch.lease.http.WireWriter} and {@link
+ * docs/lease-api.md; {@link dev.cinch.lease.http.LeaseDocuments} and {@link
  * dev.cinch.lease.http.WireReader} are the only code that knows field names.
  *
  * <p>Seam for TLS: {@link dev.cinch.lease.http.LeaseServer.Builder#options} and {@link

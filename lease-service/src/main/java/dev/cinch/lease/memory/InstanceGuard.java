@@ -9,8 +9,8 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.Refusals;
-import dev.cinch.lease.table.Tenure;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
@@ -53,7 +53,7 @@ final class InstanceGuard {
   private final long startedMonotonic;
   private final boolean quarantined;
   private final SignedClock clock;
-  private final RegistryTurn turn;
+  private final LeaseEnds.StoreTurn turn;
   private final ComparedClock compared;
 
   /** What kind of error was logged and has not passed; of whoever has the turn. */
@@ -105,7 +105,7 @@ final class InstanceGuard {
     this.longestNanos = longestNanos;
     this.reach = new CeilingReach(aheadNanos);
     this.clock = clock;
-    this.turn = new RegistryTurn(() -> clock.read().monotonic());
+    this.turn = new LeaseEnds.StoreTurn(() -> clock.read().monotonic());
     this.startedAt = start.now();
     this.startedMonotonic = start.monotonic();
     this.lastAlive = start.monotonic();
@@ -236,10 +236,9 @@ final class InstanceGuard {
   /**
    * As {@link #permit}, for callers that must not wait: the ceiling is kept ahead by others.
    *
-   * @throws StoreNeededException if the store has to be asked first
+   * @throws StoreUse.StoreNeededException if the store has to be asked first
    */
-  long permitNow(Reading at, long durationNanos)
-      throws LeaseRefusedException, StoreNeededException {
+  long permitNow(Reading at, long durationNanos) throws LeaseRefusedException {
     requireLatest();
     if (registry == null) {
       return Long.MAX_VALUE;
@@ -247,7 +246,7 @@ final class InstanceGuard {
     noteAlive(at);
     long permitted = published;
     if (mustLook() || permitted < compared.latest(at) + durationNanos || compared.isOld(at)) {
-      throw new StoreNeededException();
+      throw new StoreUse.StoreNeededException();
     }
     return permitted;
   }
@@ -371,9 +370,9 @@ final class InstanceGuard {
    *
    * <p>While one thread does the I/O the others wait for what it finds: a call that went on with
    * the old time would be refused a watermark that is right, and be granted an expiry too early.
-   * They wait no longer than {@link RegistryTurn#PATIENCE} though, since a store that hangs must
-   * not make all renewals hang that need nothing from it; then the service's time goes on by the
-   * monotonic clock, as it does when the clock is wrong.
+   * They wait no longer than {@link LeaseEnds.StoreTurn#PATIENCE} though, since a store that hangs
+   * must not make all renewals hang that need nothing from it; then the service's time goes on by
+   * the monotonic clock, as it does when the clock is wrong.
    */
   Reading afterJump(Reading jumped) {
     if (registry == null) {

@@ -15,6 +15,9 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,13 +31,13 @@ final class LeaseEnds {
   private static final Logger log = LoggerFactory.getLogger(LeaseEnds.class);
 
   private final @Nullable InstanceRegistry registry;
-  private final RegistryTurn turn;
+  private final StoreTurn turn;
   private final long number;
 
   /**
    * @param registry null without a store: then every end is this instance's, and nothing is resumed
    */
-  LeaseEnds(@Nullable InstanceRegistry registry, RegistryTurn turn, long number) {
+  LeaseEnds(@Nullable InstanceRegistry registry, StoreTurn turn, long number) {
     this.registry = registry;
     this.turn = turn;
     this.number = number;
@@ -134,6 +137,72 @@ final class LeaseEnds {
           InstanceGuard.RETRY_AFTER);
     } finally {
       turn.end();
+    }
+  }
+
+  /** Whose turn it is to call the registry, which only one thread at a time may. Thread-safe. */
+  static final class StoreTurn {
+    /**
+     * How long after a turn began others wait for its end, nanoseconds. It is counted from the
+     * beginning and not for each of them: a store that hangs costs a server's threads one such
+     * wait, and not one a request.
+     */
+    static final long PATIENCE = 1_000_000_000L;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final LongSupplier monotonic;
+
+    /** When the present turn began; empty also for a moment after it did. */
+    private volatile OptionalLong since = OptionalLong.empty();
+
+    /**
+     * @param monotonic the monotonic clock, nanoseconds
+     */
+    StoreTurn(LongSupplier monotonic) {
+      this.monotonic = monotonic;
+    }
+
+    /** Takes the turn unless another thread has it. */
+    boolean takeIfFree() {
+      if (!lock.tryLock()) {
+        return false;
+      }
+      began();
+      return true;
+    }
+
+    /**
+     * Takes the turn, after waiting for that of another thread until {@link #PATIENCE} after it
+     * began, or an interrupt, which is kept.
+     *
+     * @return whether it was taken
+     */
+    boolean takeSoon() {
+      if (takeIfFree()) {
+        return true;
+      }
+      OptionalLong began = since;
+      long waited = began.isPresent() ? monotonic.getAsLong() - began.getAsLong() : 0;
+      try {
+        if (!lock.tryLock(PATIENCE - waited, TimeUnit.NANOSECONDS)) {
+          return false;
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return false;
+      }
+      began();
+      return true;
+    }
+
+    private void began() {
+      since = OptionalLong.of(monotonic.getAsLong());
+    }
+
+    /** Ends the turn of this thread. */
+    void end() {
+      since = OptionalLong.empty();
+      lock.unlock();
     }
   }
 }

@@ -13,10 +13,12 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.memory.Operations.Batch;
+import dev.cinch.lease.memory.StoreUse.StoreNeededException;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.LeaseBackend;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.table.Refusals;
-import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeBounds;
@@ -60,8 +62,8 @@ public final class MemoryLeaseService implements LeaseService {
   private final TimeBounds bounds;
   private final BoundRule inTime;
   private final Operations operations;
-  private final StoreUse<RuntimeException> waiting;
-  private final StoreUse<StoreNeededException> immediate;
+  private final StoreUse waiting;
+  private final StoreUse immediate;
 
   private MemoryLeaseService(Builder b) throws IOException {
     signer = b.signer;
@@ -83,7 +85,7 @@ public final class MemoryLeaseService implements LeaseService {
     Id storeId = store.orElse(Correlation.NO_STORE);
     table =
         b.backend == null
-            ? new LeaseTable(limits, guard.number(), guard.origin(), store)
+            ? new MemoryLeases(limits, guard.number(), guard.origin(), store)
             : b.backend.create(
                 new LeaseBackend.Setting(
                     guard.number(),
@@ -94,8 +96,8 @@ public final class MemoryLeaseService implements LeaseService {
                     () -> clock.read().now()));
     inTime = new BoundRule(bounds, limits.watermarks());
     operations = new Operations(table, guard, clock, inTime, longestLeaseMs, storeId);
-    waiting = StoreUse.waiting(guard, clock);
-    immediate = StoreUse.none(guard, clock);
+    waiting = new StoreUse(guard, clock, true);
+    immediate = new StoreUse(guard, clock, false);
     log.info(
         "lease service instance {} with {} {}",
         guard.number(),

@@ -1,21 +1,34 @@
 package dev.cinch.lease.memory;
 
+import static dev.cinch.lease.table.Refusals.invalid;
+import static dev.cinch.lease.table.Refusals.notHeld;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.cinch.lease.Correlation;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.LeaseBackend;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
+import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
-import dev.cinch.lease.table.Tenure;
-import dev.cinch.lease.table.UnendedException;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
+import dev.cinch.lease.witness.GrantSigner;
+import dev.cinch.lease.witness.WitnessCodec;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -66,7 +79,7 @@ final class Operations {
   }
 
   /** Carries one out and adds what became of it. */
-  <X extends Exception> void carryOut(Operation operation, StoreUse<X> store, Batch to) throws X {
+  void carryOut(Operation operation, StoreUse store, Batch to) {
     try {
       if (operation instanceof Operation.Renew renew) {
         to.granted(renew.id(), renew(renew, store));
@@ -87,9 +100,9 @@ final class Operations {
     }
   }
 
-  private <X extends Exception> List<Witness> acquire(Operation.Acquire request, StoreUse<X> store)
-      throws LeaseRefusedException, X {
-    Requests.check(request, longestLeaseMs);
+  private List<Witness> acquire(Operation.Acquire request, StoreUse store)
+      throws LeaseRefusedException {
+    Checks.check(request, longestLeaseMs);
     guard.requireShard(request.names());
     Reading at = store.read();
     requireClock(at);
@@ -107,9 +120,8 @@ final class Operations {
     return witnesses;
   }
 
-  private <X extends Exception> List<Witness> granted(
-      Operation.Acquire request, Reading at, long ceiling, StoreUse<X> store)
-      throws LeaseRefusedException, X {
+  private List<Witness> granted(Operation.Acquire request, Reading at, long ceiling, StoreUse store)
+      throws LeaseRefusedException {
     for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
       requireHeard(at);
       try {
@@ -128,10 +140,10 @@ final class Operations {
     }
   }
 
-  private <X extends Exception> List<Witness> resume(Operation.Resume request, StoreUse<X> store)
-      throws LeaseRefusedException, X {
+  private List<Witness> resume(Operation.Resume request, StoreUse store)
+      throws LeaseRefusedException {
     store.require();
-    Requests.check(request, longestLeaseMs, storeId, inTime.aheadNanos());
+    Checks.check(request, longestLeaseMs, storeId, inTime.aheadNanos());
     guard.requireLatest();
     guard.requireShard(request.witnesses().stream().map(w -> w.witness().name()).toList());
     // Where several machines keep the same leases, none of them has to end here.
@@ -151,11 +163,10 @@ final class Operations {
     return witnesses.orElseThrow();
   }
 
-  private <X extends Exception> List<Witness> renew(Operation.Renew renew, StoreUse<X> store)
-      throws LeaseRefusedException, X {
-    Requests.duration(renew.durationMs(), longestLeaseMs);
-    Requests.logs(renew.addLogs());
-    Requests.check(renew.report());
+  private List<Witness> renew(Operation.Renew renew, StoreUse store) throws LeaseRefusedException {
+    Checks.duration(renew.durationMs(), longestLeaseMs);
+    Checks.logs(renew.addLogs());
+    Checks.check(renew.report());
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = store.read();
@@ -171,11 +182,11 @@ final class Operations {
     }
   }
 
-  private <X extends Exception> List<Witness> upgrade(Operation.Upgrade upgrade, StoreUse<X> store)
-      throws LeaseRefusedException, X {
+  private List<Witness> upgrade(Operation.Upgrade upgrade, StoreUse store)
+      throws LeaseRefusedException {
     Id id = upgrade.id();
     long durationMs = upgrade.durationMs();
-    Requests.duration(durationMs, longestLeaseMs);
+    Checks.duration(durationMs, longestLeaseMs);
     Reading at = store.read();
     requireClock(at);
     try {
@@ -198,9 +209,8 @@ final class Operations {
         : refused;
   }
 
-  private <X extends Exception> long permitKnown(
-      Id id, LeaseReport report, Reading at, long durationMs, StoreUse<X> store)
-      throws LeaseRefusedException, X {
+  private long permitKnown(Id id, LeaseReport report, Reading at, long durationMs, StoreUse store)
+      throws LeaseRefusedException {
     long duration = durationMs * NANOS_PER_MS;
     if (!guard.isCovered(at, duration)) {
       guard.requireLatest();
@@ -213,17 +223,15 @@ final class Operations {
    * Rule L18: where other machines go by their own clocks, a machine that may have slept signs
    * nothing before it has looked what time it is.
    */
-  private <X extends Exception> long permit(Reading at, long durationNanos, StoreUse<X> store)
-      throws LeaseRefusedException, X {
+  private long permit(Reading at, long durationNanos, StoreUse store) throws LeaseRefusedException {
     if (!table.isImmediate()) {
       guard.compared().requireAwake(at);
     }
     return store.permit(at, durationNanos);
   }
 
-  private <X extends Exception> void release(Operation.Release release, StoreUse<X> store)
-      throws LeaseRefusedException, X {
-    Requests.check(release.report());
+  private void release(Operation.Release release, StoreUse store) throws LeaseRefusedException {
+    Checks.check(release.report());
     Moment now = inTime.moment(store.read());
     inTime.check(release.report(), now);
     try {
@@ -233,8 +241,7 @@ final class Operations {
     }
   }
 
-  private <X extends Exception> Outcome revoke(Operation.Revoke request, StoreUse<X> store)
-      throws LeaseRefusedException, X {
+  private Outcome revoke(Operation.Revoke request, StoreUse store) throws LeaseRefusedException {
     store.require();
     guard.requireLatest();
     guard.requireShard(List.of(request.name()));
@@ -274,6 +281,167 @@ final class Operations {
     long left = guard.quarantineLeft(at);
     if (left > 0) {
       throw Refusals.notYet("the service was started anew and " + guard.untilGranting(at), left);
+    }
+  }
+
+  /**
+   * What became of the operations of a batch, in their order, with all witnesses still to be
+   * signed. Not thread-safe.
+   */
+  static final class Batch {
+    /** No more operations are begun above this: answers have about half a kilobyte for each. */
+    private static final int MOST_WITNESSES = 4_000;
+
+    /** An {@link Outcome} of each, or what is {@link Unsigned} of it. */
+    private final List<Object> operations;
+
+    private final List<Witness> unsigned;
+
+    /** Logs that the witnesses name, and their fences. */
+    private int logs;
+
+    /**
+     * Leases that an operation granted.
+     *
+     * @param witnesses how many of those to be signed are its; those of earlier ones come before
+     */
+    private record Unsigned(Id id, int witnesses) {}
+
+    Batch(int operations) {
+      this.operations = new ArrayList<>(operations);
+      this.unsigned = new ArrayList<>(operations);
+    }
+
+    /** Leases as they stand after an operation. */
+    void granted(Id id, List<Witness> witnesses) {
+      unsigned.addAll(witnesses);
+      for (Witness w : witnesses) {
+        logs += w.logs().ids().size() + w.fence().logs().ids().size();
+      }
+      operations.add(new Unsigned(id, witnesses.size()));
+    }
+
+    /** Whether its answer is as long as one may be (see {@link Grant#MAX_LOGS}). */
+    boolean isFull() {
+      return unsigned.size() >= MOST_WITNESSES || logs >= Grant.MAX_LOGS;
+    }
+
+    /** What became of an operation that granted nothing. */
+    void add(Outcome outcome) {
+      operations.add(outcome);
+    }
+
+    /** Signs all witnesses together. */
+    List<Outcome> signed(GrantSigner signer) {
+      List<SignedWitness> signed = unsigned.isEmpty() ? List.of() : signer.sign(unsigned);
+      var outcomes = new ArrayList<Outcome>(operations.size());
+      int from = 0;
+      for (Object operation : operations) {
+        if (operation instanceof Unsigned grant) {
+          int to = from + grant.witnesses();
+          outcomes.add(new Outcome.Granted(new Grant(grant.id(), signed.subList(from, to))));
+          from = to;
+        } else {
+          outcomes.add((Outcome) operation);
+        }
+      }
+      return outcomes;
+    }
+  }
+
+  /** What a request must be by itself, whatever the table holds. */
+  static final class Checks {
+    /** The most metadata entries in one report. */
+    static final int MAX_METADATA = 100;
+
+    private static final int MAX_DATA_FILE = 255;
+
+    private Checks() {}
+
+    static void check(Operation.Acquire request, long longestLeaseMs) throws LeaseRefusedException {
+      int names = request.names().size();
+      if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
+        throw invalid(
+            "a request names 1 to " + Operation.Acquire.MAX_NAMES + " leases, this one " + names);
+      }
+      var seen = new HashSet<LeaseName>();
+      for (LeaseName name : request.names()) {
+        if (!seen.add(name)) {
+          throw invalid("the request names " + name + " twice");
+        }
+      }
+      try {
+        WitnessCodec.holderBytes(request.holder());
+      } catch (IllegalArgumentException e) {
+        throw invalid(String.valueOf(e.getMessage()));
+      }
+      duration(request.durationMs(), longestLeaseMs);
+      logs(request.logs());
+      int logs = request.logs().ids().size();
+      if (names * logs > Grant.MAX_LOGS) {
+        throw invalid(
+            "%d names times %d logs are more than %d; ask for all logs, or for fewer names at once"
+                .formatted(names, logs, Grant.MAX_LOGS));
+      }
+    }
+
+    /**
+     * Checks a request to resume.
+     *
+     * @param aheadNanos how far ahead a watermark may lie (rule L2)
+     */
+    static void check(Operation.Resume request, long longestLeaseMs, Id store, long aheadNanos)
+        throws LeaseRefusedException {
+      int names = request.witnesses().size();
+      if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
+        throw invalid("1 to " + Operation.Acquire.MAX_NAMES + " leases are resumed, not " + names);
+      }
+      var seen = new HashSet<LeaseName>();
+      for (SignedWitness signed : request.witnesses()) {
+        Witness w = signed.witness();
+        if (!seen.add(w.name())) {
+          throw invalid("the request has two witnesses of " + w.name());
+        }
+        if (w.tentative()) {
+          throw notHeld("the lease on " + w.name() + " was tentative; acquire anew");
+        }
+        if (w.watermark().isTooFarAhead(aheadNanos)) {
+          throw notHeld(
+              "the watermark of the lease on "
+                  + w.name()
+                  + " is too far ahead of its signed time; acquire anew");
+        }
+        if (!Correlation.isOf(request.id(), w, store)) {
+          throw notHeld("the lease on " + w.name() + " was not granted to this id for this store");
+        }
+      }
+      duration(request.durationMs(), longestLeaseMs);
+    }
+
+    static void duration(long durationMs, long longestLeaseMs) throws LeaseRefusedException {
+      if (durationMs < 1 || durationMs > longestLeaseMs) {
+        throw invalid("a lease lasts 1 to " + longestLeaseMs + " ms, not " + durationMs);
+      }
+    }
+
+    static void logs(LogSet logs) throws LeaseRefusedException {
+      if (logs.ids().size() > Witness.MAX_LOGS) {
+        throw invalid(
+            logs.ids().size() + " logs, more than " + Witness.MAX_LOGS + "; ask for all instead");
+      }
+    }
+
+    static void check(LeaseReport report) throws LeaseRefusedException {
+      if (report.metadata().size() > MAX_METADATA) {
+        throw invalid(report.metadata().size() + " metadata entries, more than " + MAX_METADATA);
+      }
+      for (LeaseReport.Metadata m : report.metadata()) {
+        if (m.dataFile().isEmpty()
+            || m.dataFile().length() > MAX_DATA_FILE
+            || !UTF_8.newEncoder().canEncode(m.dataFile())) {
+          throw invalid("a data file's name has 1 to 255 characters of Unicode");
+        }
+      }
     }
   }
 }

@@ -2,11 +2,12 @@ package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.SortedRows;
-import dev.cinch.lease.table.Tenure;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +34,7 @@ final class Room {
   private final TableLimits limits;
   private final Inheritance origin;
   private final boolean resumable;
-  private final LogSets logSets;
+  private final SharedLogs logSets;
 
   private @Nullable Inheritance forgotten;
   private List<Tenure> unended = List.of();
@@ -50,7 +51,7 @@ final class Room {
       TableLimits limits,
       Inheritance origin,
       boolean resumable,
-      LogSets logSets) {
+      SharedLogs logSets) {
     this.names = names;
     this.limits = limits;
     this.origin = origin;

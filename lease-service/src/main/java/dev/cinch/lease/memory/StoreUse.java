@@ -1,81 +1,55 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.table.Tenure;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.List;
 
 /**
  * What operations may need the store for: by threads that may wait for it, and by others, for which
- * the operation ends before it has changed anything.
+ * the operation ends with a {@link StoreNeededException} before it has changed anything.
  *
- * @param <X> thrown where the store would have to be asked
+ * @param waits whether the thread may wait
  */
-interface StoreUse<X extends Exception> {
-  /** The clocks; a wall clock that jumped ahead is compared with the store's. */
-  Reading read() throws X;
+record StoreUse(InstanceGuard guard, SignedClock clock, boolean waits) {
+  /** An operation can't be carried out without asking the store; nothing was changed. */
+  static final class StoreNeededException extends RuntimeException {
+    private static final long serialVersionUID = 1;
 
-  /** As {@link InstanceGuard#permit}. */
-  long permit(Reading at, long durationNanos) throws LeaseRefusedException, X;
-
-  /** As {@link InstanceGuard#end}. */
-  void end(List<Tenure> tenures) throws LeaseRefusedException, X;
-
-  /** Whether the store may be asked; throws if not. */
-  void require() throws X;
-
-  /** For threads that may wait. */
-  static StoreUse<RuntimeException> waiting(InstanceGuard guard, SignedClock clock) {
-    return new StoreUse<>() {
-      @Override
-      public Reading read() {
-        Reading at = clock.read();
-        return guard.mustLookAtClock(at) ? guard.afterJump(at) : at;
-      }
-
-      @Override
-      public long permit(Reading at, long durationNanos) throws LeaseRefusedException {
-        return guard.permit(at, durationNanos);
-      }
-
-      @Override
-      public void end(List<Tenure> tenures) throws LeaseRefusedException {
-        guard.end(tenures);
-      }
-
-      @Override
-      public void require() {}
-    };
+    /** Without a stack: it is no error, and nobody looks at where it came from. */
+    StoreNeededException() {
+      super("the store is needed", null, false, false);
+    }
   }
 
-  /** For threads that must not. */
-  static StoreUse<StoreNeededException> none(InstanceGuard guard, SignedClock clock) {
-    return new StoreUse<>() {
-      @Override
-      public Reading read() throws StoreNeededException {
-        Reading at = clock.read();
-        if (at.jumped()) {
-          throw new StoreNeededException();
-        }
-        return at;
-      }
+  /** The clocks; a wall clock that jumped ahead is compared with the store's. */
+  Reading read() {
+    Reading at = clock.read();
+    if (waits) {
+      return guard.mustLookAtClock(at) ? guard.afterJump(at) : at;
+    }
+    if (at.jumped()) {
+      throw new StoreNeededException();
+    }
+    return at;
+  }
 
-      @Override
-      public long permit(Reading at, long durationNanos)
-          throws LeaseRefusedException, StoreNeededException {
-        return guard.permitNow(at, durationNanos);
-      }
+  /** As {@link InstanceGuard#permit}. */
+  long permit(Reading at, long durationNanos) throws LeaseRefusedException {
+    return waits ? guard.permit(at, durationNanos) : guard.permitNow(at, durationNanos);
+  }
 
-      @Override
-      public void end(List<Tenure> tenures) throws StoreNeededException {
-        throw new StoreNeededException();
-      }
+  /** As {@link InstanceGuard#end}. */
+  void end(List<Tenure> tenures) throws LeaseRefusedException {
+    require();
+    guard.end(tenures);
+  }
 
-      @Override
-      public void require() throws StoreNeededException {
-        throw new StoreNeededException();
-      }
-    };
+  /** That the store may be asked. */
+  void require() {
+    if (!waits) {
+      throw new StoreNeededException();
+    }
   }
 }

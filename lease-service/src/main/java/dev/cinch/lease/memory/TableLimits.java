@@ -3,7 +3,7 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.table.WatermarkRule;
 
 /**
- * The sizes and bounds of a {@link LeaseTable}. Tests shrink them so that limits are hit.
+ * The sizes and bounds of a {@link MemoryLeases}. Tests shrink them so that limits are hit.
  *
  * @param maxEntries names remembered, held or not, at least 1
  * @param maxBytes what their rows may take in the heap, about (rule L4), at least 1; when they do,
@@ -24,23 +24,8 @@ public record TableLimits(
     int metadataKept) {
   /** 10 million names, 2 minutes, 1 second, 1 hour, 8 entries. */
   public static final TableLimits DEFAULT =
-      new TableLimits(10_000_000, 120_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 8);
-
-  /** With no bound on bytes. */
-  TableLimits(
-      int maxEntries,
-      long retentionNanos,
-      long watermarkAheadNanos,
-      long watermarkBehindNanos,
-      int metadataKept) {
-    this(
-        maxEntries,
-        Long.MAX_VALUE,
-        retentionNanos,
-        watermarkAheadNanos,
-        watermarkBehindNanos,
-        metadataKept);
-  }
+      new TableLimits(
+          10_000_000, Long.MAX_VALUE, 120_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 8);
 
   /**
    * What a held lease takes at least: 109 measured with a name of 24 characters, and some more for

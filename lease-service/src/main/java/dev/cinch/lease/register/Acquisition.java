@@ -13,10 +13,10 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend.Setting;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
-import dev.cinch.lease.table.Tenure;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -30,7 +30,7 @@ final class Acquisition implements LeaseChanges.Transition {
   final LeaseName name;
   private final Setting setting;
   private final LeaseRules rules;
-  private final Forgotten forgotten;
+  private final LeaseChanges.Forgotten forgotten;
   private final Set<Tenure> ended;
   private final Operation.Acquire request;
   private final long ceiling;
@@ -46,7 +46,7 @@ final class Acquisition implements LeaseChanges.Transition {
   Acquisition(
       Setting setting,
       LeaseRules rules,
-      Forgotten forgotten,
+      LeaseChanges.Forgotten forgotten,
       Set<Tenure> ended,
       Operation.Acquire request,
       LeaseName name,

@@ -6,13 +6,14 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.cell.net.CellNode;
+import dev.cinch.lease.cell.net.CellNode.Outcome;
 import dev.cinch.lease.cell.net.Notary;
-import dev.cinch.lease.cell.net.Outcome;
+import dev.cinch.lease.register.StateRegister.ChangeQueue;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.table.Refusals;
-import dev.cinch.lease.table.UnansweredException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.NavigableMap;
@@ -66,7 +67,7 @@ public final class CellRegister implements StateRegister {
   /** How long a node that stops in the middle of a change keeps others out. */
   private final long turnNanos;
 
-  private final Turns turns;
+  private final ChangeQueue turns;
 
   /**
    * @param random spreads out attempts of several nodes for one name
@@ -86,7 +87,7 @@ public final class CellRegister implements StateRegister {
         random,
         signer,
         nanos -> CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS),
-        new Turns());
+        new ChangeQueue());
   }
 
   /**
@@ -98,7 +99,7 @@ public final class CellRegister implements StateRegister {
       RandomGenerator random,
       @Nullable CellSigner signer,
       LongFunction<Executor> later,
-      Turns turns) {
+      ChangeQueue turns) {
     this.node = node;
     this.random = random;
     this.signer = signer;
@@ -110,11 +111,11 @@ public final class CellRegister implements StateRegister {
   @Override
   public CompletableFuture<Boolean> change(LeaseName name, Change change) {
     long giveUpAt = node.now() + PATIENCE_NANOS;
-    return turns.next(name, done -> new Turn(name, change, giveUpAt, done).begin());
+    return turns.next(name, done -> new Changing(name, change, giveUpAt, done).begin());
   }
 
   /** One change. */
-  private final class Turn {
+  private final class Changing {
     private final LeaseName name;
     private final Bytes key;
     private final Change change;
@@ -132,7 +133,7 @@ public final class CellRegister implements StateRegister {
 
     private long retry = RETRY_NANOS;
 
-    Turn(LeaseName name, Change change, long giveUpAt, CompletableFuture<Boolean> done) {
+    Changing(LeaseName name, Change change, long giveUpAt, CompletableFuture<Boolean> done) {
       this.name = name;
       this.key = key(name);
       this.change = change;

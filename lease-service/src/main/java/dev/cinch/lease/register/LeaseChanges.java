@@ -4,17 +4,29 @@ import static dev.cinch.lease.table.Refusals.invalid;
 import static dev.cinch.lease.table.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Revocation;
+import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
+import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
-import dev.cinch.lease.table.MalformedLeaseStateException;
+import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
 import dev.cinch.lease.table.Moment;
-import dev.cinch.lease.table.Tenure;
+import dev.cinch.lease.table.Revocations;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -223,5 +235,140 @@ final class LeaseChanges {
       throw notYet("another request has the leases that were in the way; ask again", RETRY_AFTER);
     }
     return tenures.stream().distinct().toList();
+  }
+
+  /** Waits for what a register answers. */
+  static final class Answers {
+    /** A register gives up earlier; after so long something is wrong with it. */
+    private static final long PATIENCE_SECONDS = 20;
+
+    private Answers() {}
+
+    /**
+     * The answer.
+     *
+     * @param what is asked for, to say so
+     * @throws LeaseRefusedException that the register has; {@code NOT_YET} if it did nothing
+     * @throws UnansweredException if it may have done it
+     */
+    static <T> T of(CompletableFuture<T> answer, String what) throws LeaseRefusedException {
+      try {
+        return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      } catch (ExecutionException e) {
+        throw refusal(e.getCause());
+      } catch (TimeoutException e) {
+        throw new UnansweredException(what + ": no answer");
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new UnansweredException(what + ": the service ends");
+      }
+    }
+
+    private static LeaseRefusedException refusal(@Nullable Throwable failure) {
+      if (failure instanceof LeaseRefusedException refused) {
+        return refused;
+      }
+      throw failure instanceof RuntimeException runtime
+          ? runtime
+          : new IllegalStateException(failure);
+    }
+  }
+
+  /**
+   * What the next lease of a name inherits whose last value may be forgotten (rule L4): a fence up
+   * to where a lease can reach that was granted before. Immutable.
+   *
+   * @param since signed time at which the first lease may have been granted: before it nothing is
+   *     forgotten
+   * @param longestNanos the longest lease, which may have begun when the value was written
+   * @param apartNanos how far the clocks of two machines are apart at most
+   */
+  record Forgotten(long since, long longestNanos, long apartNanos) {
+    /**
+     * Of a lease that may have been; empty if there can't have been any.
+     *
+     * @param quietNanos so long ago its value was written, at the least
+     * @param now by this machine's clock
+     */
+    Optional<Inheritance> lease(long quietNanos, long now) {
+      // What acceptors forget by a restart has ended by then; what they forget since it is old may
+      // have lasted for the longest lease from when it was written.
+      long endedAgo = Math.max(0, quietNanos - longestNanos);
+      long reach = now - endedAgo + apartNanos;
+      return reach < since
+          ? Optional.empty()
+          : Optional.of(Inheritance.origin(Ending.UNKNOWN, new Fence(reach, LogSet.ALL)));
+    }
+
+    /**
+     * Whether a later state of a name may be forgotten than the one that was found. Then that one
+     * is not to be written again: with it the register would have a last state, and nobody would
+     * know of the later one. What has a lease that has not expired by any clock was written after
+     * all that is forgotten, which is as old as the longest lease.
+     */
+    boolean hides(LeaseState lease, StateRegister.Found found, long now) {
+      return !found.remembered()
+          && lease(found.quietNanos(), now).isPresent()
+          && lease.expiry() <= now + apartNanos;
+    }
+  }
+
+  /** Revokes leases of a register (rule L15). Thread-safe. */
+  static final class Revoking {
+    private final LeaseRules rules;
+    private final Revocations revocations;
+    private final LeaseChanges changes;
+
+    /**
+     * @param revocations what this instance has revoked
+     */
+    Revoking(LeaseRules rules, Revocations revocations, LeaseChanges changes) {
+      this.rules = rules;
+      this.revocations = revocations;
+      this.changes = changes;
+    }
+
+    /** What revoking a lease would be; nothing changes. */
+    Revocation revocable(Operation.Revoke request, Moment now) throws LeaseRefusedException {
+      var found = new Revocation[1];
+      var unused =
+          changes
+              .change(
+                  request.name(),
+                  now,
+                  (lease, at, register) -> {
+                    Revocation wanted = rules.revocable(request, lease, at);
+                    found[0] =
+                        lease.isUnended()
+                            ? wanted
+                            : revocations.of(lease.correlation()).orElse(wanted);
+                    return Optional.empty();
+                  })
+              .await();
+      return found[0];
+    }
+
+    /** Revokes; returns when the lease ends, signed time. */
+    long revoked(Revocation revocation, long now) throws LeaseRefusedException {
+      revocations.add(revocation);
+      var tenure = new Tenure(revocation.name().value(), revocation.correlation());
+      var end = new long[1];
+      Optional<LeaseState> unusedState =
+          changes
+              .change(
+                  revocation.name(),
+                  new Moment(now, Moment.UNKNOWN),
+                  (lease, at, found) -> {
+                    boolean same =
+                        lease.isKnown() && lease.correlation().equals(revocation.correlation());
+                    boolean over = !same || lease.state() == LeaseState.State.RELEASED;
+                    end[0] = over ? at.time() : lease.expiry();
+                    // Also one that is ended already: what was found alone may be gone (rule L17).
+                    boolean unusedEnd = same && LeaseRules.end(lease, tenure);
+                    return same ? Optional.of(lease) : Optional.empty();
+                  })
+              .await();
+      return end[0];
+    }
   }
 }

@@ -5,9 +5,11 @@ import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
-import dev.cinch.lease.table.MalformedLeaseStateException;
+import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
 import dev.cinch.lease.witness.NodeSigner;
 import dev.cinch.lease.witness.WitnessCodec;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -22,20 +24,20 @@ import java.util.function.UnaryOperator;
 public final class LeaseNotary implements Notary {
   private final long instance;
   private final UnaryOperator<List<byte[]>> signer;
-  private final SigningLimit limit;
+  private final Limit limit;
 
   /**
    * @param instance number of the cell's instance
    * @param limit what else has to hold
    */
-  public LeaseNotary(long instance, NodeSigner signer, SigningLimit limit) {
+  public LeaseNotary(long instance, NodeSigner signer, Limit limit) {
     this(instance, signer::sign, limit);
   }
 
   /**
    * @param signer as {@link NodeSigner#sign}
    */
-  LeaseNotary(long instance, UnaryOperator<List<byte[]>> signer, SigningLimit limit) {
+  LeaseNotary(long instance, UnaryOperator<List<byte[]>> signer, Limit limit) {
     this.instance = instance;
     this.signer = signer;
     this.limit = limit;
@@ -77,5 +79,47 @@ public final class LeaseNotary implements Notary {
       marked.add(Bytes.of(both));
     }
     return marked;
+  }
+
+  /**
+   * What a node's signature needs beside a lease that its acceptor has accepted. Thread-safe;
+   * called on the node's thread: quick, and without waiting.
+   */
+  @FunctionalInterface
+  public interface Limit {
+    /** Whatever was accepted. */
+    Limit NONE = (issuedAt, expiry, again) -> true;
+
+    /**
+     * Whether a lease may be signed now.
+     *
+     * @param issuedAt signed time at which it was granted or prolonged, nanoseconds since the Unix
+     *     epoch
+     * @param expiry likewise
+     * @param again to be called once it may be signed, if that will be; may be dropped
+     */
+    boolean allows(long issuedAt, long expiry, Runnable again);
+  }
+
+  /**
+   * The first bytes of SHA-256 of a witness: whether two nodes mean the same one is seen by it,
+   * without a look at the signature, which takes as long as to sign. Stateless.
+   */
+  static final class WitnessMark {
+    static final int BYTES = 8;
+
+    private WitnessMark() {}
+
+    static byte[] of(byte[] payload) {
+      try {
+        return Arrays.copyOf(MessageDigest.getInstance("SHA-256").digest(payload), BYTES);
+      } catch (NoSuchAlgorithmException e) {
+        throw new IllegalStateException("every Java has SHA-256", e);
+      }
+    }
+
+    static boolean begins(byte[] bytes, byte[] mark) {
+      return bytes.length > BYTES && Arrays.equals(bytes, 0, BYTES, mark, 0, BYTES);
+    }
   }
 }

@@ -15,14 +15,15 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.register.LeaseChanges.Forgotten;
 import dev.cinch.lease.table.LeaseBackend;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
+import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
-import dev.cinch.lease.table.Tenure;
-import dev.cinch.lease.table.UnendedException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -65,9 +66,9 @@ public final class RegisterBackend implements LeaseBackend {
   /** What was ended, and may not be written so, since a later lease may be forgotten. */
   private final Set<Tenure> ended = ConcurrentHashMap.newKeySet();
 
-  private final Revoking revoking;
+  private final LeaseChanges.Revoking revoking;
 
-  private final Reach reach;
+  private final Changes.Reach reach;
 
   /**
    * @param forgotten what may have been where the register has forgotten
@@ -89,10 +90,10 @@ public final class RegisterBackend implements LeaseBackend {
             lease -> revocations.of(lease).map(Revocation::reason));
     this.told = new Changes(setting.instance());
     this.changes = new LeaseChanges(register, forgotten, setting.time(), told::written);
-    this.revoking = new Revoking(rules, revocations, changes);
+    this.revoking = new LeaseChanges.Revoking(rules, revocations, changes);
     register.listen(told::written);
     register.onLoss(told::lost);
-    this.reach = new Reach(register, told::lost);
+    this.reach = new Changes.Reach(register, told::lost);
   }
 
   /**
@@ -419,7 +420,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name, Moment now) throws LeaseRefusedException {
-    StateRegister.Found found = Answers.of(register.look(name), name.value());
+    StateRegister.Found found = LeaseChanges.Answers.of(register.look(name), name.value());
     return info(LeaseChanges.state(name, found), now);
   }
 
@@ -427,7 +428,7 @@ public final class RegisterBackend implements LeaseBackend {
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment now)
       throws LeaseRefusedException {
     NavigableMap<String, byte[]> page =
-        Answers.of(
+        LeaseChanges.Answers.of(
             register.list(prefix, after.map(LeaseName::value).orElse(""), limit),
             "the names from \"" + prefix + "\"");
     var infos = new ArrayList<LeaseInfo>(page.size());

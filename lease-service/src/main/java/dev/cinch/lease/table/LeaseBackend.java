@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
@@ -168,4 +169,45 @@ public interface LeaseBackend {
 
   /** How many ids of grants are remembered, ended ones included. */
   int grantsRemembered();
+
+  /**
+   * A full lease that was not released, as its instance remembers it (rule L11).
+   *
+   * @param name the lease's
+   * @param correlation of the lease, which is of one name only
+   */
+  record Tenure(String name, Id correlation) {}
+
+  /**
+   * Leases have to be ended before what was asked for can be done, so that no later instance
+   * resumes them (rule L11). Never leaves a service.
+   */
+  final class UnendedException extends Exception {
+    private static final long serialVersionUID = 1;
+
+    private final transient List<Tenure> tenures;
+
+    /**
+     * @param tenures at least one; each has expired
+     */
+    public UnendedException(List<Tenure> tenures) {
+      super("leases to be ended first", null, false, false);
+      this.tenures = List.copyOf(tenures);
+    }
+
+    public List<Tenure> tenures() {
+      return tenures;
+    }
+  }
+
+  /** Too few machines answered: what was asked for may have been done. */
+  final class UnansweredException extends RuntimeException {
+
+    /**
+     * @param message one line
+     */
+    public UnansweredException(String message) {
+      super(message);
+    }
+  }
 }

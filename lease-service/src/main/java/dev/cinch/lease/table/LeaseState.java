@@ -226,8 +226,8 @@ public final class LeaseState {
   }
 
   /** The lease, to be ended (rule L11). */
-  public Tenure tenure() {
-    return new Tenure(name, correlation());
+  public LeaseBackend.Tenure tenure() {
+    return new LeaseBackend.Tenure(name, correlation());
   }
 
   /** Whether it is this request's, and goes on with that lease of an earlier instance. */

@@ -94,4 +94,13 @@ public final class LeaseStateCodec {
           logs.ids().size() + " logs, more than " + Witness.MAX_LOGS);
     }
   }
+
+  /** Bytes that should be the state of a lease are not. The message is one line and says why. */
+  public static final class MalformedLeaseStateException extends Exception {
+    private static final long serialVersionUID = 1;
+
+    MalformedLeaseStateException(String what) {
+      super("malformed state of a lease: " + what);
+    }
+  }
 }

@@ -1,9 +1,9 @@
 package dev.cinch.lease.table;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Shard;
 import java.util.List;

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.RoughtimeMessage.Invalid;
 import dev.cinch.lease.witness.PublicKey;
-import dev.cinch.lease.witness.Signatures;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
@@ -133,7 +132,7 @@ final class RoughtimeRequest {
   private static RoughtimeMessage signed(
       RoughtimeMessage in, int tag, PublicKey by, byte[] context, String otherwise) throws Invalid {
     byte[] bytes = in.get(tag);
-    if (!Signatures.isBy(by, in.get(RoughtimeMessage.SIG), context, bytes)) {
+    if (!by.hasSigned(in.get(RoughtimeMessage.SIG), context, bytes)) {
       throw new Invalid(otherwise);
     }
     return RoughtimeMessage.decode(bytes);

@@ -25,7 +25,7 @@ import java.nio.charset.StandardCharsets;
 @CheckReturnValue
 public final class KeyEndorsement {
   /** Bytes of a signature. */
-  public static final int BYTES = Signatures.BYTES;
+  public static final int BYTES = PublicKey.SIGNATURE_BYTES;
 
   private static final byte[] DOMAIN = "cinch trusted key 1\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -49,14 +49,13 @@ public final class KeyEndorsement {
 
   /** Signs. The same yields the same bytes. */
   public static byte[] sign(SigningKey by, Id store, long number, PublicKey key) {
-    return Signatures.sign(by, statement(store, number, key));
+    return by.sign(statement(store, number, key));
   }
 
   /** Whether a signature is by a key, for this store, number and key. */
   public static boolean isBy(PublicKey by, Id store, long number, PublicKey key, byte[] signature) {
     byte[] statement = statement(store, number, key);
     return GOOD.check(
-        GoodSignatures.digest(by, statement, signature),
-        () -> Signatures.isBy(by, signature, statement));
+        GoodSignatures.digest(by, statement, signature), () -> by.hasSigned(signature, statement));
   }
 }

@@ -17,7 +17,7 @@ import java.util.SortedMap;
  */
 final class MajorityForm {
   private static final int HEAD = PublicKey.ID_BYTES + 1;
-  private static final int SHORTEST = 1 + Signatures.BYTES;
+  private static final int SHORTEST = 1 + PublicKey.SIGNATURE_BYTES;
 
   /** Bytes of a node's signature with the longest path. */
   static final int LONGEST = SHORTEST + Integer.BYTES + HashTree.MAX_DEPTH * HashTree.HASH_BYTES;
@@ -117,7 +117,7 @@ final class MajorityForm {
   /** A node's signature of a payload alone. */
   static byte[] alone(byte[] signature) {
     byte[] part = new byte[SHORTEST];
-    System.arraycopy(signature, 0, part, 1, Signatures.BYTES);
+    System.arraycopy(signature, 0, part, 1, PublicKey.SIGNATURE_BYTES);
     return part;
   }
 

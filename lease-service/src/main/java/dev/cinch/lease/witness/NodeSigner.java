@@ -22,17 +22,17 @@ public final class NodeSigner {
   /**
    * Signs payloads of witnesses ({@link WitnessCodec#encode}).
    *
-   * @return for each what {@link CellSignatures} takes
+   * @return for each what {@link CellKeys.CellSignatures} takes
    */
   public List<byte[]> sign(List<byte[]> payloads) {
     var signed = new ArrayList<byte[]>(payloads.size());
     for (int from = 0; from < payloads.size(); from += MOST_TOGETHER) {
       List<byte[]> some = payloads.subList(from, Math.min(payloads.size(), from + MOST_TOGETHER));
       if (some.size() == 1) {
-        signed.add(MajorityForm.alone(Signatures.sign(key, some.get(0))));
+        signed.add(MajorityForm.alone(key.sign(some.get(0))));
       } else {
         var tree = new HashTree(some);
-        byte[] signature = Signatures.sign(key, SignedForm.statement(tree.root()));
+        byte[] signature = key.sign(SignedForm.statement(tree.root()));
         for (int i = 0; i < some.size(); i++) {
           signed.add(MajorityForm.leaf(signature, tree, i));
         }

@@ -17,6 +17,9 @@ public final class PublicKey {
   /** Bytes of a key. */
   public static final int BYTES = 32;
 
+  /** Bytes of a signature. */
+  public static final int SIGNATURE_BYTES = 64;
+
   private static final MessageDigest SHA_256 = lookedUp();
 
   /** Bytes of a key's id. */
@@ -87,8 +90,14 @@ public final class PublicKey {
     return Optional.ofNullable(cell);
   }
 
-  /** Whether 64 bytes are this key's signature of these parts, as one. */
-  boolean isGood(byte[] signature, byte[]... parts) {
+  /**
+   * Whether a signature of any length is this key's of these parts, as one ({@link
+   * SigningKey#sign}). None is a cell's: that takes a majority of its nodes.
+   */
+  public boolean hasSigned(byte[] signature, byte[]... parts) {
+    if (signature.length != SIGNATURE_BYTES || cell != null) {
+      return false;
+    }
     Ed25519PublicKeyParameters found = point;
     if (found == null) {
       try {

@@ -15,7 +15,7 @@ import java.util.Arrays;
 final class SignedForm {
   private static final byte[] DOMAIN = "cinch witness tree 1\n".getBytes(StandardCharsets.US_ASCII);
 
-  private static final int ALONE = PublicKey.ID_BYTES + Signatures.BYTES;
+  private static final int ALONE = PublicKey.ID_BYTES + PublicKey.SIGNATURE_BYTES;
   private static final int TREE = ALONE + Integer.BYTES;
 
   private final byte[] bytes;
@@ -69,7 +69,8 @@ final class SignedForm {
   private static byte[] signed(byte[] payload, PublicKey key, byte[] signature, int rest) {
     byte[] signed = Arrays.copyOf(payload, payload.length + rest);
     key.putId(signed, payload.length);
-    System.arraycopy(signature, 0, signed, payload.length + PublicKey.ID_BYTES, Signatures.BYTES);
+    System.arraycopy(
+        signature, 0, signed, payload.length + PublicKey.ID_BYTES, PublicKey.SIGNATURE_BYTES);
     return signed;
   }
 

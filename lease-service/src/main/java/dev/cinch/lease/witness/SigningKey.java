@@ -161,8 +161,12 @@ public final class SigningKey {
     return publicKey;
   }
 
-  /** The signature of these parts, as one. */
-  byte[] sign(byte[]... parts) {
+  /**
+   * The signature (RFC 8032) of bytes that are given in parts and signed as one. What is signed
+   * begins with text that says what it is: a witness begins with a length below 32,768, so none of
+   * them can be taken for a witness, or for another kind. The same yields the same bytes.
+   */
+  public byte[] sign(byte[]... parts) {
     var signer = new Ed25519Signer();
     signer.init(true, key);
     for (byte[] part : parts) {

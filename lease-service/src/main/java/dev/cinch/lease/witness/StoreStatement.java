@@ -24,7 +24,7 @@ import java.util.List;
 @CheckReturnValue
 public final class StoreStatement {
   /** Characters of a signature: 64 bytes as lower-case hexadecimal digits. */
-  public static final int DIGITS = 2 * Signatures.BYTES;
+  public static final int DIGITS = 2 * PublicKey.SIGNATURE_BYTES;
 
   private static final byte[] DOMAIN = "cinch statement 1\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -45,7 +45,7 @@ public final class StoreStatement {
 
   /** Signs; as hexadecimal digits. The same yields the same. */
   public static String sign(SigningKey by, Id store, String text) {
-    return HexFormat.of().formatHex(Signatures.sign(by, statement(store, text)));
+    return HexFormat.of().formatHex(by.sign(statement(store, text)));
   }
 
   /**
@@ -80,7 +80,6 @@ public final class StoreStatement {
 
   private static boolean isBy(PublicKey by, byte[] statement, byte[] signature) {
     ByteBuffer digest = GoodSignatures.digest(by, statement, signature);
-    return !BAD.check(
-        digest, () -> !GOOD.check(digest, () -> Signatures.isBy(by, signature, statement)));
+    return !BAD.check(digest, () -> !GOOD.check(digest, () -> by.hasSigned(signature, statement)));
   }
 }

@@ -30,7 +30,7 @@ public final class WitnessSigner implements GrantSigner {
   public SignedWitness sign(Witness witness) {
     byte[] payload = payload(witness);
     return new SignedWitness(
-        witness, SignedForm.alone(payload, key.publicKey(), Signatures.sign(key, payload)));
+        witness, SignedForm.alone(payload, key.publicKey(), key.sign(payload)));
   }
 
   /**
@@ -55,7 +55,7 @@ public final class WitnessSigner implements GrantSigner {
     }
     List<byte[]> payloads = witnesses.stream().map(WitnessSigner::payload).toList();
     var tree = new HashTree(payloads);
-    byte[] signature = Signatures.sign(key, SignedForm.statement(tree.root()));
+    byte[] signature = key.sign(SignedForm.statement(tree.root()));
     for (int i = 0; i < payloads.size(); i++) {
       signed.add(
           new SignedWitness(

@@ -68,7 +68,7 @@ public final class WitnessVerifier {
    */
   public List<SignedWitness> verifyAll(List<byte[]> signedForms) throws WitnessException {
     var verified = new ArrayList<SignedWitness>(signedForms.size());
-    GoodTree tree = null;
+    HashTree.GoodTree tree = null;
     for (byte[] each : signedForms) {
       if (MajorityForm.isOf(each)) {
         verified.add(verify(MajorityForm.of(each)));
@@ -79,7 +79,7 @@ public final class WitnessVerifier {
         verified.add(ofOne(decode(form)));
       } else {
         verified.add(verify(form));
-        tree = form.depth() == 0 ? null : new GoodTree(form);
+        tree = form.depth() == 0 ? null : new HashTree.GoodTree(form);
       }
     }
     return verified;
@@ -140,7 +140,7 @@ public final class WitnessVerifier {
 
   private static boolean isGood(PublicKey key, byte[] statement, byte[] signature) {
     ByteBuffer claim = GoodSignatures.digest(key, statement, signature);
-    return GOOD.check(claim, () -> Signatures.isBy(key, signature, statement));
+    return GOOD.check(claim, () -> key.hasSigned(signature, statement));
   }
 
   private SignedWitness verify(SignedForm form) throws WitnessException {

@@ -4,14 +4,13 @@ import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.cell.net.CellNode;
+import dev.cinch.lease.cell.net.CellNode.Outcome;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.CellStatus;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.cell.net.Outcome;
-import dev.cinch.lease.cell.paxos.Durations;
-import dev.cinch.lease.cell.paxos.PaxosLeaseAcceptor;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -33,7 +32,7 @@ public final class CellBench {
   private static final long SECOND = 1_000_000_000;
   private static final long TTL = 1_800 * SECOND;
   private static final long PATIENCE = 20 * SECOND;
-  private static final Durations DURATIONS = new Durations(2 * TTL, 500, TTL);
+  private static final PaxosLease DURATIONS = new PaxosLease(2 * TTL, 500, TTL);
   private static final int OUTSTANDING = 1_024;
   private static final Bytes VALUE = Bytes.of("0123456789abcdef");
   private static final Function<Step.Found, Optional<Bytes>> PROPOSE = f -> Optional.of(VALUE);
@@ -78,7 +77,7 @@ public final class CellBench {
 
   /** Heap of acceptors. */
   private static void perEntry() {
-    Acceptor acceptor = new PaxosLeaseAcceptor(DURATIONS, 1, 0);
+    Acceptor acceptor = DURATIONS.acceptor(1, 0, false);
     long now = acceptor.quarantinedUntil();
     long before = heap();
     for (int i = 0; i < ENTRIES; i++) {

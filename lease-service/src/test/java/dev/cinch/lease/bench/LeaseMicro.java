@@ -12,7 +12,6 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.PublicKey;
-import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -126,7 +125,7 @@ public class LeaseMicro {
 
   @Benchmark
   public boolean verify() {
-    return Signatures.isBy(key, signature, payload);
+    return key.hasSigned(signature, payload);
   }
 
   @Benchmark

@@ -7,13 +7,13 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.cell.paxos.Durations;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.CellSigner;
 import dev.cinch.lease.register.LeaseNotary;
-import dev.cinch.lease.register.SigningLimit;
+import dev.cinch.lease.register.LeaseNotary.Limit;
 import dev.cinch.lease.register.StateRegister;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseState;
@@ -74,15 +74,13 @@ public final class SignedCellBench {
         "%,d leases of three nodes, each acquired and renewed once; load %.1f%n",
         leases, ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
     Path directory = Files.createTempDirectory("cell-bench");
-    var durations = new Durations(3_600 * SECOND, 500, 3_600 * SECOND);
+    var durations = new PaxosLease(3_600 * SECOND, 500, 3_600 * SECOND);
     CellSettings settings = CellSettings.DEFAULT.withDatagramBytes(8_192);
     try (var cell = new LoopbackCell(directory, durations, settings)) {
       cell.endQuarantine();
       for (int id : IDS) {
         cell.node(id)
-            .notary(
-                new LeaseNotary(
-                    KEYS.instance(), new NodeSigner(Cells.node(id)), SigningLimit.NONE));
+            .notary(new LeaseNotary(KEYS.instance(), new NodeSigner(Cells.node(id)), Limit.NONE));
       }
       var bench = new SignedCellBench(leases);
       for (int round = -WARMING_UP; round < rounds; round++) {

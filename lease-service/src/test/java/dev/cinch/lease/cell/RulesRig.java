@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
 import dev.cinch.lease.cell.Message.Learn;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;

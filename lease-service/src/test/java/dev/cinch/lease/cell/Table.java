@@ -13,7 +13,7 @@ public final class Table {
 
   public final List<Sent> sent = new ArrayList<>();
 
-  public Outbox from(int node) {
+  public Message.Outbox from(int node) {
     return (to, message) -> sent.add(new Sent(node, to, message));
   }
 

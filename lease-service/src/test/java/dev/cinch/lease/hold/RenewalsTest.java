@@ -34,7 +34,8 @@ final class RenewalsTest {
   /** What renewals and listeners throw. */
   private @Nullable RuntimeException thrown;
 
-  private final Renewals renewals = new Renewals(rig.time, started::add, PARALLEL, () -> woken++);
+  private final LeaseKeeper.Renewals renewals =
+      new LeaseKeeper.Renewals(rig.time, started::add, PARALLEL, () -> woken++);
 
   @Test
   void atMostSoManyAreUnderWayAndAllGetTheirTurn() throws Exception {

@@ -262,7 +262,7 @@ final class BatchApiTest {
   void idsAndWitnessesAreBytesInCbor() throws Exception {
     Operation.Acquire a = RIG.request("bytes");
     Grant grant = granted(batch(Wire.CBOR, List.of(acquire(a))).get(0));
-    byte[] cbor = Wire.CBOR.write(WireWriter.grant(grant, Wire.CBOR));
+    byte[] cbor = Wire.CBOR.write(LeaseDocuments.grant(grant, Wire.CBOR));
     byte[] signed = grant.witnesses().get(0).bytes();
     var read = new ObjectMapper(new CBORFactory()).readTree(cbor);
     assertEquals(16, read.get("id").binaryValue().length);

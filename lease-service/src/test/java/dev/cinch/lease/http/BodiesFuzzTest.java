@@ -16,7 +16,7 @@ import java.util.function.Function;
 final class BodiesFuzzTest {
   /** Reads a body of one kind. */
   private interface Reader<T> {
-    T read(Fields in) throws WireException;
+    T read(JsonFields in) throws WireException;
   }
 
   @FuzzTest
@@ -28,17 +28,17 @@ final class BodiesFuzzTest {
   void answer(byte[] data) throws WireException {
     byte[] body = body(data);
     switch (kind(data, 6)) {
-      case 0 -> check(Wire.JSON, body, WireReader::grant, g -> WireWriter.grant(g, Wire.JSON));
-      case 1 -> check(Wire.JSON, body, WireReader::info, WireWriter::info);
-      case 2 -> check(Wire.JSON, body, WireReader::infos, WireWriter::infos);
-      case 3 -> check(Wire.JSON, body, WireReader::service, WireWriter::service);
-      case 4 -> check(Wire.JSON, body, WireReader::now, WireWriter::now);
+      case 0 -> check(Wire.JSON, body, WireReader::grant, g -> LeaseDocuments.grant(g, Wire.JSON));
+      case 1 -> check(Wire.JSON, body, WireReader::info, LeaseDocuments::info);
+      case 2 -> check(Wire.JSON, body, WireReader::infos, LeaseDocuments::infos);
+      case 3 -> check(Wire.JSON, body, WireReader::service, LeaseDocuments::service);
+      case 4 -> check(Wire.JSON, body, WireReader::now, LeaseDocuments::now);
       default ->
           check(
               Wire.JSON,
               body,
               WireReader::failure,
-              f -> WireWriter.error(f.error(), f.message(), f.retryAfterMs()));
+              f -> LeaseDocuments.error(f.error(), f.message(), f.retryAfterMs()));
     }
   }
 
@@ -47,7 +47,7 @@ final class BodiesFuzzTest {
   void binary(byte[] data) throws WireException {
     request(Wire.CBOR, data);
     byte[] body = body(data);
-    check(Wire.CBOR, body, WireReader::grant, g -> WireWriter.grant(g, Wire.CBOR));
+    check(Wire.CBOR, body, WireReader::grant, g -> LeaseDocuments.grant(g, Wire.CBOR));
     for (Wire wire : Wire.values()) {
       check(wire, body, OperationCodec::readBatch, o -> OperationCodec.writeBatch(o, wire));
       check(Wire.JSON, body, BodiesFuzzTest::shown, o -> o);
@@ -55,7 +55,7 @@ final class BodiesFuzzTest {
   }
 
   /** Outcomes as they are written: refusals are exceptions, which equal none but themselves. */
-  private static ObjectNode shown(Fields in) throws WireException {
+  private static ObjectNode shown(JsonFields in) throws WireException {
     return OperationCodec.writeOutcomes(OperationCodec.readOutcomes(in), Wire.JSON);
   }
 

@@ -54,7 +54,7 @@ final class CellApiTest {
         "{\"node\":2,\"instance\":7,\"boot\":1,\"quarantined\":false,\"rows\":0,\"names\":0,"
             + "\"attempts\":0,\"faults\":0,\"peers\":[{\"node\":1}],\"traffic\":{\"datagramsSent\":1,"
             + "\"datagramsReceived\":1,\"dropped\":0,\"wrongKey\":0}}";
-    ObjectNode document = Fields.parse(text.getBytes(UTF_8)).document();
+    ObjectNode document = JsonFields.parse(text.getBytes(UTF_8)).document();
     try (LeaseServer server = builder().cell(() -> Optional.of(document)).start()) {
       assertEquals("200 " + text, answered(server, "GET", "/v1/cell"));
       assertEquals(Optional.of(document), look(server.uri()));

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 /** Who has to go for whom. */
 final class ConnectionsTest {
-  private final Connections four = new Connections(new ServerLimits(4, 3, 1, 1, 1, 100));
+  private final Connections four = new Connections(new Connections.Limits(4, 3, 1, 1, 1, 100));
   private final List<String> gone = new ArrayList<>();
 
   private Place enter(String peer, String name) {

@@ -7,10 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.cell.paxos.Durations;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.RegisterBackend;
@@ -51,7 +50,7 @@ final class CutOffTest {
     cell =
         new LoopbackCell(
             temp,
-            Algorithm.paxosLease(new Durations(60_000 * MILLI, 500, 3_600_000 * MILLI)),
+            new PaxosLease(60_000 * MILLI, 500, 3_600_000 * MILLI),
             true,
             CellSettings.DEFAULT);
     for (var node : cell.nodes) {

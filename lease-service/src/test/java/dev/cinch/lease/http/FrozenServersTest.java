@@ -10,7 +10,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
-import dev.cinch.lease.http.Transport.Patience;
+import dev.cinch.lease.http.Endpoints.Transport.Patience;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
@@ -64,8 +64,8 @@ final class FrozenServersTest {
         .build();
   }
 
-  private Transport transport(URI base) {
-    Transport plain = new HttpTransport(ENDLESS, null);
+  private Endpoints.Transport transport(URI base) {
+    Endpoints.Transport plain = new HttpTransport(ENDLESS, null);
     return (method, uri, wire, body, more) -> {
       if (!frozen.contains(base.toString())) {
         return plain.exchange(method, uri, wire, body, Duration.ZERO);

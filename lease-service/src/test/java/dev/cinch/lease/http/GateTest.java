@@ -27,7 +27,8 @@ import org.junit.jupiter.api.Test;
 
 /** A connection's gate between the real codec and a handler that answers when it is told to. */
 final class GateTest {
-  private static final ServerLimits LIMITS = new ServerLimits(2, 2, 1_000, 5_000, 2_000, 10_000);
+  private static final Connections.Limits LIMITS =
+      new Connections.Limits(2, 2, 1_000, 5_000, 2_000, 10_000);
   private static final String GET = "GET /v1/time HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
   private static final String POST =
       "POST /v1/leases/renew HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";

@@ -342,7 +342,8 @@ final class HttpLeaseClientTest {
       assertEquals(request.id(), fake.client().acquire(request).id());
     }
     Grant renewed = rig.service.renew(request.id(), 9_000, LogSet.ALL, LeaseReport.NOTHING);
-    byte[] nameless = Wire.CBOR.write(WireWriter.object().set("id", Wire.CBOR.id(request.id())));
+    byte[] nameless =
+        Wire.CBOR.write(LeaseDocuments.object().set("id", Wire.CBOR.id(request.id())));
     for (byte[] bad :
         List.of(
             answer(request.id(), signed, renewed),
@@ -360,7 +361,7 @@ final class HttpLeaseClientTest {
 
   /** With fields beside the signed bytes, which an answer may have. */
   private static byte[] answer(Id id, byte[] signed, Grant shown) {
-    ObjectNode answer = WireWriter.grant(shown, Wire.JSON);
+    ObjectNode answer = LeaseDocuments.grant(shown, Wire.JSON);
     ObjectNode witness = (ObjectNode) answer.get("witnesses").get(0);
     witness.set("signed", Wire.CBOR.signed(signed));
     answer.set("id", Wire.CBOR.id(id));

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
+import dev.cinch.lease.http.Endpoints.Transport;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;

@@ -20,8 +20,8 @@ final class LanesTest {
 
   private final CountDownLatch hang = new CountDownLatch(1);
   private final CountDownLatch sent = new CountDownLatch(UNDER_WAY);
-  private final Lanes<Integer> lanes =
-      new Lanes<>(this::send, op -> ((Operation.Renew) op).durationMs());
+  private final Gatherer.ByWait<Integer> lanes =
+      new Gatherer.ByWait<>(this::send, op -> ((Operation.Renew) op).durationMs());
 
   /** Long ones are never answered, but for the test's end. */
   private List<Integer> send(List<Operation> operations) {

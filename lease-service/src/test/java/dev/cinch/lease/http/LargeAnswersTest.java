@@ -48,7 +48,7 @@ final class LargeAnswersTest {
   }
 
   private Answer acquire(Operation.Acquire request) {
-    byte[] body = WireWriter.bytes(OperationCodec.write(request, Wire.JSON));
+    byte[] body = LeaseDocuments.bytes(OperationCodec.write(request, Wire.JSON));
     return routes.answer("POST", "/v1/leases/acquire", null, body, Wire.JSON);
   }
 
@@ -58,7 +58,7 @@ final class LargeAnswersTest {
         "POST",
         "/v1/leases/renew",
         null,
-        WireWriter.bytes(OperationCodec.write(renew, Wire.JSON)),
+        LeaseDocuments.bytes(OperationCodec.write(renew, Wire.JSON)),
         Wire.JSON);
   }
 
@@ -70,7 +70,7 @@ final class LargeAnswersTest {
 
   private static int length(Answer answer) {
     assertEquals(200, answer.status(), () -> answer.body().toString());
-    return WireWriter.bytes(answer.body()).length;
+    return LeaseDocuments.bytes(answer.body()).length;
   }
 
   @Test

@@ -65,7 +65,7 @@ final class RoutesFuzzTest {
 
   private static void check(Answer answer) throws IOException {
     assertTrue(STATUSES.contains(answer.status()), answer.toString());
-    JsonNode sent = Fields.JSON.read(WireWriter.bytes(answer.body()));
+    JsonNode sent = JsonFields.JSON.read(LeaseDocuments.bytes(answer.body()));
     assertEquals(answer.status() != 200, sent.has("error"), answer.toString());
     String message = sent.path("message").asText();
     assertTrue(message.length() <= LONGEST_MESSAGE && OneLine.fits(message), message);

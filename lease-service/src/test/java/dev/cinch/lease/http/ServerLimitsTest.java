@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Operation;
+import dev.cinch.lease.http.Connections.Limits;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -23,8 +24,7 @@ import org.junit.jupiter.api.Timeout;
 /** A server with a few connections, over loopback. */
 @Timeout(600)
 final class ServerLimitsTest {
-  private static final ServerLimits LIMITS =
-      new ServerLimits(8, 4, 10_000, 60_000, 30_000, 1 << 20);
+  private static final Limits LIMITS = new Limits(8, 4, 10_000, 60_000, 30_000, 1 << 20);
 
   private static final String HANGING =
       "POST /v1/leases/upgrade HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 59\r\n\r\n"
@@ -79,7 +79,7 @@ final class ServerLimitsTest {
   }
 
   private byte[] acquire(Operation.Acquire request) {
-    return WireWriter.bytes(OperationCodec.write(request, Wire.JSON));
+    return LeaseDocuments.bytes(OperationCodec.write(request, Wire.JSON));
   }
 
   private byte[] renew(Operation.Acquire request) {
@@ -168,16 +168,16 @@ final class ServerLimitsTest {
 
   @Test
   void aProcessHasMoreDescriptorsThanItsServerHasConnections() {
-    ServerLimits own = ServerLimits.ofProcess();
+    Limits own = Limits.ofProcess();
     assertTrue(own.connections() >= 16 && own.connections() <= 4_096, own.toString());
     assertTrue(own.perPeer() <= own.connections(), own.toString());
     assertEquals(3, own.withConnections(3).perPeer());
     long plenty = 1L << 40;
-    assertEquals(4_096, ServerLimits.of(plenty, plenty).connections());
-    assertEquals(512, ServerLimits.of(plenty, 1_024).connections());
-    assertEquals(256, ServerLimits.of(plenty, 1_024).perPeer());
-    assertEquals(1_024, ServerLimits.of(64 << 20, plenty).connections());
-    assertEquals(8 << 20, ServerLimits.of(64 << 20, plenty).heldBytes());
-    assertEquals(16, ServerLimits.of(1, 1).connections());
+    assertEquals(4_096, Limits.of(plenty, plenty).connections());
+    assertEquals(512, Limits.of(plenty, 1_024).connections());
+    assertEquals(256, Limits.of(plenty, 1_024).perPeer());
+    assertEquals(1_024, Limits.of(64 << 20, plenty).connections());
+    assertEquals(8 << 20, Limits.of(64 << 20, plenty).heldBytes());
+    assertEquals(16, Limits.of(1, 1).connections());
   }
 }

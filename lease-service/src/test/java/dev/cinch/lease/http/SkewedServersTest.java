@@ -3,7 +3,9 @@ package dev.cinch.lease.http;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
 import dev.cinch.lease.memory.Rig;
@@ -113,25 +115,19 @@ final class SkewedServersTest {
 
   @Test
   void l18_paxosLeaseGrantsNothingBeforeTheDeadline() throws Exception {
-    start(
-        Algorithm.paxosLease(
-            new dev.cinch.lease.cell.paxos.Durations(60_000 * MILLI, 500, 3_600_000 * MILLI)));
+    start(new PaxosLease(60_000 * MILLI, 500, 3_600_000 * MILLI));
     exclude(1, 3);
   }
 
   @Test
   void l18_fleaseGrantsNothingBeforeTheDeadline() throws Exception {
-    start(
-        Algorithm.flease(
-            new dev.cinch.lease.cell.flease.Durations(60_000 * MILLI, MILLI, 3_600_000 * MILLI)));
+    start(new Flease(60_000 * MILLI, MILLI, 3_600_000 * MILLI));
     exclude(1, 3);
   }
 
   @Test
   void l18_norDoesAServerThatIsBehind() throws Exception {
-    start(
-        Algorithm.paxosLease(
-            new dev.cinch.lease.cell.paxos.Durations(60_000 * MILLI, 500, 3_600_000 * MILLI)));
+    start(new PaxosLease(60_000 * MILLI, 500, 3_600_000 * MILLI));
     exclude(3, 1);
   }
 }

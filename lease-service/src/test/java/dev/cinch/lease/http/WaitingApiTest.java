@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Grant;
-import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Operation;

@@ -1,8 +1,8 @@
 package dev.cinch.lease.http;
 
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome.Refused;

@@ -40,12 +40,12 @@ public final class WatchesRace {
     final StringBuffer said = new StringBuffer();
     volatile boolean granted;
 
-    final Watches watches =
-        new Watches(
+    final Watchers watches =
+        new Watchers(
             2,
             "o",
             loop,
-            new Watches.Look() {
+            new Watchers.Look() {
               @Override
               public void page(
                   String prefix,
@@ -65,12 +65,12 @@ public final class WatchesRace {
               public void now(Consumer<Long> told) {}
             });
 
-    final Watches.Watcher watcher =
-        new Watches.Watcher(
+    final Watchers.Watcher watcher =
+        new Watchers.Watcher(
             Set.of("a", "b"),
             List.of(),
             "",
-            new Watches.Sink() {
+            new Watchers.Sink() {
               @Override
               public void refuse(String why) {}
 

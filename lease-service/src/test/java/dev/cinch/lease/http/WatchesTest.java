@@ -32,8 +32,8 @@ final class WatchesTest {
   private boolean silent;
   private final ArrayDeque<Runnable> unanswered = new ArrayDeque<>();
   private int looks;
-  private final Watches watches =
-      new Watches(
+  private final Watchers watches =
+      new Watchers(
           2,
           "o",
           new WaitingRoom.Loop() {
@@ -48,7 +48,7 @@ final class WatchesTest {
               return () -> timers.remove(task);
             }
           },
-          new Watches.Look() {
+          new Watchers.Look() {
             @Override
             public void page(
                 String prefix,
@@ -87,7 +87,7 @@ final class WatchesTest {
           });
 
   /** One who reads when a test says so. */
-  private static final class Reader implements Watches.Sink {
+  private static final class Reader implements Watchers.Sink {
     final List<String> said = new ArrayList<>();
     boolean full;
     boolean ended;
@@ -137,13 +137,13 @@ final class WatchesTest {
     }
   }
 
-  private Watches.Watcher watch(Reader reader, Set<String> names, String... prefixes) {
+  private Watchers.Watcher watch(Reader reader, Set<String> names, String... prefixes) {
     return watch(reader, "", names, prefixes);
   }
 
-  private Watches.Watcher watch(
+  private Watchers.Watcher watch(
       Reader reader, String since, Set<String> names, String... prefixes) {
-    var watcher = new Watches.Watcher(names, List.of(prefixes), since, reader);
+    var watcher = new Watchers.Watcher(names, List.of(prefixes), since, reader);
     assertTrue(watches.add(watcher));
     run();
     return watcher;
@@ -218,7 +218,7 @@ final class WatchesTest {
     listen();
     var slow = new Reader();
     var quick = new Reader();
-    Watches.Watcher watcher = watch(slow, Set.of(), "");
+    Watchers.Watcher watcher = watch(slow, Set.of(), "");
     var unused = watch(quick, Set.of(), "");
     assertEquals("synced", slow.take());
     assertEquals("synced", quick.take());
@@ -243,7 +243,7 @@ final class WatchesTest {
     listen();
     Grant held = rig.acquire("a", "b", "c", "d", "e");
     var reader = new Reader();
-    var watcher = new Watches.Watcher(Set.of(), List.of(""), "", reader);
+    var watcher = new Watchers.Watcher(Set.of(), List.of(""), "", reader);
     assertTrue(watches.add(watcher));
     tasks.remove().run(); // the first page
     assertEquals("held a, held b", reader.take());
@@ -261,9 +261,9 @@ final class WatchesTest {
   @Test
   void thoseAboveTheBoundAndThoseOfAServerThatEndsAreRefused() throws Exception {
     var first = new Reader();
-    Watches.Watcher watcher = watch(first, Set.of("a"));
+    Watchers.Watcher watcher = watch(first, Set.of("a"));
     var unused = watch(new Reader(), Set.of("a"));
-    var third = new Watches.Watcher(Set.of("a"), List.of(), "", new Reader());
+    var third = new Watchers.Watcher(Set.of("a"), List.of(), "", new Reader());
     assertFalse(watches.add(third));
     watches.leave(watcher);
     assertTrue(watches.add(third));
@@ -280,7 +280,7 @@ final class WatchesTest {
     var unused = watch(quiet, Set.of("a"));
     var alsoUnused = watch(gone, Set.of("a"));
     gone.full = true;
-    for (int i = 0; i < Watches.STALLED_SWEEPS; i++) {
+    for (int i = 0; i < Watchers.STALLED_SWEEPS; i++) {
       assertFalse(gone.ended);
       sweep();
     }
@@ -294,7 +294,7 @@ final class WatchesTest {
     listen();
     Grant a = rig.acquire("a");
     var reader = new Reader();
-    Watches.Watcher watcher = watch(reader, Set.of("a", "b"));
+    Watchers.Watcher watcher = watch(reader, Set.of("a", "b"));
     assertEquals("held a, synced", reader.take());
     watches.leave(watcher);
     rig.service.release(a.id(), LeaseReport.NOTHING);
@@ -317,7 +317,7 @@ final class WatchesTest {
     listen();
     Grant a = rig.acquire("a");
     var reader = new Reader();
-    Watches.Watcher watcher = watch(reader, Set.of("a"));
+    Watchers.Watcher watcher = watch(reader, Set.of("a"));
     assertEquals("held a, synced", reader.take());
     watches.leave(watcher);
     rig.time.advanceMs(Rig.LEASE_MS);
@@ -333,7 +333,7 @@ final class WatchesTest {
     listen();
     Grant held = rig.acquire("a");
     var reader = new Reader();
-    Watches.Watcher watcher = watch(reader, Set.of("a"));
+    Watchers.Watcher watcher = watch(reader, Set.of("a"));
     assertEquals("held a, synced", reader.take());
     watches.leave(watcher);
     for (String id : List.of("elsewhere-1", "o-", "o-x", "o-99", "o", "-")) {
@@ -349,7 +349,7 @@ final class WatchesTest {
     var lost = new Reader();
     watches.leave(watch(lost, reader.lastId, Set.of("a")));
     assertEquals("lagged, held a, synced", lost.take());
-    for (int i = 0; i < Watches.REMEMBERED_SWEEPS; i++) {
+    for (int i = 0; i < Watchers.REMEMBERED_SWEEPS; i++) {
       sweep();
     }
     var late = new Reader();
@@ -370,10 +370,10 @@ final class WatchesTest {
     assertFalse(watches.watches("a"));
     assertTrue(watches.watches("b"));
     var other = new Reader();
-    Watches.Watcher watcher = watch(other, Set.of("a"));
+    Watchers.Watcher watcher = watch(other, Set.of("a"));
     assertEquals("synced", other.take());
     watches.leave(watcher);
-    int changes = Watches.HISTORY / 200;
+    int changes = Watchers.HISTORY / 200;
     for (int i = 0; i < changes; i++) {
       Grant a = rig.acquire("a");
       rig.service.release(a.id(), LeaseReport.NOTHING);

@@ -75,7 +75,7 @@ final class ClockJumpTest {
     Grant b = rig.acquire("b");
     time.stepWallMs(SLEPT_MS);
     FutureTask<Grant> first = lookFor(a, LeaseReport.NOTHING);
-    time.advanceNanos(RegistryTurn.PATIENCE);
+    time.advanceNanos(LeaseEnds.StoreTurn.PATIENCE);
     Grant renewed = rig.renew(b, LeaseReport.NOTHING);
     assertEquals(time.wallNanos() + (LEASE_MS - SLEPT_MS) * MS, renewed.expiry());
     answer.countDown();

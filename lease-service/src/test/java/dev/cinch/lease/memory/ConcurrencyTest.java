@@ -34,8 +34,8 @@ final class ConcurrencyTest {
   @Timeout(600)
   void l1_threadsNeverHoldTheSameNameAtOnceAndNoneWaitsForEver() throws Exception {
     var table =
-        new LeaseTable(
-            new TableLimits(4_000, 1_000, 1_000, 1_000, 0),
+        new MemoryLeases(
+            new TableLimits(4_000, Long.MAX_VALUE, 1_000, 1_000, 1_000, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());
@@ -58,7 +58,7 @@ final class ConcurrencyTest {
     }
   }
 
-  private static int run(LeaseTable table, AtomicIntegerArray holders, Random random)
+  private static int run(MemoryLeases table, AtomicIntegerArray holders, Random random)
       throws Exception {
     int granted = 0;
     for (int i = 0; i < 10_000; i++) {

@@ -15,6 +15,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.SortedRows;
 import dev.cinch.lease.table.States;
 import java.util.ArrayList;
@@ -31,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class GrantsTest {
   private static final long RETENTION = 1_000;
   private static final long HOUR = 3_600_000_000_000L;
-  private final LogSets logSets = new LogSets();
+  private final SharedLogs logSets = new SharedLogs();
   private final Grants grants = new Grants(1_000_000, Long.MAX_VALUE, RETENTION, logSets);
 
   /** What a grant is in the model. */
@@ -105,7 +106,7 @@ final class GrantsTest {
 
   @Test
   void l4_expiredOnesGoEarlyWhenTheyTakeMuchRoom() {
-    var none = new LogSets(0);
+    var none = new SharedLogs(0);
     var few = new Grants(1_000, 10 * 16_000, HOUR, none);
     for (int i = 0; i < 100; i++) {
       long now = 2_000_000_000L * i;
@@ -163,7 +164,7 @@ final class GrantsTest {
   }
 
   private Grants.Grant put(
-      Grants to, Id id, LogSet logs, LogSets sets, int count, long now, long expiry) {
+      Grants to, Id id, LogSet logs, SharedLogs sets, int count, long now, long expiry) {
     List<LeaseName> names = names(count).stream().map(LeaseName::new).toList();
     var request = new Operation.Acquire(id, names, "h", 500, logs, false);
     for (LeaseName name : names) {

@@ -70,7 +70,7 @@ final class InstanceRulesTest {
   @Test
   void l3_theTableRefusesAnExpiryAboveTheCeilingByItself() {
     var table =
-        new LeaseTable(
+        new MemoryLeases(
             TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
     var rig = new Rig();
     long ceiling = START + LEASE_MS * MS - 1;
@@ -361,8 +361,8 @@ final class InstanceRulesTest {
   @Test
   void l6_timesBroughtOutOfOrderDoNotTurnATableBack() throws Exception {
     var table =
-        new LeaseTable(
-            new TableLimits(10, 0, 0, 0, 0),
+        new MemoryLeases(
+            new TableLimits(10, Long.MAX_VALUE, 0, 0, 0, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());
@@ -387,7 +387,7 @@ final class InstanceRulesTest {
   void l3_aStoreThatHangsHoldsUpOneRequest() throws Exception {
     var rig = new Rig(time, registry);
     FutureTask<Grant> first = hanging(rig);
-    time.advanceNanos(RegistryTurn.PATIENCE);
+    time.advanceNanos(LeaseEnds.StoreTurn.PATIENCE);
     LeaseRefusedException refusal = notGranted(started(() -> rig.acquire("b")));
     assertEquals(Reason.NOT_YET, refusal.reason());
     assertTrue(refusal.retryAfterMs() > 0);

@@ -38,8 +38,8 @@ final class LeaseBytesTest {
 
   private final SplittableRandom random = new SplittableRandom(7);
   private final List<Id> ids = new ArrayList<>();
-  private final LeaseTable table =
-      new LeaseTable(
+  private final MemoryLeases table =
+      new MemoryLeases(
           TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
 
   @Test
@@ -94,7 +94,7 @@ final class LeaseBytesTest {
           }
         }
       } else if (found instanceof SortedRows
-          || found.getClass().getPackage() == LeaseTable.class.getPackage()) {
+          || found.getClass().getPackage() == MemoryLeases.class.getPackage()) {
         Class<?> type = found instanceof SortedRows ? SortedRows.class : found.getClass();
         for (Field field : type.getDeclaredFields()) {
           if (!Modifier.isStatic(field.getModifiers()) && !field.getType().isPrimitive()) {

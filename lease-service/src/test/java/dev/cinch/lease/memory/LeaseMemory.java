@@ -11,7 +11,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
-import dev.cinch.lease.table.UnendedException;
+import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import java.lang.management.ManagementFactory;
 import java.util.HexFormat;
 import java.util.List;
@@ -37,13 +37,13 @@ public final class LeaseMemory {
   /** Splittable ones are not thread-safe, and one thread is all there is. */
   private final SplittableRandom random = new SplittableRandom(SEED);
 
-  private final LeaseTable table;
+  private final MemoryLeases table;
   private final int leases;
 
   private LeaseMemory(int leases, TableLimits limits) {
     this.leases = leases;
     this.table =
-        new LeaseTable(limits, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
+        new MemoryLeases(limits, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
   }
 
   public static void main(String[] args) throws Exception {

@@ -14,6 +14,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.States;
 import java.util.List;
 import java.util.Random;
@@ -24,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A row says what the lease said, and no more bytes than that takes (rule L4). */
 final class LeaseRowTest {
   private static final long NOW = 1_795_240_579_787_123_456L;
-  private final LogSets logSets = new LogSets(5);
+  private final SharedLogs logSets = new SharedLogs(5);
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4})

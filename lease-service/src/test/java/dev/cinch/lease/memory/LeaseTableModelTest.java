@@ -15,7 +15,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
-import dev.cinch.lease.table.UnendedException;
+import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -79,9 +79,10 @@ final class LeaseTableModelTest {
   void theTableKeepsTheRules(long seed) throws Exception {
     var random = new Random(seed);
     var table =
-        new LeaseTable(
+        new MemoryLeases(
             // Nothing is forgotten here; MemoryRulesTest does that.
-            new TableLimits(200_000, 1_000_000_000_000L, Long.MAX_VALUE, 1_000_000_000L, 2),
+            new TableLimits(
+                200_000, Long.MAX_VALUE, 1_000_000_000_000L, Long.MAX_VALUE, 1_000_000_000L, 2),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());
@@ -124,7 +125,7 @@ final class LeaseTableModelTest {
     return java.util.Objects.requireNonNull(truths.get(name));
   }
 
-  private void acquire(LeaseTable table, Random random) throws LeaseRefusedException {
+  private void acquire(MemoryLeases table, Random random) throws LeaseRefusedException {
     var names = new TreeSet<LeaseName>();
     for (int i = 1 + random.nextInt(3); i > 0; i--) {
       names.add(new LeaseName(NAMES.get(random.nextInt(NAMES.size()))));
@@ -182,7 +183,7 @@ final class LeaseTableModelTest {
     return held.witnesses.stream().filter(w -> w.name().equals(name)).findFirst().orElseThrow();
   }
 
-  private List<Witness> acquired(LeaseTable table, Operation.Acquire request)
+  private List<Witness> acquired(MemoryLeases table, Operation.Acquire request)
       throws LeaseRefusedException {
     try {
       return table.acquire(request, at(now), Long.MAX_VALUE);
@@ -191,7 +192,7 @@ final class LeaseTableModelTest {
     }
   }
 
-  private void repeat(LeaseTable table, Held held) throws LeaseRefusedException {
+  private void repeat(MemoryLeases table, Held held) throws LeaseRefusedException {
     boolean holds = holds(held);
     List<Witness> again;
     try {
@@ -227,7 +228,7 @@ final class LeaseTableModelTest {
     }
   }
 
-  private void renew(LeaseTable table, Held held, Random random) throws LeaseRefusedException {
+  private void renew(MemoryLeases table, Held held, Random random) throws LeaseRefusedException {
     LeaseReport report = report(held, random);
     boolean holds = holds(held);
     List<Witness> renewed;
@@ -261,7 +262,7 @@ final class LeaseTableModelTest {
     held.witnesses = renewed;
   }
 
-  private void upgrade(LeaseTable table, Held held) throws LeaseRefusedException {
+  private void upgrade(MemoryLeases table, Held held) throws LeaseRefusedException {
     boolean holds = holds(held);
     try {
       held.witnesses =
@@ -275,7 +276,7 @@ final class LeaseTableModelTest {
     assertTrue(held.witnesses.stream().noneMatch(Witness::tentative));
   }
 
-  private void release(LeaseTable table, Held held, Random random) throws LeaseRefusedException {
+  private void release(MemoryLeases table, Held held, Random random) throws LeaseRefusedException {
     LeaseReport report = report(held, random);
     boolean holds = holds(held);
     try {

@@ -10,8 +10,8 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.Moment;
-import dev.cinch.lease.table.UnendedException;
 import java.util.List;
 import java.util.Optional;
 import org.openjdk.jcstress.annotations.Actor;
@@ -34,9 +34,9 @@ public final class LeaseTableRace {
 
   /** A small one. */
   abstract static class Table {
-    final LeaseTable table =
-        new LeaseTable(
-            new TableLimits(400, 1_000, 1_000, 1_000, 0),
+    final MemoryLeases table =
+        new MemoryLeases(
+            new TableLimits(400, Long.MAX_VALUE, 1_000, 1_000, 1_000, 0),
             1,
             Inheritance.origin(Ending.NONE, Fence.NONE),
             Optional.empty());

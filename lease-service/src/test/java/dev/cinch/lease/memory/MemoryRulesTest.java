@@ -24,6 +24,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.SharedLogs;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -36,7 +37,7 @@ final class MemoryRulesTest {
 
   /** For three names. */
   private final Rig tiny =
-      new Rig(new TableLimits(3, RETENTION_MS * MS, 1_000 * MS, 3_600_000 * MS, 3));
+      new Rig(new TableLimits(3, Long.MAX_VALUE, RETENTION_MS * MS, 1_000 * MS, 3_600_000 * MS, 3));
 
   @Test
   void l4_forgottenLeasesLeaveTheirWatermarkAndFenceToUnknownNames() throws Exception {
@@ -59,7 +60,7 @@ final class MemoryRulesTest {
 
   @Test
   void l4_forgettingNeverLowersALowerBound() throws Exception {
-    var rig = new Rig(new TableLimits(8, 0, 1_000 * MS, 3_600_000 * MS, 0));
+    var rig = new Rig(new TableLimits(8, Long.MAX_VALUE, 0, 1_000 * MS, 3_600_000 * MS, 0));
     var random = new java.util.Random(11);
     var bounds = new java.util.HashMap<String, Long>();
     for (int i = 0; i < 2_000; i++) {
@@ -276,7 +277,7 @@ final class MemoryRulesTest {
 
   @Test
   void l4_requestsThatAreGivenBackBeforeTheyComeAreForgotten() {
-    var grants = new Grants(10, Long.MAX_VALUE, 60_000_000_000L, new LogSets());
+    var grants = new Grants(10, Long.MAX_VALUE, 60_000_000_000L, new SharedLogs());
     for (int i = 0; i < 1_000; i++) {
       grants.giveUp(new Id(0, i), START + i * 2_000_000_000L);
       Grants.Grant left = grants.get(new Id(0, i));

@@ -259,7 +259,7 @@ final class ResumeRulesTest {
   @Test
   void l10_anInstanceThatHasForgottenResumesNothingThatItMayHaveKnown() throws Exception {
     Grant grant = first(first.acquire("x"));
-    var limits = new TableLimits(2, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(2, Long.MAX_VALUE, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     pass(120_000);
     for (String name : List.of("a", "b", "c")) {
@@ -371,7 +371,7 @@ final class ResumeRulesTest {
 
   @Test
   void l11_whatExpiredIsEndedBeforeItIsForgotten() throws Exception {
-    var limits = new TableLimits(2, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(2, Long.MAX_VALUE, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     Grant grant = acquired(tiny, "a", "b");
     pass(LEASE_MS + 1_000);
@@ -389,7 +389,7 @@ final class ResumeRulesTest {
 
   @Test
   void l11_whatALaterInstanceResumedIsNotForgotten() throws Exception {
-    var limits = new TableLimits(1, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(1, Long.MAX_VALUE, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     Grant grant = acquired(tiny, "a");
     Rig later = new Rig(time, new FakeRegistry(store));
@@ -434,7 +434,7 @@ final class ResumeRulesTest {
   @Test
   void l12_thatIsAlsoWhatIsKeptWhenItIsForgotten() throws Exception {
     Grant grant = first.acquire("a");
-    var limits = new TableLimits(1, 0, 1_000 * MS, 3_600_000 * MS, 0);
+    var limits = new TableLimits(1, Long.MAX_VALUE, 0, 1_000 * MS, 3_600_000 * MS, 0);
     var tiny = new Rig(time, laterFiles, false, limits);
     var unused = resumed(tiny, grant);
     pass(120_000);
@@ -552,7 +552,7 @@ final class ResumeRulesTest {
   @Test
   void l13_copiesOfAReleaseAreDecidedOnOneAfterTheOther() throws Exception {
     var table =
-        new LeaseTable(
+        new MemoryLeases(
             TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Optional.empty());
     Operation.Acquire request = first.request("a");
     var unused = table.acquire(request, Rig.at(START), Long.MAX_VALUE);

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseState;
+import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.SortedRows;
 import dev.cinch.lease.table.States;
 import java.util.List;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rows in the order of their names, against a sorted map. */
 final class SortedRowsTest {
-  private final LogSets logSets = new LogSets();
+  private final SharedLogs logSets = new SharedLogs();
   private final SortedRows rows = new LeaseRow.ByName();
   private final TreeMap<String, byte[]> model = new TreeMap<>();
 

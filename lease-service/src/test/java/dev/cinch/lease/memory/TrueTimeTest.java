@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseHeldException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;

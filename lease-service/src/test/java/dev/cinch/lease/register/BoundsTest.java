@@ -13,10 +13,9 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.cell.paxos.Durations;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.CellKeys;
@@ -53,9 +52,9 @@ final class BoundsTest {
     cell =
         new LoopbackCell(
             temp,
-            Algorithm.paxosLease(new Durations(60 * SECOND, 500, 180 * SECOND)),
+            new PaxosLease(60 * SECOND, 500, 180 * SECOND),
             true,
-            CellSettings.DEFAULT.withRowBytes(rowBytes));
+            new CellSettings(1_400, 100_000_000, 2_000_000, 1_024, 16_384, 262_144, rowBytes));
     var register = new CellRegister(cell.node(1), RandomGenerator.of("L64X128MixRandom"), signer);
     var on = RegisterBackend.on(register, ManualTime.START, 60_000, 1_000, grantBytes);
     rig =
@@ -169,7 +168,7 @@ final class BoundsTest {
     start(1 << 24, 1 << 20, signer, keys);
     for (int id : IDS) {
       var node = new NodeSigner(Cells.node(id));
-      cell.node(id).notary(new LeaseNotary(keys.instance(), node, SigningLimit.NONE));
+      cell.node(id).notary(new LeaseNotary(keys.instance(), node, LeaseNotary.Limit.NONE));
     }
     Grant held = rig.acquire("m");
     for (int i = 0; i < 5; i++) {

@@ -9,10 +9,10 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.Notary;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.States;
-import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.NodeSigner;
@@ -35,7 +35,7 @@ final class CellSignerTest {
   private final CellSigner signer = new CellSigner(KEYS, IDS);
 
   private static LeaseNotary notary(int place) {
-    return new LeaseNotary(INSTANCE, new NodeSigner(Cells.node(place)), SigningLimit.NONE);
+    return new LeaseNotary(INSTANCE, new NodeSigner(Cells.node(place)), LeaseNotary.Limit.NONE);
   }
 
   private static Bytes value(LeaseState lease) {
@@ -142,7 +142,7 @@ final class CellSignerTest {
     Witness witness = lease.witness(INSTANCE);
     var again = new ArrayList<String>();
     for (boolean allowed : new boolean[] {true, false}) {
-      SigningLimit limit =
+      LeaseNotary.Limit limit =
           (issuedAt, expiry, later) -> {
             later.run();
             return allowed && issuedAt == witness.issuedAt() && expiry == witness.expiry();

@@ -21,11 +21,12 @@ public final class DrivenCell {
       RandomGenerator random,
       @Nullable CellSigner signer,
       LongFunction<Executor> later) {
-    return new CellRegister(node, random, signer, later, new Turns(later.apply(0)));
+    return new CellRegister(
+        node, random, signer, later, new StateRegister.ChangeQueue(later.apply(0)));
   }
 
   /** One whose signatures are made by others. */
   public static Notary notary(long instance, UnaryOperator<List<byte[]>> signer) {
-    return new LeaseNotary(instance, signer, SigningLimit.NONE);
+    return new LeaseNotary(instance, signer, LeaseNotary.Limit.NONE);
   }
 }

@@ -1,6 +1,8 @@
 package dev.cinch.lease.register;
 
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
@@ -25,11 +27,9 @@ final class RunningCell {
   private static final long KEEP = 3_600_000 * MILLI;
   private static final CellSettings SETTINGS = CellSettings.DEFAULT.withDatagramBytes(16_384);
 
-  static final Algorithm PAXOS =
-      Algorithm.paxosLease(new dev.cinch.lease.cell.paxos.Durations(LONGEST, 500, KEEP));
+  static final Algorithm PAXOS = new PaxosLease(LONGEST, 500, KEEP);
 
-  static final Algorithm FLEASE_ALGORITHM =
-      Algorithm.flease(new dev.cinch.lease.cell.flease.Durations(LONGEST, MILLI, KEEP));
+  static final Algorithm FLEASE_ALGORITHM = new Flease(LONGEST, MILLI, KEEP);
 
   static final RunningCell PAXOSLEASE = of(PAXOS);
 

@@ -2,8 +2,8 @@ package dev.cinch.lease.register;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.net.Algorithm;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.LoopbackCell;
 import dev.cinch.lease.cell.net.Notary;
@@ -62,8 +62,8 @@ final class SignedCell {
 
     PrefixedNotary(SigningKey key) {
       var signer = new NodeSigner(key);
-      alone = new LeaseNotary(ALONE.instance(), signer, SigningLimit.NONE);
-      together = new LeaseNotary(TOGETHER.instance(), signer, SigningLimit.NONE);
+      alone = new LeaseNotary(ALONE.instance(), signer, LeaseNotary.Limit.NONE);
+      together = new LeaseNotary(TOGETHER.instance(), signer, LeaseNotary.Limit.NONE);
     }
 
     @Override

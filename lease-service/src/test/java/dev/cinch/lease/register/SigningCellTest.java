@@ -9,17 +9,16 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Step;
-import dev.cinch.lease.cell.net.Algorithm;
 import dev.cinch.lease.cell.net.CellNode;
+import dev.cinch.lease.cell.net.CellNode.Outcome;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.cell.net.Outcome;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.States;
-import dev.cinch.lease.table.UnansweredException;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.NodeSigner;
@@ -56,8 +55,8 @@ final class SigningCellTest {
 
   @BeforeEach
   void start() throws IOException {
-    var durations = new Durations(60 * SECOND, 500, 3_600 * SECOND);
-    cell = new LoopbackCell(directory, Algorithm.paxosLease(durations), true, CellSettings.DEFAULT);
+    var durations = new PaxosLease(60 * SECOND, 500, 3_600 * SECOND);
+    cell = new LoopbackCell(directory, durations, true, CellSettings.DEFAULT);
     register = new CellRegister(cell.node(1), RandomGenerator.of("L64X128MixRandom"), signer);
   }
 
@@ -67,7 +66,7 @@ final class SigningCellTest {
   }
 
   private static LeaseNotary notary(int id, long instance) {
-    return new LeaseNotary(instance, new NodeSigner(Cells.node(id)), SigningLimit.NONE);
+    return new LeaseNotary(instance, new NodeSigner(Cells.node(id)), LeaseNotary.Limit.NONE);
   }
 
   private void sign(int... ids) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.register.StateRegister.ChangeQueue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,7 +21,7 @@ final class TurnsTest {
   private static final LeaseName A = new LeaseName("a");
   private static final LeaseName B = new LeaseName("b");
 
-  private final Turns turns = new Turns();
+  private final ChangeQueue turns = new ChangeQueue();
 
   @Test
   void theNextOneOfANameBeginsWhenTheOneBeforeHasEndedHowever() throws Exception {
@@ -80,7 +81,7 @@ final class TurnsTest {
   @Test
   void nobodyWaitsForOneThatNoThreadBegins() {
     var none =
-        new Turns(
+        new ChangeQueue(
             task -> {
               throw new RejectedExecutionException("no thread");
             });

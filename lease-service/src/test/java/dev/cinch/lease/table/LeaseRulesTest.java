@@ -311,7 +311,7 @@ final class LeaseRulesTest {
   @Test
   void l11_anAcquireTellsWhichLeasesALaterInstanceMightResume() throws Exception {
     LeaseState expired = granted(ID, false);
-    Tenure tenure = expired.tenure();
+    LeaseBackend.Tenure tenure = expired.tenure();
     assertEquals(List.of(tenure), acquire(expired, OTHER, false, NOW + LEASE));
     LeaseState released = granted(ID, false);
     release(released, LeaseReport.NOTHING, NOW + 1);
@@ -453,7 +453,7 @@ final class LeaseRulesTest {
     return lease;
   }
 
-  private List<Tenure> acquire(LeaseState lease, Id id, boolean tentative, long now)
+  private List<LeaseBackend.Tenure> acquire(LeaseState lease, Id id, boolean tentative, long now)
       throws LeaseRefusedException {
     return rules.acquire(request(id, A, tentative), List.of(lease), ORIGIN, at(now), NO_CEILING);
   }

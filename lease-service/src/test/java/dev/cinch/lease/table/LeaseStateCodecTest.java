@@ -14,6 +14,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Share;
+import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
@@ -124,19 +125,8 @@ final class LeaseStateCodecTest {
 
   @Test
   void sharedSetsOfLogsMeanNothingElsewhere() {
-    var shared =
-        new SharedLogs() {
-          @Override
-          public int numberOf(LogSet logs) {
-            return 2;
-          }
-
-          @Override
-          public LogSet at(int number) {
-            return LogSet.of(List.of(new Id(8, 9)));
-          }
-        };
-    byte[] row = LeaseLayout.pack(held("a", "h", shared.at(2)), shared);
+    var shared = new SharedLogs(5);
+    byte[] row = LeaseLayout.pack(held("a", "h", LogSet.of(List.of(new Id(8, 9)))), shared);
     var value = new byte[1 + row.length];
     value[0] = 2;
     System.arraycopy(row, 0, value, 1, row.length);

@@ -9,7 +9,6 @@ import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.TimeBound.Kind;
 import dev.cinch.lease.time.RoughtimeMessage.Invalid;
 import dev.cinch.lease.witness.PublicKey;
-import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -162,7 +161,7 @@ class RoughtimeRequestTest {
     SigningKey online = SigningKey.generate();
     return RoughtimeMessage.ofPacket(answer(request))
         .put(RoughtimeMessage.SREP, signed)
-        .put(RoughtimeMessage.SIG, Signatures.sign(online, RoughtimeRequest.RESPONSE, signed))
+        .put(RoughtimeMessage.SIG, online.sign(RoughtimeRequest.RESPONSE, signed))
         .put(RoughtimeMessage.CERT, RoughtimeServer.certificate(KEY, online.publicKey(), from, to))
         .packet();
   }

@@ -3,7 +3,6 @@ package dev.cinch.lease.time;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.RoughtimeMessage.Invalid;
 import dev.cinch.lease.witness.PublicKey;
-import dev.cinch.lease.witness.Signatures;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.net.DatagramPacket;
@@ -115,7 +114,7 @@ public final class RoughtimeServer implements AutoCloseable {
             .put(RoughtimeMessage.ROOT, levels.get(levels.size() - 1).get(0))
             .encode();
     SigningKey online = SigningKey.generate();
-    byte[] signature = Signatures.sign(online, RoughtimeRequest.RESPONSE, said);
+    byte[] signature = online.sign(RoughtimeRequest.RESPONSE, said);
     byte[] certificate = certificate(longTerm, online.publicKey(), midpoint, midpoint + 86_400);
     var responses = new ArrayList<byte[]>();
     for (int i = 0; i < requests.size(); i++) {
@@ -143,9 +142,7 @@ public final class RoughtimeServer implements AutoCloseable {
             .put(RoughtimeMessage.MAXT, seconds(to))
             .encode();
     return new RoughtimeMessage()
-        .put(
-            RoughtimeMessage.SIG,
-            Signatures.sign(longTerm, RoughtimeRequest.DELEGATION, delegation))
+        .put(RoughtimeMessage.SIG, longTerm.sign(RoughtimeRequest.DELEGATION, delegation))
         .put(RoughtimeMessage.DELE, delegation)
         .encode();
   }

@@ -161,14 +161,15 @@ final class CellWitnessTest {
     assertEquals(Reason.BAD_SIGNATURE, refused(TrustedKeys.of(CELL.key(), next.key()), signed));
     assertEquals(Reason.UNKNOWN_KEY, refused(TrustedKeys.of(next.key()), signed));
     assertThrows(
-        IllegalArgumentException.class, () -> new CellSignatures(CELL, withInstance(9_999)));
+        IllegalArgumentException.class,
+        () -> new CellKeys.CellSignatures(CELL, withInstance(9_999)));
   }
 
   @Test
   void theKeyOfACellSignsNothing() {
     PublicKey key = CELL.key();
-    byte[] signature = Signatures.sign(OLD, new byte[1]);
-    assertFalse(Signatures.isBy(key, signature, new byte[1]));
+    byte[] signature = OLD.sign(new byte[1]);
+    assertFalse(key.hasSigned(signature, new byte[1]));
     assertEquals(Optional.of(CELL), key.cell());
     assertEquals(new PublicKey(key.bytes()), key);
   }
@@ -190,7 +191,7 @@ final class CellWitnessTest {
     SignedWitness two = Cells.collected(CELL, WITNESS, 3, 1).orElseThrow();
     assertEquals(Cells.signed(CELL, WITNESS, 1, 3), two);
     assertEquals(two, verifier.verify(two.bytes()));
-    var collecting = new CellSignatures(CELL, WITNESS);
+    var collecting = new CellKeys.CellSignatures(CELL, WITNESS);
     for (byte[] bad : List.of(new byte[0], new byte[64], new byte[66], new byte[200])) {
       assertEquals(Optional.empty(), collecting.add(1, bad));
       assertEquals(Optional.empty(), collecting.add(2, bad));

@@ -54,7 +54,7 @@ public final class Cells {
 
   /** As a node that collects does; empty as long as they are too few. */
   static Optional<SignedWitness> collected(CellKeys cell, Witness witness, int... nodes) {
-    var signatures = new CellSignatures(cell, witness);
+    var signatures = new CellKeys.CellSignatures(cell, witness);
     Optional<SignedWitness> done = Optional.empty();
     for (int node : nodes) {
       done =

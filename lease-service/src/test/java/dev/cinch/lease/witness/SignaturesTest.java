@@ -42,13 +42,13 @@ final class SignaturesTest {
   }
 
   private static byte[] join(byte[] r, BigInteger s) {
-    byte[] both = Arrays.copyOf(r, Signatures.BYTES);
+    byte[] both = Arrays.copyOf(r, PublicKey.SIGNATURE_BYTES);
     System.arraycopy(EdwardsPoint.little(s), 0, both, 32, 32);
     return both;
   }
 
   private static boolean isGood(byte[] key, byte[] signature, byte[] message) {
-    return Signatures.isBy(new PublicKey(key), signature, message);
+    return new PublicKey(key).hasSigned(signature, message);
   }
 
   private static byte[] signedByTheJdk(byte[] seed, byte[] message)
@@ -82,8 +82,7 @@ final class SignaturesTest {
       byte[] message = bytes(random.nextInt(300));
       int cut = random.nextInt(message.length + 1);
       byte[] signature =
-          Signatures.sign(
-              signing,
+          signing.sign(
               Arrays.copyOf(message, cut),
               new byte[0],
               Arrays.copyOfRange(message, cut, message.length));
@@ -120,7 +119,7 @@ final class SignaturesTest {
     SigningKey signing = SigningKey.ofSeed(bytes(32));
     byte[] key = signing.publicKey().bytes();
     byte[] message = bytes(100);
-    byte[] signature = Signatures.sign(signing, message);
+    byte[] signature = signing.sign(message);
     byte[] r = Arrays.copyOf(signature, 32);
     BigInteger s = little(signature, 32);
     assertTrue(isGood(key, join(r, s), message));
@@ -217,11 +216,11 @@ final class SignaturesTest {
             for (int i = 0; i < 100; i++) {
               byte[] message = new byte[100];
               messages.nextBytes(message);
-              byte[] signature = Signatures.sign(SigningKey.ofSeed(seed), message);
-              right &= Arrays.equals(signature, Signatures.sign(shared, message));
-              right &= Signatures.isBy(shared.publicKey(), signature, message);
+              byte[] signature = SigningKey.ofSeed(seed).sign(message);
+              right &= Arrays.equals(signature, shared.sign(message));
+              right &= shared.publicKey().hasSigned(signature, message);
               message[i % 100] ^= 1;
-              right &= !Signatures.isBy(shared.publicKey(), signature, message);
+              right &= !shared.publicKey().hasSigned(signature, message);
             }
             return right;
           });

@@ -21,7 +21,7 @@ import java.util.Optional;
  * taken anywhere. Stateless.
  */
 public final class Tampering {
-  private static final int ALONE = PublicKey.ID_BYTES + Signatures.BYTES;
+  private static final int ALONE = PublicKey.ID_BYTES + PublicKey.SIGNATURE_BYTES;
   private static final int HASH = HashTree.HASH_BYTES;
 
   private Tampering() {}

@@ -191,7 +191,7 @@ final class WitnessVectorsTest {
 
   /** A payload as whoever has the key may sign it, which need not be one of a witness. */
   private static byte[] resigned(byte[] payload) {
-    return SignedForm.alone(payload, KEY.publicKey(), Signatures.sign(KEY, payload));
+    return SignedForm.alone(payload, KEY.publicKey(), KEY.sign(payload));
   }
 
   private static byte[] changed(byte[] good, int at) {

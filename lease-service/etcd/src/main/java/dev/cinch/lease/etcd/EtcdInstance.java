@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.etcd.Keys.Stored;
 import dev.cinch.lease.time.TimeSource;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.TxnResponse;

@@ -3,11 +3,13 @@ package dev.cinch.lease.etcd;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.register.StateRegister;
-import dev.cinch.lease.register.Turns;
+import dev.cinch.lease.register.StateRegister.ChangeQueue;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.TimeSource;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.LeaseGrantRequest;
+import io.etcd.jetcd.api.LeaseGrpc;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -15,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The values of names in etcd, 3.4 or later, each under a key of its own. A change reads the value
@@ -50,9 +53,9 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
   private final EtcdCalls calls;
   private final Keys keys;
   private final CollectionLease lease;
-  private final Watch watch;
+  private final EtcdWatch watch;
   private final long keepNanos;
-  private final Turns turns = new Turns();
+  private final ChangeQueue turns = new ChangeQueue();
   private final AtomicBoolean changed = new AtomicBoolean();
   private final AtomicBoolean counting = new AtomicBoolean();
   private volatile int most = MOST_NAMES;
@@ -63,7 +66,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
     this.keys = keys;
     this.keepNanos = keepNanos;
     this.lease = new CollectionLease(calls, keepNanos);
-    this.watch = new Watch(calls, keys);
+    this.watch = new EtcdWatch(calls, keys);
   }
 
   /**
@@ -103,7 +106,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
     return lease;
   }
 
-  Found found(Stored stored) {
+  Found found(Keys.Stored stored) {
     return stored.value().isPresent()
         ? new Found(stored.value(), true, 0)
         : new Found(stored.value(), false, keepNanos);
@@ -160,7 +163,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
     return refusing(
         calls
             .ask(KVGrpc.getRangeMethod(), keys.range(name), giveUpAt())
-            .thenApply(answer -> found(Stored.single(answer))),
+            .thenApply(answer -> found(Keys.Stored.single(answer))),
         name + " can't be looked at");
   }
 
@@ -244,5 +247,79 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
   @Override
   public String toString() {
     return calls.toString();
+  }
+
+  /**
+   * The etcd lease to which all that is written meanwhile is attached, so that etcd collects it
+   * when nobody has replaced it for long. It is garbage collection alone: no lease of ours ends by
+   * it.
+   *
+   * <p>It lasts for one and a half of what is kept, and another one is taken after a quarter. So
+   * what is attached to it lasts for one and a quarter by etcd's clock: for what is kept by a clock
+   * that goes a fifth slower. etcd counts on the leader, and begins anew with each leader: it may
+   * collect later, and no sooner. Thread-safe.
+   */
+  static final class CollectionLease {
+    /**
+     * A lease of etcd's.
+     *
+     * @param monotonic when it was asked for
+     * @param wall likewise: a machine that was suspended may have missed it by the other clock
+     */
+    private record Granted(long id, long monotonic, long wall) {}
+
+    private final EtcdCalls calls;
+    private final long keepNanos;
+
+    private @Nullable Granted granted; // guarded by this, as is what follows
+    private @Nullable CompletableFuture<Long> asked;
+
+    /**
+     * @param keepNanos for so long what is written is kept at the least
+     */
+    CollectionLease(EtcdCalls calls, long keepNanos) {
+      this.calls = calls;
+      this.keepNanos = keepNanos;
+    }
+
+    /** Its id, for what is written at once. Ends with an {@link EtcdFailure} if there is none. */
+    synchronized CompletableFuture<Long> current(long giveUpAt) {
+      TimeSource time = calls.time();
+      Granted last = granted;
+      if (last != null
+          && isFresh(time.monotonicNanos() - last.monotonic())
+          && isFresh(time.wallNanos() - last.wall())) {
+        return CompletableFuture.completedFuture(last.id());
+      }
+      if (asked == null || asked.isDone()) {
+        asked = grant(time.monotonicNanos(), time.wallNanos(), giveUpAt);
+      }
+      return asked;
+    }
+
+    private boolean isFresh(long age) {
+      return age >= 0 && age < keepNanos / 4;
+    }
+
+    private CompletableFuture<Long> grant(long monotonic, long wall, long giveUpAt) {
+      long seconds = TimeUnit.NANOSECONDS.toSeconds(keepNanos / 2 * 3) + 1;
+      LeaseGrantRequest request = LeaseGrantRequest.newBuilder().setTTL(seconds).build();
+      return calls
+          .ask(LeaseGrpc.getLeaseGrantMethod(), request, giveUpAt)
+          .thenApply(
+              answer -> {
+                synchronized (this) {
+                  granted = new Granted(answer.getID(), monotonic, wall);
+                }
+                return answer.getID();
+              });
+    }
+
+    /** etcd does not have it any more. */
+    synchronized void gone(long id) {
+      if (granted != null && granted.id() == id) {
+        granted = null;
+      }
+    }
   }
 }

@@ -10,9 +10,11 @@ import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.KeyValue;
 import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeRequest;
+import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.WatchCreateRequest;
+import java.util.Optional;
 
 /** Names as keys of etcd, below a prefix, and the requests about them. Immutable. */
 @CheckReturnValue
@@ -114,5 +116,22 @@ final class Keys {
         .addFilters(WatchCreateRequest.FilterType.NODELETE)
         .setUnknownFields(FRAGMENT)
         .build();
+  }
+
+  /**
+   * A key's value as etcd has it.
+   *
+   * @param value empty if the key is not there
+   * @param revision of the last change of the key; 0 if it is not there
+   */
+  record Stored(Optional<byte[]> value, long revision) {
+    /** The only value in an answer. */
+    static Stored single(RangeResponse answer) {
+      if (answer.getKvsCount() == 0) {
+        return new Stored(Optional.empty(), 0);
+      }
+      KeyValue pair = answer.getKvs(0);
+      return new Stored(Optional.of(pair.getValue().toByteArray()), pair.getModRevision());
+    }
   }
 }

@@ -10,7 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.table.UnansweredException;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.time.SystemTime;
 import io.etcd.jetcd.api.CompactionRequest;
 import io.etcd.jetcd.api.KVGrpc;

@@ -9,7 +9,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.register.StateRegister;
-import dev.cinch.lease.table.UnansweredException;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -2,10 +2,19 @@ package dev.cinch.lease.cell.net;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.JsonTree;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -106,7 +115,34 @@ public record CellFile(
 
   /** The file in UTF-8, for people to read. */
   public byte[] encode() {
-    return CellFileWriter.encode(this);
+    ObjectNode out = JsonNodeFactory.instance.objectNode();
+    out.put("format", FORMAT).put("instance", instance).put("sinceMs", sinceMs);
+    store.ifPresent(id -> out.put("store", id.toString()));
+    out.put("algorithm", algorithm.name());
+    out.put("longestLeaseMs", millis(algorithm.longest()));
+    if (algorithm instanceof PaxosLease paxos) {
+      out.put("rateErrorPpm", paxos.rateErrorPpm());
+    } else if (algorithm instanceof Flease flease) {
+      out.put("clockErrorMs", millis(flease.epsilon()));
+    }
+    out.put("keepMs", millis(algorithm.keep()));
+    out.put("datagramBytes", datagramBytes).put("keyFile", keyFile.toString());
+    ArrayNode all = out.putArray("nodes");
+    for (Node node : nodes) {
+      all.addObject()
+          .put("id", node.id())
+          .put("host", node.host())
+          .put("port", node.port())
+          .put("http", node.http());
+    }
+    byte[] json = JsonTree.of(new JsonFactoryBuilder(), true).write(out);
+    byte[] line = Arrays.copyOf(json, json.length + 1);
+    line[json.length] = '\n';
+    return line;
+  }
+
+  private static long millis(long nanos) {
+    return nanos / NANOS_PER_MILLI;
   }
 
   /**

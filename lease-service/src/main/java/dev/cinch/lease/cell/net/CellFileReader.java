@@ -7,6 +7,9 @@ import dev.cinch.lease.HostPort;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.JsonTree;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -73,7 +76,7 @@ record CellFileReader(Path file) {
   }
 
   private CellFile cell(JsonNode tree) throws IOException {
-    boolean flease = tree.path("algorithm").asText("").equals(Algorithm.Flease.NAME);
+    boolean flease = tree.path("algorithm").asText("").equals(Flease.NAME);
     Set<String> fields = new HashSet<>(FIELDS);
     fields.add(flease ? CLOCK_ERROR : RATE_ERROR);
     only(tree, fields, "the cell");
@@ -91,17 +94,11 @@ record CellFileReader(Path file) {
   }
 
   private Algorithm paxosLease(JsonNode tree) throws IOException {
-    if (!text(tree, "algorithm").equals(Algorithm.PaxosLease.NAME)) {
-      throw wrong(
-          "\"algorithm\" is \""
-              + Algorithm.PaxosLease.NAME
-              + "\" or \""
-              + Algorithm.Flease.NAME
-              + "\"");
+    if (!text(tree, "algorithm").equals(PaxosLease.NAME)) {
+      throw wrong("\"algorithm\" is \"" + PaxosLease.NAME + "\" or \"" + Flease.NAME + "\"");
     }
-    return Algorithm.paxosLease(
-        new dev.cinch.lease.cell.paxos.Durations(
-            longest(tree), (int) number(tree, RATE_ERROR, 0, CellFile.MOST_PPM), keep(tree)));
+    return new PaxosLease(
+        longest(tree), (int) number(tree, RATE_ERROR, 0, CellFile.MOST_PPM), keep(tree));
   }
 
   private Algorithm flease(JsonNode tree) throws IOException {
@@ -110,7 +107,7 @@ record CellFileReader(Path file) {
     if (error >= longest) {
       throw wrong("\"" + CLOCK_ERROR + "\" is below \"longestLeaseMs\"");
     }
-    return Algorithm.flease(new dev.cinch.lease.cell.flease.Durations(longest, error, keep(tree)));
+    return new Flease(longest, error, keep(tree));
   }
 
   private long longest(JsonNode tree) throws IOException {

@@ -1,13 +1,16 @@
 package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Acceptor;
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
-import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Message.Memory;
+import dev.cinch.lease.cell.Message.Outbox;
+import dev.cinch.lease.cell.net.Questions.Inquiry;
+import dev.cinch.lease.cell.net.Questions.Listing;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -21,7 +24,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A node without its thread: machines, timers and datagrams, driven by turns. A turn takes what has
- * come, handles it, and sends what is ready. Not thread-safe, but for what {@link Requests} is.
+ * come, handles it, and sends what is ready. Not thread-safe, but for what {@link Request.Waiting}
+ * is.
  */
 final class CellLoop {
   private static final Logger LOG = LoggerFactory.getLogger(CellLoop.class);
@@ -52,7 +56,7 @@ final class CellLoop {
   private final LongSupplier clock;
   private final LongSupplier times;
   private final Link link;
-  private final Requests requests;
+  private final Request.Waiting requests;
 
   private final Ballots ballots;
   private final Acceptor acceptor;
@@ -62,7 +66,7 @@ final class CellLoop {
   /** From this node to itself. */
   private final ArrayDeque<Message> within = new ArrayDeque<>();
 
-  private final Holdings holdings;
+  private final HeldNames holdings;
   private final Questions questions;
 
   /** Of pursuits and inquiries; few, and changing all the time. */
@@ -100,7 +104,8 @@ final class CellLoop {
    * @param self id of the node; below 0 for a client, which proposes, and accepts nothing
    * @param first whether the cell is new
    */
-  CellLoop(int self, int boot, boolean first, CellParts parts, Requests requests) {
+  CellLoop(
+      int self, int boot, boolean first, CellSettings.CellParts parts, Request.Waiting requests) {
     this.self = self;
     this.algorithm = parts.algorithm();
     this.settings = parts.settings();
@@ -114,7 +119,7 @@ final class CellLoop {
     this.acceptor = algorithm.acceptor(boot, clock.getAsLong(), first);
     acceptor.limit(settings.rowBytes());
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
-    this.holdings = new Holdings(parts, cell, ballots, attempts, out);
+    this.holdings = new HeldNames(parts, cell, ballots, attempts, out);
     this.questions = new Questions(parts, cell.majority(), attempts, out);
     this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
     this.datagrams =
@@ -335,7 +340,7 @@ final class CellLoop {
   private int due() {
     long now = clock.getAsLong();
     int count = 0;
-    for (Timer t = attempts.due(now); t != null; t = attempts.due(now)) {
+    for (Timers.Timer t = attempts.due(now); t != null; t = attempts.due(now)) {
       try {
         wake(t, now);
       } catch (RuntimeException e) {
@@ -351,14 +356,12 @@ final class CellLoop {
     return count;
   }
 
-  private void wake(Timer timer, long now) {
-    if (timer instanceof Inquiry inquiry) {
-      questions.wake(inquiry, now);
-    } else if (timer instanceof Listing listing) {
-      questions.wake(listing, now);
-    } else if (timer instanceof Gathering gathering) {
+  private void wake(Timers.Timer timer, long now) {
+    if (timer instanceof Questions.Question<?> question) {
+      questions.wake(question, now);
+    } else if (timer instanceof Signing.Gathering gathering) {
       signing.wake(gathering, now);
-    } else if (timer instanceof Pursuit pursuit) {
+    } else if (timer instanceof HeldNames.Pursuit pursuit) {
       holdings.wake(pursuit, now);
     }
   }
@@ -383,15 +386,13 @@ final class CellLoop {
   }
 
   private void begin(Request request, long now) {
-    if (request instanceof Pursuit pursuit) {
+    if (request instanceof HeldNames.Pursuit pursuit) {
       holdings.begin(pursuit, now);
     } else if (request instanceof Request.Release release) {
       release.result().complete(holdings.release(release, now));
-    } else if (request instanceof Inquiry inquiry) {
-      questions.begin(inquiry, now);
-    } else if (request instanceof Listing listing) {
-      questions.begin(listing, now);
-    } else if (request instanceof Gathering gathering) {
+    } else if (request instanceof Questions.Question<?> question) {
+      questions.begin(question, now);
+    } else if (request instanceof Signing.Gathering gathering) {
       signing.begin(gathering, holdings.holders(gathering.name), now);
     } else if (request instanceof Request.Again again) {
       signing.asked(again.from(), again.sign(), now);
@@ -444,7 +445,7 @@ final class CellLoop {
     var peers = new ArrayList<CellStatus.Peer>();
     long askedAt = questions.askedAt();
     int answering = now < acceptor.quarantinedUntil() ? 0 : 1;
-    for (Peer peer : datagrams.peers()) {
+    for (Clients.Peer peer : datagrams.peers()) {
       answering += peer.answeredAt >= 0 && now - peer.answeredAt <= MOMENT_NANOS ? 1 : 0;
       peers.add(new CellStatus.Peer(peer.id, peer.heardAt, peer.boot, peer.ahead));
     }

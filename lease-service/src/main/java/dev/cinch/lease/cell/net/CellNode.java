@@ -1,10 +1,11 @@
 package dev.cinch.lease.cell.net;
 
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Step;
-import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.cell.net.CellSettings.CellParts;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -47,7 +48,7 @@ public final class CellNode implements AutoCloseable {
   private final Link link;
   private final LongSupplier clock;
   private final @Nullable BootCounter boots;
-  private final Requests requests;
+  private final Request.Waiting requests;
   private final CellLoop loop;
   private final int longestValue;
   private final Thread thread;
@@ -68,7 +69,7 @@ public final class CellNode implements AutoCloseable {
     this.link = parts.link();
     this.clock = parts.clock();
     this.boots = boots;
-    this.requests = new Requests(parts.settings());
+    this.requests = new Request.Waiting(parts.settings());
     this.longestValue = parts.settings().longestValue();
     this.loop = new CellLoop(node, boot, first, parts, requests);
     this.thread = new Thread(this::run, node < 0 ? "cinch-cell-client" : "cinch-cell-" + node);
@@ -82,27 +83,12 @@ public final class CellNode implements AutoCloseable {
    * @param node the id of this one
    * @param directory of this node alone, which keeps how often it has started
    * @param settings but for the size of datagrams, which the file has
-   * @throws IOException one line that says what is wrong: with the directory, or the address
-   * @throws IllegalArgumentException if the cell has no such node
-   */
-  public static CellNode start(CellFile file, int node, Path directory, CellSettings settings)
-      throws IOException {
-    return start(file, node, directory, settings, SystemTime.INSTANCE);
-  }
-
-  /** Likewise, by other clocks; it never sleeps by them. */
-  public static CellNode start(
-      CellFile file, int node, Path directory, CellSettings settings, TimeSource time)
-      throws IOException {
-    return start(file, node, directory, settings, time, false);
-  }
-
-  /**
-   * Likewise, perhaps of a new cell.
-   *
+   * @param time clocks; it never sleeps by them
    * @param first whether the caller vouches that no lease of the cell can have been granted: then
    *     the node is not silent at first
-   * @throws IOException also if it is said to be new and has started before
+   * @throws IOException one line that says what is wrong: with the directory, or the address; also
+   *     if the cell is said to be new and the node has started before
+   * @throws IllegalArgumentException if the cell has no such node
    */
   public static CellNode start(
       CellFile file,
@@ -128,8 +114,8 @@ public final class CellNode implements AutoCloseable {
         file.key(),
         file.algorithm(),
         settings.withDatagramBytes(file.datagramBytes()),
-        new UdpLink(at, addresses),
-        file.algorithm().clock(time),
+        new Link.UdpLink(at, addresses),
+        CommonClock.of(file.algorithm(), time),
         time::wallNanos,
         RandomGenerator.getDefault());
   }
@@ -283,7 +269,7 @@ public final class CellNode implements AutoCloseable {
     }
     long giveUpAt = giveUpAt(patience);
     long beginBy = giveUpAt - Math.max(0, giveUpAt - clock.getAsLong()) / 2;
-    var pursuit = new Pursuit(name, lease, ttl, giveUpAt, beginBy, decide);
+    var pursuit = new HeldNames.Pursuit(name, lease, ttl, giveUpAt, beginBy, decide);
     if (!submit(pursuit)) {
       pursuit.result.complete(Outcome.Refused.OVERLOADED);
     }
@@ -334,7 +320,7 @@ public final class CellNode implements AutoCloseable {
    */
   public CompletableFuture<Optional<Memory>> query(Bytes name, long patienceNanos) {
     check(name);
-    var inquiry = new Inquiry(name, giveUpAt(patienceNanos));
+    var inquiry = new Questions.Inquiry(name, giveUpAt(patienceNanos));
     if (!submit(inquiry)) {
       inquiry.close();
     }
@@ -352,7 +338,7 @@ public final class CellNode implements AutoCloseable {
    */
   public CompletableFuture<Optional<List<Bytes>>> names(
       Bytes prefix, Bytes after, int limit, long patienceNanos) {
-    var listing = new Listing(prefix, after, limit, giveUpAt(patienceNanos));
+    var listing = new Questions.Listing(prefix, after, limit, giveUpAt(patienceNanos));
     if (!submit(listing)) {
       listing.close();
     }
@@ -399,7 +385,7 @@ public final class CellNode implements AutoCloseable {
    */
   public CompletableFuture<Boolean> sign(
       Bytes name, Ballot ballot, long patienceNanos, Notary.Witnessed to) {
-    var gathering = new Gathering(name, ballot, giveUpAt(patienceNanos), to);
+    var gathering = new Signing.Gathering(name, ballot, giveUpAt(patienceNanos), to);
     if (!submit(gathering)) {
       gathering.result.complete(false);
     }
@@ -472,6 +458,40 @@ public final class CellNode implements AutoCloseable {
       if (boots != null) {
         boots.close();
       }
+    }
+  }
+
+  /** How an attempt ended. Immutable. */
+  public sealed interface Outcome {
+    /**
+     * The machines had their say.
+     *
+     * @param step {@link Step.Granted}, {@link Step.Held}, {@link Step.Unavailable} or {@link
+     *     Step.Indeterminate}
+     */
+    record Ended(Step step) implements Outcome {}
+
+    /** The node refused it, or gave it up; nobody has a lease by it. */
+    enum Refused implements Outcome {
+      /** Too many wait; try again later, or another node. */
+      OVERLOADED,
+      /** A majority of acceptors has no room for one more name; try again later. */
+      FULL,
+      /** This node holds the lease: it can be renewed, but not acquired. */
+      HELD_HERE,
+      /** Another attempt of this node for the name is under way. */
+      BUSY,
+      /** The lease that was to be renewed is not held any more. */
+      LOST,
+      /** The caller wanted to propose nothing after what was found. */
+      DECLINED,
+      /** The node is closed. */
+      CLOSED
+    }
+
+    /** Whether the caller's node is the owner by it. */
+    default boolean isGranted() {
+      return this instanceof Ended ended && ended.step() instanceof Step.Granted;
     }
   }
 }

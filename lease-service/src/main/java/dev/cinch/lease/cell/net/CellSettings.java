@@ -1,5 +1,10 @@
 package dev.cinch.lease.cell.net;
 
+import dev.cinch.lease.cell.Algorithm;
+import java.util.List;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+
 /**
  * How a node goes about it; each node may have its own, but for the size of datagrams. Immutable.
  *
@@ -27,27 +32,16 @@ public record CellSettings(
   private static final int MTU = 1_400;
   private static final long MILLI = 1_000_000;
 
-  /** For a network that carries 1,500 bytes. */
+  /** For a network that carries 1,500 bytes; with a quarter of the heap for names. */
   public static final CellSettings DEFAULT =
-      new CellSettings(MTU, 100 * MILLI, 2 * MILLI, 1_024, 16_384, 262_144);
-
-  /** With a quarter of this process's heap for names. */
-  public CellSettings(
-      int datagramBytes,
-      long resendNanos,
-      long backoffNanos,
-      int window,
-      int queuedAcquisitions,
-      int queuedRenewals) {
-    this(
-        datagramBytes,
-        resendNanos,
-        backoffNanos,
-        window,
-        queuedAcquisitions,
-        queuedRenewals,
-        Runtime.getRuntime().maxMemory() / 4);
-  }
+      new CellSettings(
+          MTU,
+          100 * MILLI,
+          2 * MILLI,
+          1_024,
+          16_384,
+          262_144,
+          Runtime.getRuntime().maxMemory() / 4);
 
   /**
    * @throws IllegalArgumentException if one is out of its range
@@ -74,17 +68,6 @@ public record CellSettings(
         bytes, resendNanos, backoffNanos, window, queuedAcquisitions, queuedRenewals, rowBytes);
   }
 
-  public CellSettings withRowBytes(long bytes) {
-    return new CellSettings(
-        datagramBytes,
-        resendNanos,
-        backoffNanos,
-        window,
-        queuedAcquisitions,
-        queuedRenewals,
-        bytes);
-  }
-
   /** The longest value that fits every message that carries it. */
   public int longestValue() {
     return datagramBytes
@@ -92,4 +75,23 @@ public record CellSettings(
         - Datagrams.MAC_BYTES
         - MessageCodec.LARGEST_WITHOUT_VALUE;
   }
+
+  /**
+   * What a node, or a client, of a cell is made of.
+   *
+   * @param nodes ids of all nodes, its own too; all are acceptors
+   * @param key of the cell, with which datagrams are signed
+   * @param clock by which leases end
+   * @param times what the ballot of an attempt is at least, so that they say which was the later
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  record CellParts(
+      List<Integer> nodes,
+      byte[] key,
+      Algorithm algorithm,
+      CellSettings settings,
+      Link link,
+      LongSupplier clock,
+      LongSupplier times,
+      RandomGenerator random) {}
 }

@@ -1,6 +1,17 @@
 package dev.cinch.lease.cell.net;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.IsoTime;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.time.TimeSource;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 
 /**
  * What a node knows of itself. Times are of its own clock, nanoseconds. Immutable.
@@ -47,4 +58,137 @@ public record CellStatus(
    *     datagram was on its way; says nothing of PaxosLease, whose clocks have no common origin
    */
   public record Peer(int node, long heardAt, int boot, long aheadNanos) {}
+
+  /**
+   * What a node has sent and received since it started. What it dropped is counted by the reason
+   * that was found first. Immutable.
+   *
+   * @param datagramsSent to other nodes
+   * @param messagesSent in them
+   * @param datagramsReceived all that came, those that were dropped too
+   * @param messagesReceived in those that were not dropped
+   * @param messagesWithin from the node to itself, which take no datagram
+   * @param malformed shorter than a datagram is, or authentic with a message that is none
+   * @param otherVersion of a version that this node doesn't know
+   * @param notForThisNode that another node should have got
+   * @param unknownSender of a node that is not of the cell
+   * @param wrongKey altered, or authenticated with another key
+   * @param stale of a client, no later than what it sent before; or its clock is far from the
+   *     node's
+   * @param notSent that the network didn't take; nor messages too large for a datagram
+   */
+  public record Traffic(
+      long datagramsSent,
+      long messagesSent,
+      long datagramsReceived,
+      long messagesReceived,
+      long messagesWithin,
+      long malformed,
+      long otherVersion,
+      long notForThisNode,
+      long unknownSender,
+      long wrongKey,
+      long stale,
+      long notSent) {
+
+    /** Datagrams received that were dropped. */
+    public long dropped() {
+      return malformed + otherVersion + notForThisNode + unknownSender + wrongKey + stale;
+    }
+  }
+
+  /** How a node is, as {@code GET /v1/cell} has it (docs/lease-api.md). */
+  public static final class CellDocument {
+    private static final long PATIENCE_MS = 1_000;
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
+    private CellDocument() {}
+
+    /**
+     * Asks a node, and waits a second for it at most.
+     *
+     * @param node empty while it has not started
+     * @param time by which the document tells times
+     * @return gives nothing if the node has not started, has ended, or doesn't answer
+     */
+    public static Supplier<Optional<ObjectNode>> supplier(
+        CellFile cell, Supplier<Optional<CellNode>> node, TimeSource time) {
+      return () -> node.get().flatMap(CellDocument::ask).map(s -> of(cell, s, time.wallNanos()));
+    }
+
+    private static Optional<CellStatus> ask(CellNode node) {
+      try {
+        return Optional.of(node.status().get(PATIENCE_MS, TimeUnit.MILLISECONDS));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return Optional.empty();
+      } catch (ExecutionException | TimeoutException e) {
+        return Optional.empty();
+      }
+    }
+
+    /**
+     * Makes the document.
+     *
+     * @param wall what the wall clock showed when the node told its status; nanoseconds since the
+     *     Unix epoch
+     */
+    public static ObjectNode of(CellFile cell, CellStatus status, long wall) {
+      ObjectNode out = JsonNodeFactory.instance.objectNode();
+      out.put("node", status.node()).put("instance", cell.instance());
+      cell.store().ifPresent(store -> out.put("store", store.toString()));
+      out.put("algorithm", cell.algorithm().name());
+      out.put("longestLeaseMs", cell.algorithm().longest() / NANOS_PER_MILLI);
+      out.put("boot", status.boot());
+      time(out, "now", wall);
+      out.put("quarantined", status.isQuarantined());
+      time(out, "quarantinedUntil", wall + (status.quarantinedUntil() - status.now()));
+      out.put("rows", status.rows())
+          .put("names", status.names())
+          .put("attempts", status.attempts());
+      if (status.answering() >= 0) {
+        out.put("answering", status.answering());
+      }
+      // As text: those of Flease are times, of which a number loses digits.
+      out.put("counter", Long.toString(status.counter()));
+      out.put("faults", status.faults());
+      peers(out.putArray("peers"), cell, status);
+      traffic(out.putObject("traffic"), status.traffic());
+      return out;
+    }
+
+    private static void peers(ArrayNode out, CellFile cell, CellStatus status) {
+      boolean commonClock = cell.algorithm() instanceof Flease;
+      for (CellStatus.Peer peer : status.peers()) {
+        ObjectNode one = out.addObject().put("node", peer.node());
+        if (peer.heardAt() >= 0) {
+          one.put("heardAgoMs", Math.max(0, status.now() - peer.heardAt()) / NANOS_PER_MILLI);
+          one.put("boot", peer.boot());
+          if (commonClock) {
+            one.put("clockAheadMs", peer.aheadNanos() / NANOS_PER_MILLI);
+          }
+        }
+      }
+    }
+
+    private static void traffic(ObjectNode out, CellStatus.Traffic traffic) {
+      out.put("datagramsSent", traffic.datagramsSent());
+      out.put("messagesSent", traffic.messagesSent());
+      out.put("datagramsReceived", traffic.datagramsReceived());
+      out.put("messagesReceived", traffic.messagesReceived());
+      out.put("messagesWithin", traffic.messagesWithin());
+      out.put("notSent", traffic.notSent());
+      out.put("dropped", traffic.dropped());
+      out.put("malformed", traffic.malformed());
+      out.put("otherVersion", traffic.otherVersion());
+      out.put("notForThisNode", traffic.notForThisNode());
+      out.put("unknownSender", traffic.unknownSender());
+      out.put("wrongKey", traffic.wrongKey());
+      out.put("stale", traffic.stale());
+    }
+
+    private static void time(ObjectNode out, String name, long nanos) {
+      out.put(name, IsoTime.text(nanos)).put(name + "Nanos", Long.toString(nanos));
+    }
+  }
 }

@@ -1,5 +1,8 @@
 package dev.cinch.lease.cell.net;
 
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.time.TimeSource;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -16,7 +19,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Thread-safe.
  */
-final class CommonClock implements LongSupplier {
+public final class CommonClock implements LongSupplier {
   private static final Logger LOG = LoggerFactory.getLogger(CommonClock.class);
 
   private final LongSupplier wall;
@@ -29,6 +32,18 @@ final class CommonClock implements LongSupplier {
   CommonClock(LongSupplier wall, long epsilon) {
     this.wall = wall;
     this.epsilon = epsilon;
+  }
+
+  /**
+   * The clock that the machines of a node go by, nanoseconds; thread-safe. That of PaxosLease
+   * counts from 0, so that no time of it is negative.
+   */
+  public static LongSupplier of(Algorithm algorithm, TimeSource time) {
+    if (algorithm instanceof Flease flease) {
+      return new CommonClock(time::wallNanos, flease.epsilon());
+    }
+    long origin = time.monotonicNanos();
+    return () -> time.monotonicNanos() - origin;
   }
 
   @Override

@@ -1,7 +1,9 @@
 package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.net.Clients.Peer;
 import java.io.IOException;
+import java.nio.BufferOverflowException;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
@@ -69,6 +71,9 @@ final class Datagrams {
 
   private final List<Message> opened = new ArrayList<>();
 
+  /** The message that is sent next. */
+  private final ByteBuffer encoded;
+
   /** Whether a node has sent something that did not come, or came late. */
   private boolean missed;
 
@@ -110,6 +115,7 @@ final class Datagrams {
     this.link = link;
     this.clock = clock;
     this.wall = wall;
+    this.encoded = ByteBuffer.allocate(limit - HEADER - MAC_BYTES);
     this.peers = others.stream().map(Peer::new).toArray(Peer[]::new);
     for (Peer peer : peers) {
       peer.out = ByteBuffer.allocate(limit);
@@ -127,20 +133,30 @@ final class Datagrams {
   /** Puts a message into the datagram for a node or a client; one that is full goes off. */
   void add(int node, Message message) {
     Peer peer = peer(node);
-    int size = MessageCodec.size(message);
-    if (peer == null || HEADER + size + MAC_BYTES > limit) {
+    if (peer == null || !encode(message)) {
       notSent++;
       return;
     }
     ByteBuffer out = peer.out == null ? clients.begin(peer) : peer.out;
-    if (peer.messages > 0 && out.position() + size + MAC_BYTES > limit) {
+    if (peer.messages > 0 && out.position() + encoded.remaining() + MAC_BYTES > limit) {
       send(peer, out);
     }
     if (peer.messages == 0) {
       out.clear().position(HEADER);
     }
-    MessageCodec.encode(message, out);
+    out.put(encoded);
     peer.messages++;
+  }
+
+  /** Leaves a message in {@link #encoded}; false if no datagram has room for it. */
+  private boolean encode(Message message) {
+    try {
+      MessageCodec.encode(message, encoded.clear());
+      encoded.flip();
+      return true;
+    } catch (BufferOverflowException e) {
+      return false;
+    }
   }
 
   /** Sends what is ready. */
@@ -311,8 +327,8 @@ final class Datagrams {
   /**
    * @param within messages from the node to itself
    */
-  Traffic traffic(long within) {
-    return new Traffic(
+  CellStatus.Traffic traffic(long within) {
+    return new CellStatus.Traffic(
         datagramsSent,
         messagesSent,
         datagramsReceived,

@@ -2,11 +2,11 @@ package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
 import dev.cinch.lease.cell.Message.Learn;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Message.Named;
 import dev.cinch.lease.cell.Message.Names;
 import dev.cinch.lease.cell.Message.Prepare;
@@ -83,42 +83,11 @@ final class MessageCodec {
 
   private MessageCodec() {}
 
-  /** How many bytes a message takes. */
-  static int size(Message message) {
-    int head = KIND_AND_LENGTH + message.name().size();
-    if (message instanceof Prepare || message instanceof Accepted || message instanceof Sign) {
-      return head + BALLOT;
-    } else if (message instanceof Promise promise) {
-      return head + BALLOT + Long.BYTES + size(promise.memory());
-    } else if (message instanceof Accept accept) {
-      return head + BALLOT + 2 * Long.BYTES + size(accept.value());
-    } else if (message instanceof Reject reject) {
-      return head + 2 * BALLOT + size(reject.memory());
-    } else if (message instanceof Release) {
-      return head + 2 * BALLOT;
-    } else if (message instanceof Learn learn) {
-      return head + BALLOT + Long.BYTES + size(learn.value());
-    } else if (message instanceof Told told) {
-      return head + size(told.memory());
-    } else if (message instanceof Signed signed) {
-      return head + BALLOT + size(signed.signature());
-    } else if (message instanceof Names names) {
-      return head + size(names.prefix()) + Long.BYTES + Short.BYTES;
-    } else if (message instanceof Named named) {
-      return head + Long.BYTES + Integer.BYTES + 1 + size(named.names());
-    }
-    return head;
-  }
-
-  private static int size(Bytes value) {
-    return Short.BYTES + value.size();
-  }
-
-  private static int size(Memory memory) {
-    return 1 + Long.BYTES + (memory.known() ? BALLOT + size(memory.value()) : 0);
-  }
-
-  /** Writes a message of this node's machines, whose fields are in their ranges, where it fits. */
+  /**
+   * Writes a message of this node's machines, whose fields are in their ranges.
+   *
+   * @throws java.nio.BufferOverflowException if it does not fit
+   */
   static void encode(Message message, ByteBuffer out) {
     if (message instanceof Prepare prepare) {
       put(out, PREPARE, prepare.name(), prepare.ballot());

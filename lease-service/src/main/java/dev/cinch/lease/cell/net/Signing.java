@@ -4,12 +4,14 @@ import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Message.Outbox;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -144,5 +146,34 @@ final class Signing {
 
   void close() {
     List.copyOf(gatherings.values()).forEach(Gathering::close);
+  }
+
+  /** What nodes sign of a value that they accepted, until it is enough. */
+  static final class Gathering extends Timers.Timer implements Request {
+    final Bytes name;
+    final Ballot ballot;
+    final long giveUpAt;
+    final Notary.Witnessed to;
+    final CompletableFuture<Boolean> result = new CompletableFuture<>();
+
+    /** Nodes that have answered. */
+    final Set<Integer> answered = new HashSet<>();
+
+    Gathering(Bytes name, Ballot ballot, long giveUpAt, Notary.Witnessed to) {
+      this.name = name;
+      this.ballot = ballot;
+      this.giveUpAt = giveUpAt;
+      this.to = to;
+    }
+
+    @Override
+    public CompletableFuture<Boolean> result() {
+      return result;
+    }
+
+    @Override
+    public void close() {
+      result.complete(false);
+    }
   }
 }

@@ -111,4 +111,12 @@ final class Timers {
     }
     put(i, timer);
   }
+
+  /** Something that is due at a time. It is in at most one {@link Timers}. */
+  abstract static class Timer {
+    long at;
+
+    /** Its place in the heap, or -1. */
+    int index = -1;
+  }
 }

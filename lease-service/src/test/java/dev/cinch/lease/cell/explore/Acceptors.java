@@ -2,9 +2,9 @@ package dev.cinch.lease.cell.explore;
 
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Message.Memory;
+import dev.cinch.lease.cell.Message.Outbox;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.sim.Broken;
 import java.util.ArrayList;

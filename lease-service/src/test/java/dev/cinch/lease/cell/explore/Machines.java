@@ -1,7 +1,7 @@
 package dev.cinch.lease.cell.explore;
 
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Message.Outbox;
 import dev.cinch.lease.cell.Step;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,7 +1,7 @@
 package dev.cinch.lease.cell.explore;
 
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Reject;
 import java.util.ArrayList;

@@ -1,11 +1,11 @@
 package dev.cinch.lease.cell.explore;
 
 import dev.cinch.lease.cell.Ballot;
-import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Message.Memory;
+import dev.cinch.lease.cell.Message.Outbox;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.sim.Broken;

@@ -1,14 +1,12 @@
 package dev.cinch.lease.cell.explore;
 
 import dev.cinch.lease.cell.Acceptor;
-import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Proposer;
-import dev.cinch.lease.cell.flease.FleaseAcceptor;
-import dev.cinch.lease.cell.flease.FleaseProposer;
-import dev.cinch.lease.cell.paxos.PaxosLeaseAcceptor;
-import dev.cinch.lease.cell.paxos.PaxosLeaseProposer;
 import java.util.List;
 
 /**
@@ -36,12 +34,12 @@ enum Subject {
   FLEASE(3, 1) {
     @Override
     Acceptor acceptor(int boot, long now) {
-      return new FleaseAcceptor(flease(), now);
+      return flease().acceptor(1, now, false);
     }
 
     @Override
     Proposer proposer(Ballots ballots) {
-      return new FleaseProposer(CELL, flease(), ballots, NAME, NEVER);
+      return flease().proposer(CELL, ballots, NAME, NEVER);
     }
 
     @Override
@@ -72,22 +70,22 @@ enum Subject {
   }
 
   Acceptor acceptor(int boot, long now) {
-    return new PaxosLeaseAcceptor(paxos(), boot, now);
+    return paxos().acceptor(boot, now, false);
   }
 
   Proposer proposer(Ballots ballots) {
-    return new PaxosLeaseProposer(CELL, paxos(), ballots, NAME, NEVER);
+    return paxos().proposer(CELL, ballots, NAME, NEVER);
   }
 
-  private dev.cinch.lease.cell.paxos.Durations paxos() {
+  private PaxosLease paxos() {
     // (1 + 1/3) / (1 - 1/3) = 2, rounded up: with less these clocks would be off by more than is
     // said.
     int ppm = rate(0) == 1 ? 0 : 333_334;
-    return new dev.cinch.lease.cell.paxos.Durations(longest * TICK, ppm, 0);
+    return new PaxosLease(longest * TICK, ppm, 0);
   }
 
-  dev.cinch.lease.cell.flease.Durations flease() {
-    return new dev.cinch.lease.cell.flease.Durations(longest * TICK, slack * TICK, 0);
+  Flease flease() {
+    return new Flease(longest * TICK, slack * TICK, 0);
   }
 
   int rate(int node) {

@@ -8,10 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
-import dev.cinch.lease.cell.Ballots;
-import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Ballot.Ballots;
+import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Reject;
@@ -26,24 +27,24 @@ import org.junit.jupiter.api.Test;
 /** Rules P1 to P9 in Flease, message by message. Clocks show the same where nothing is said. */
 final class FleaseRulesTest extends RulesRig {
   private static final long EPSILON = 100 * MS;
-  private static final Durations DURATIONS = new Durations(LONGEST, EPSILON, KEEP);
+  private static final Flease DURATIONS = new Flease(LONGEST, EPSILON, KEEP);
   private static final long START = 7_000_000 * MS;
 
   FleaseRulesTest() {
     for (int i = 0; i < 3; i++) {
-      acceptors.add(new FleaseAcceptor(DURATIONS, START));
+      acceptors.add(DURATIONS.acceptor(1, START, false));
     }
     now = START + DURATIONS.quarantine() + EPSILON; // slow clocks are past the floor, too
   }
 
   @Override
   protected Proposer proposer(Ballots ballots) {
-    return new FleaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
+    return DURATIONS.proposer(CELL, ballots, NAME, RESEND);
   }
 
   @Override
   protected Acceptor fresh() {
-    return new FleaseAcceptor(DURATIONS, now);
+    return DURATIONS.acceptor(1, now, false);
   }
 
   @Override
@@ -196,7 +197,7 @@ final class FleaseRulesTest extends RulesRig {
   @Test
   void p5_aBallotOfBeforeTheStartIsBelowTheFloor() {
     Ballot before = new Ballot(now, 1, 5);
-    acceptors.set(0, new FleaseAcceptor(DURATIONS, now));
+    acceptors.set(0, DURATIONS.acceptor(1, now, false));
     now += DURATIONS.quarantine();
     prepare(0, before);
     var reject = (Reject) table.take(Reject.class).get(0).message();
@@ -215,7 +216,7 @@ final class FleaseRulesTest extends RulesRig {
     toAcceptors(0, 1);
     propose(p, assertInstanceOf(Step.Found.class, back(p)));
     List<Sent> late = table.take(Accept.class);
-    acceptors.set(0, new FleaseAcceptor(DURATIONS, now));
+    acceptors.set(0, DURATIONS.acceptor(1, now, false));
     now += DURATIONS.quarantine();
     get(q, 0, 1, 2);
     assertTrue(q.holds(now));
@@ -266,8 +267,8 @@ final class FleaseRulesTest extends RulesRig {
     var out = table.from(5);
     assertThrows(IllegalArgumentException.class, () -> p.acquire(now, LONGEST + 1, LONGEST, out));
     assertThrows(IllegalArgumentException.class, () -> p.acquire(now, EPSILON, LONGEST, out));
-    assertThrows(IllegalArgumentException.class, () -> new Durations(LONGEST, LONGEST, 0));
-    assertThrows(IllegalArgumentException.class, () -> new Durations(LONGEST, -1, 0));
-    assertThrows(IllegalArgumentException.class, () -> new Durations(0, 0, 0));
+    assertThrows(IllegalArgumentException.class, () -> new Flease(LONGEST, LONGEST, 0));
+    assertThrows(IllegalArgumentException.class, () -> new Flease(LONGEST, -1, 0));
+    assertThrows(IllegalArgumentException.class, () -> new Flease(0, 0, 0));
   }
 }

@@ -6,7 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
+import dev.cinch.lease.cell.net.CellStatus.CellDocument;
 import dev.cinch.lease.time.ManualTime;
 import java.nio.file.Path;
 import java.util.List;
@@ -19,8 +22,9 @@ import org.junit.jupiter.api.io.TempDir;
 final class CellDocumentTest {
   private static final long SECOND = 1_000_000_000;
   private static final long WALL = 1_767_225_600 * SECOND;
-  private static final Durations PAXOS = new Durations(30 * SECOND, 500, 60 * SECOND);
-  private static final Traffic TRAFFIC = new Traffic(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+  private static final PaxosLease PAXOS = new PaxosLease(30 * SECOND, 500, 60 * SECOND);
+  private static final CellStatus.Traffic TRAFFIC =
+      new CellStatus.Traffic(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
 
   @TempDir private Path directory;
 
@@ -55,7 +59,7 @@ final class CellDocumentTest {
 
   @Test
   void theDocumentHasTimesOfTheWallClock() {
-    ObjectNode document = CellDocument.of(cell(Algorithm.paxosLease(PAXOS)), status(SECOND), WALL);
+    ObjectNode document = CellDocument.of(cell(PAXOS), status(SECOND), WALL);
     assertEquals(
         "{\"node\":1,\"instance\":7,\"store\":\"00000000000000000000000000000001\","
             + "\"algorithm\":\"paxoslease\",\"longestLeaseMs\":30000,\"boot\":3,"
@@ -73,8 +77,8 @@ final class CellDocumentTest {
 
   @Test
   void clocksThatHaveACommonTimeAreCompared() {
-    var durations = new dev.cinch.lease.cell.flease.Durations(30 * SECOND, SECOND, SECOND);
-    ObjectNode document = CellDocument.of(cell(Algorithm.flease(durations)), status(WALL), WALL);
+    var durations = new Flease(30 * SECOND, SECOND, SECOND);
+    ObjectNode document = CellDocument.of(cell(durations), status(WALL), WALL);
     assertEquals(
         "[{\"node\":2,\"heardAgoMs\":250,\"boot\":9,\"clockAheadMs\":-3},{\"node\":3}]",
         document.get("peers").toString());
@@ -83,7 +87,7 @@ final class CellDocumentTest {
   @Test
   void aNodeIsAskedOnceItHasStartedAndUntilItEnds() throws Exception {
     var time = new ManualTime();
-    CellFile cell = cell(Algorithm.paxosLease(PAXOS));
+    CellFile cell = cell(PAXOS);
     assertEquals(Optional.empty(), CellDocument.supplier(cell, Optional::empty, time).get());
     var running = new LoopbackCell(directory, PAXOS, CellSettings.DEFAULT);
     CellNode node = running.node(1);

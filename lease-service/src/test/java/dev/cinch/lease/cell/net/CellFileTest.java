@@ -8,7 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.OneLine;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -52,9 +53,7 @@ final class CellFileTest {
     CellFile file = read(GOOD);
     assertEquals(7, file.instance());
     assertEquals(Optional.of(STORE), file.store());
-    assertEquals(
-        Algorithm.paxosLease(new Durations(30_000_000_000L, 500, 3_600_000_000_000L)),
-        file.algorithm());
+    assertEquals(new PaxosLease(30_000_000_000L, 500, 3_600_000_000_000L), file.algorithm());
     assertEquals(9_000, file.datagramBytes());
     assertEquals(directory.resolve("cell.key"), file.keyFile());
     assertEquals(
@@ -72,10 +71,7 @@ final class CellFileTest {
   @Test
   void aCellOfFleaseHasAnErrorOfClocksInPlaceOfThatOfTheirRates() throws IOException {
     assertEquals(
-        Algorithm.flease(
-            new dev.cinch.lease.cell.flease.Durations(
-                30_000_000_000L, 100_000_000, 3_600_000_000_000L)),
-        read(FLEASE).algorithm());
+        new Flease(30_000_000_000L, 100_000_000, 3_600_000_000_000L), read(FLEASE).algorithm());
     refused(GOOD.replace("paxoslease", "flease"), "no field \"rateErrorPpm\"");
     refused(FLEASE.replace("flease", "paxoslease"), "no field \"clockErrorMs\"");
     refused(FLEASE.replace("100,", "30000,"), "\"clockErrorMs\" is below \"longestLeaseMs\"");

@@ -3,6 +3,7 @@ package dev.cinch.lease.cell.net;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Share;
+import dev.cinch.lease.cell.Algorithm;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 

@@ -8,9 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Message.Memory;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Step;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.net.CellNode.Outcome;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class CellNodeTest {
   private static final long SECOND = 1_000_000_000;
-  private static final Durations DURATIONS = new Durations(3_600 * SECOND, 500, 3_600 * SECOND);
+  private static final PaxosLease DURATIONS = new PaxosLease(3_600 * SECOND, 500, 3_600 * SECOND);
   private static final long TTL = 1_800 * SECOND;
   private static final long PATIENCE = 30 * SECOND;
   private static final Bytes NAME = Bytes.of("name");
@@ -211,10 +212,10 @@ final class CellNodeTest {
               1,
               false,
               directory.resolve("alone"),
-              new CellParts(
+              new CellSettings.CellParts(
                   List.of(1, 2, 3),
                   new byte[CellKey.BYTES],
-                  Algorithm.paxosLease(DURATIONS),
+                  DURATIONS,
                   CellSettings.DEFAULT,
                   new QueuedLink(),
                   clock,
@@ -286,7 +287,7 @@ final class CellNodeTest {
 
   @Test
   void whatCanNotWaitIsRefusedAtOnceAndRenewalsAreNot() throws IOException {
-    var settings = new CellSettings(1_400, SECOND, 1, 1, 2, 10);
+    var settings = new CellSettings(1_400, SECOND, 1, 1, 2, 10, 1L << 30);
     try (var small = new LoopbackCell(directory.resolve("small"), DURATIONS, settings)) {
       small.endQuarantine();
       CellNode one = small.node(1);

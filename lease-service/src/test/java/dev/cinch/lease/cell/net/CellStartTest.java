@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.cell.net.CellNode.Outcome;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.net.DatagramSocket;
@@ -29,11 +33,8 @@ final class CellStartTest {
   private static final long START_2026 = 1_767_225_600 * SECOND;
   private static final long EPSILON = SECOND / 10;
   private static final Bytes NAME = Bytes.of("name");
-  private static final Algorithm FLEASE =
-      Algorithm.flease(
-          new dev.cinch.lease.cell.flease.Durations(30 * SECOND, EPSILON, 60 * SECOND));
-  private static final Algorithm PAXOS_LEASE =
-      Algorithm.paxosLease(new dev.cinch.lease.cell.paxos.Durations(30 * SECOND, 500, 60 * SECOND));
+  private static final Algorithm FLEASE = new Flease(30 * SECOND, EPSILON, 60 * SECOND);
+  private static final Algorithm PAXOS_LEASE = new PaxosLease(30 * SECOND, 500, 60 * SECOND);
 
   @TempDir private Path directory;
 
@@ -75,7 +76,7 @@ final class CellStartTest {
     CellKey.create(key);
     var only = new CellFile.Node(1, "127.0.0.1", port, "http://127.0.0.1:8470");
     var file = new CellFile(1, 0, Optional.empty(), algorithm, 1_400, key, List.of(only));
-    return CellNode.start(file, 1, directory.resolve("node"), CellSettings.DEFAULT, clocks);
+    return CellNode.start(file, 1, directory.resolve("node"), CellSettings.DEFAULT, clocks, false);
   }
 
   private Step acquire(CellNode node, long ttl) {
@@ -152,13 +153,13 @@ final class CellStartTest {
             1,
             true,
             directory.resolve("node"),
-            new CellParts(
+            new CellSettings.CellParts(
                 List.of(1),
                 new byte[CellKey.BYTES],
                 PAXOS_LEASE,
                 CellSettings.DEFAULT,
                 broken,
-                PAXOS_LEASE.clock(clocks),
+                CommonClock.of(PAXOS_LEASE, clocks),
                 clocks::wallNanos,
                 RandomGenerator.getDefault()))) {
       assertTrue(node.stopped().join());

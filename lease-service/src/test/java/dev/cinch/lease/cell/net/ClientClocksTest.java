@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.Message.Memory;
+import dev.cinch.lease.cell.PaxosLease;
 import java.util.List;
 import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
@@ -24,16 +24,16 @@ final class ClientClocksTest {
 
   private long sentAt = NOW;
   private final QueuedLink link = new QueuedLink();
-  private final Requests requests = new Requests(CellSettings.DEFAULT);
+  private final Request.Waiting requests = new Request.Waiting(CellSettings.DEFAULT);
   private final CellLoop node =
       new CellLoop(
           1,
           1,
           true,
-          new CellParts(
+          new CellSettings.CellParts(
               List.of(1, 2, 3),
               KEY,
-              Algorithm.paxosLease(new Durations(LONGEST, 500, LONGEST)),
+              new PaxosLease(LONGEST, 500, LONGEST),
               CellSettings.DEFAULT,
               link,
               () -> 5 * SECOND,
@@ -78,7 +78,7 @@ final class ClientClocksTest {
   /** One that did not hear of the end may keep it for as long as a change may take. */
   @Test
   void p6_theLastLeaseSaysMoreThanAnEarlierOneThatIsTakenForLive() {
-    var inquiry = new Inquiry(NAME, 1L << 60);
+    var inquiry = new Questions.Inquiry(NAME, 1L << 60);
     var earlier = new Memory(Memory.State.LIVE, new Ballot(7, 1, 1), Bytes.of("earlier"), SECOND);
     var last = new Memory(Memory.State.RELEASED, new Ballot(8, 1, 2), Bytes.of("last"), 0);
     assertEquals(1, inquiry.add(3, earlier));
@@ -89,7 +89,7 @@ final class ClientClocksTest {
 
   @Test
   void p1_whatAClientAnswersCountsForNothing() {
-    var inquiry = new Inquiry(NAME, 1L << 60);
+    var inquiry = new Questions.Inquiry(NAME, 1L << 60);
     assertTrue(requests.add(inquiry));
     Message told = new Message.Told(NAME, Memory.forgotten(0));
     int unused = sends(CLIENT, told) + sends(-8, told);

@@ -38,7 +38,7 @@ final class DatagramsTest {
   @Test
   void manyMessagesGoInOneDatagramWhenTheTurnEnds() {
     for (Message message : Samples.MESSAGES) {
-      if (MessageCodec.size(message) < 200) {
+      if (Samples.encoded(message).length < 200) {
         one.add(2, message);
       }
     }
@@ -49,7 +49,7 @@ final class DatagramsTest {
     assertEquals(2, link.sent.get(0).to());
     open(two, link.sent.get(0).bytes());
     assertEquals(
-        Samples.MESSAGES.stream().filter(m -> MessageCodec.size(m) < 200).toList(), received);
+        Samples.MESSAGES.stream().filter(m -> Samples.encoded(m).length < 200).toList(), received);
     assertEquals(1, one.traffic(0).datagramsSent());
     assertEquals(received.size(), two.traffic(0).messagesReceived());
   }
@@ -84,8 +84,8 @@ final class DatagramsTest {
   void theLongestValueFits() {
     int longest = CellSettings.DEFAULT.withDatagramBytes(LIMIT).longestValue();
     var memory =
-        new dev.cinch.lease.cell.Memory(
-            dev.cinch.lease.cell.Memory.State.LIVE,
+        new dev.cinch.lease.cell.Message.Memory(
+            dev.cinch.lease.cell.Message.Memory.State.LIVE,
             new Ballot(1, 1, 1),
             Bytes.of(new byte[longest]),
             1);

@@ -1,9 +1,10 @@
 package dev.cinch.lease.cell.net;
 
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.Message.Memory;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -86,7 +87,7 @@ public final class DrivenNode {
             id,
             boot,
             first,
-            new CellParts(ids, KEY, algorithm, settings, link, clock, times, random));
+            new CellSettings.CellParts(ids, KEY, algorithm, settings, link, clock, times, random));
     node.listen(
         (name, value) -> {
           Memory last = last(name);

@@ -1,7 +1,10 @@
 package dev.cinch.lease.cell.net;
 
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Step;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -24,12 +27,10 @@ import org.jspecify.annotations.Nullable;
 final class FaultyCell {
   static final long LONGEST = 1_000_000_000;
   private static final long EPSILON = LONGEST / 10;
-  static final Algorithm PAXOS_LEASE =
-      Algorithm.paxosLease(new dev.cinch.lease.cell.paxos.Durations(LONGEST, 0, LONGEST));
-  static final Algorithm FLEASE =
-      Algorithm.flease(new dev.cinch.lease.cell.flease.Durations(LONGEST, EPSILON, LONGEST));
+  static final Algorithm PAXOS_LEASE = new PaxosLease(LONGEST, 0, LONGEST);
+  static final Algorithm FLEASE = new Flease(LONGEST, EPSILON, LONGEST);
   private static final CellSettings SETTINGS =
-      new CellSettings(512, LONGEST / 50, LONGEST / 5, 4, 4, 16);
+      new CellSettings(512, LONGEST / 50, LONGEST / 5, 4, 4, 16, 1L << 30);
   private static final List<Integer> IDS = List.of(1, 2, 3);
   private static final int NAMES = 2;
   private static final byte[] KEY = new byte[CellKey.BYTES];
@@ -43,7 +44,7 @@ final class FaultyCell {
     final int id;
     final int boot;
     final QueuedLink link = new QueuedLink();
-    final Requests requests = new Requests(SETTINGS);
+    final Request.Waiting requests = new Request.Waiting(SETTINGS);
     final CellLoop loop;
     final Map<Bytes, Owned> owned = new HashMap<>();
     private final LongSupplier shown = new CommonClock(() -> now + off(), EPSILON);
@@ -58,7 +59,8 @@ final class FaultyCell {
               id,
               boot,
               false,
-              new CellParts(IDS, KEY, algorithm, SETTINGS, link, this::clock, this::clock, random),
+              new CellSettings.CellParts(
+                  IDS, KEY, algorithm, SETTINGS, link, this::clock, this::clock, random),
               requests);
     }
 
@@ -235,14 +237,14 @@ final class FaultyCell {
     Function<Step.Found, Optional<Bytes>> decide =
         found -> random.nextInt(50) == 0 && !calm ? Optional.empty() : Optional.of(VALUE);
     long giveUpAt = node.clock() + LONGEST;
-    var pursuit = new Pursuit(name, lease, ttl, giveUpAt, giveUpAt, decide);
+    var pursuit = new HeldNames.Pursuit(name, lease, ttl, giveUpAt, giveUpAt, decide);
     if (node.requests.add(pursuit)) {
       pursuit.result.thenAccept(outcome -> ended(node, name, lease, outcome));
     }
   }
 
-  private void ended(Life node, Bytes name, @Nullable Ballot lease, Outcome outcome) {
-    if (outcome instanceof Outcome.Ended ended && ended.step() instanceof Step.Granted g) {
+  private void ended(Life node, Bytes name, @Nullable Ballot lease, CellNode.Outcome outcome) {
+    if (outcome instanceof CellNode.Outcome.Ended ended && ended.step() instanceof Step.Granted g) {
       Owned before = node.owned.get(name);
       if (lease != null && (before == null || g.until() < before.until())) {
         throw new AssertionError("a renewal of " + before + " gave " + g);

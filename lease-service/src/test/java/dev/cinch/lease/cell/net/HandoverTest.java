@@ -7,8 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Step;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.net.CellNode.Outcome;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -28,7 +29,7 @@ final class HandoverTest {
   private static final Bytes VALUE = Bytes.of("value");
 
   private final List<QueuedLink> links = new ArrayList<>();
-  private final List<Requests> requests = new ArrayList<>();
+  private final List<Request.Waiting> requests = new ArrayList<>();
   private final List<CellLoop> loops = new ArrayList<>();
 
   /** Later attempts have higher ballots, as they have where clocks show times. */
@@ -40,16 +41,16 @@ final class HandoverTest {
   HandoverTest() {
     for (int id : IDS) {
       links.add(new QueuedLink());
-      requests.add(new Requests(CellSettings.DEFAULT));
+      requests.add(new Request.Waiting(CellSettings.DEFAULT));
       loops.add(
           new CellLoop(
               id,
               1,
               true,
-              new CellParts(
+              new CellSettings.CellParts(
                   IDS,
                   new byte[CellKey.BYTES],
-                  Algorithm.paxosLease(new Durations(60 * SECOND, 500, SECOND)),
+                  new PaxosLease(60 * SECOND, 500, SECOND),
                   CellSettings.DEFAULT,
                   links.get(id - 1),
                   () -> SECOND,
@@ -96,7 +97,8 @@ final class HandoverTest {
 
   private CompletableFuture<Outcome> acquire(int id) {
     var pursuit =
-        new Pursuit(NAME, null, 30 * SECOND, 30 * SECOND, 15 * SECOND, found -> Optional.of(VALUE));
+        new HeldNames.Pursuit(
+            NAME, null, 30 * SECOND, 30 * SECOND, 15 * SECOND, found -> Optional.of(VALUE));
     assertTrue(requests.get(id - 1).add(pursuit));
     talk();
     return pursuit.result;
@@ -142,7 +144,7 @@ final class HandoverTest {
   void anAttemptThatIsUnderWayKeepsNobodyOut() {
     deaf.add(3);
     var pursuit =
-        new Pursuit(
+        new HeldNames.Pursuit(
             NAME,
             null,
             30 * SECOND,
@@ -171,7 +173,7 @@ final class HandoverTest {
   @Test
   void whatACallerReleasesWhenItHearsOfTheEndIsFreeAtOnce() {
     Ballot lease = granted(acquire(1));
-    var gathering = new Gathering(NAME, lease, 30 * SECOND, (node, signature) -> false);
+    var gathering = new Signing.Gathering(NAME, lease, 30 * SECOND, (node, signature) -> false);
     var told = new CompletableFuture<Boolean>();
     gathering.result.thenAccept(
         enough -> assertTrue(requests.get(0).add(new Request.Release(NAME, lease, SECOND, told))));

@@ -1,6 +1,8 @@
 package dev.cinch.lease.cell.net;
 
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.PaxosLease;
+import dev.cinch.lease.cell.net.Link.UdpLink;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -34,9 +36,9 @@ public final class LoopbackCell implements AutoCloseable {
    *
    * @param directory that is empty
    */
-  public LoopbackCell(Path directory, Durations durations, CellSettings settings)
+  public LoopbackCell(Path directory, PaxosLease durations, CellSettings settings)
       throws IOException {
-    this(directory, Algorithm.paxosLease(durations), false, settings);
+    this(directory, durations, false, settings);
   }
 
   /**
@@ -62,7 +64,7 @@ public final class LoopbackCell implements AutoCloseable {
               id,
               first,
               directory.resolve("node-" + id),
-              new CellParts(
+              new CellSettings.CellParts(
                   IDS,
                   KEY,
                   algorithm,
@@ -83,7 +85,7 @@ public final class LoopbackCell implements AutoCloseable {
   CellNode client(LongSupplier times) throws IOException {
     CellNode started =
         CellNode.client(
-            new CellParts(
+            new CellSettings.CellParts(
                 IDS,
                 KEY,
                 algorithm,

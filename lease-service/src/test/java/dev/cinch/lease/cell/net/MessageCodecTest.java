@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.Message.Memory;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -17,13 +17,6 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 final class MessageCodecTest {
-  private static byte[] encoded(Message message) {
-    ByteBuffer out = ByteBuffer.allocate(MessageCodec.size(message));
-    MessageCodec.encode(message, out);
-    assertFalse(out.hasRemaining(), "size() says more than is written");
-    return out.array();
-  }
-
   @Test
   void everyKindIsAmongTheSamples() {
     assertEquals(
@@ -34,7 +27,7 @@ final class MessageCodecTest {
   @Test
   void whatIsReadIsWhatWasWritten() {
     for (Message message : Samples.MESSAGES) {
-      ByteBuffer in = ByteBuffer.wrap(encoded(message));
+      ByteBuffer in = ByteBuffer.wrap(Samples.encoded(message));
       assertEquals(message, MessageCodec.decode(in));
       assertFalse(in.hasRemaining());
     }
@@ -47,20 +40,20 @@ final class MessageCodecTest {
     assertEquals(
         "03 02 6162 0000000000000011 00000022 00000033 0000000000000044 0000000000000055 0001 76"
             .replace(" ", ""),
-        HexFormat.of().formatHex(encoded(accept)));
+        HexFormat.of().formatHex(Samples.encoded(accept)));
     var told =
         new Message.Told(
             Bytes.of("ab"),
             new Memory(Memory.State.RELEASED, new Ballot(1, 2, 3), Bytes.EMPTY, 0x66));
     assertEquals(
         "09 02 6162 02 0000000000000066 0000000000000001 00000002 00000003 0000".replace(" ", ""),
-        HexFormat.of().formatHex(encoded(told)));
+        HexFormat.of().formatHex(Samples.encoded(told)));
   }
 
   @Test
   void aMessageThatIsCutIsNone() {
     for (Message message : Samples.MESSAGES) {
-      byte[] bytes = encoded(message);
+      byte[] bytes = Samples.encoded(message);
       for (int length = 0; length < Math.min(bytes.length, 400); length++) {
         assertNull(MessageCodec.decode(ByteBuffer.wrap(bytes, 0, length)), message.toString());
       }
@@ -72,14 +65,14 @@ final class MessageCodecTest {
   void thereIsOneEncoding() {
     int others = 0;
     for (Message message : Samples.MESSAGES) {
-      byte[] bytes = encoded(message);
+      byte[] bytes = Samples.encoded(message);
       for (int bit = 0; bit < 8 * Math.min(bytes.length, 400); bit++) {
         byte[] flipped = bytes.clone();
         flipped[bit / 8] ^= (byte) (1 << (bit % 8));
         ByteBuffer in = ByteBuffer.wrap(flipped);
         Message read = MessageCodec.decode(in);
         if (read != null) {
-          assertArrayEquals(Arrays.copyOf(flipped, in.position()), encoded(read));
+          assertArrayEquals(Arrays.copyOf(flipped, in.position()), Samples.encoded(read));
           others++;
         }
       }
@@ -122,11 +115,11 @@ final class MessageCodecTest {
     var ballot = new Ballot(1, 1, 1);
     assertEquals(
         MessageCodec.LARGEST_WITHOUT_VALUE + 1,
-        MessageCodec.size(new Message.Reject(name, ballot, ballot, memory)));
+        Samples.encoded(new Message.Reject(name, ballot, ballot, memory)).length);
     assertEquals(
         Samples.MESSAGES.size(),
         Samples.MESSAGES.stream()
-            .filter(m -> MessageCodec.size(m) <= MessageCodec.LARGEST_WITHOUT_VALUE + 65_535)
+            .filter(m -> Samples.encoded(m).length <= MessageCodec.LARGEST_WITHOUT_VALUE + 65_535)
             .collect(Collectors.counting()));
   }
 }

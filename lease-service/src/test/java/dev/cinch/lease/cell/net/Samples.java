@@ -2,8 +2,10 @@ package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.Message.Memory;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 
 /** A message of each kind, with the fields at both ends of their ranges. */
@@ -46,4 +48,11 @@ final class Samples {
           new Message.Named(NAME, -1, 99, Message.Named.End.MORE, VALUE));
 
   private Samples() {}
+
+  /** A message as bytes. */
+  static byte[] encoded(Message message) {
+    ByteBuffer out = ByteBuffer.allocate(2 * MessageCodec.LONGEST_VALUE);
+    MessageCodec.encode(message, out);
+    return Arrays.copyOf(out.array(), out.position());
+  }
 }

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.cell.Acceptor;
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.paxos.Durations;
+import dev.cinch.lease.cell.PaxosLease;
+import dev.cinch.lease.cell.net.Signing.Gathering;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -18,8 +20,7 @@ import org.junit.jupiter.api.Test;
 /** A node signs what its acceptor accepted, and asks until enough others have. */
 final class SigningTest {
   private static final long SECOND = 1_000_000_000;
-  private static final Algorithm ALGORITHM =
-      Algorithm.paxosLease(new Durations(60 * SECOND, 500, 3_600 * SECOND));
+  private static final Algorithm ALGORITHM = new PaxosLease(60 * SECOND, 500, 3_600 * SECOND);
   private static final Bytes NAME = Bytes.of("name");
   private static final Bytes VALUE = Bytes.of("value");
   private static final Bytes NOTHING = Bytes.of("nothing to sign");

@@ -8,17 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
-import dev.cinch.lease.cell.Ballots;
-import dev.cinch.lease.cell.Learner;
-import dev.cinch.lease.cell.Memory;
+import dev.cinch.lease.cell.Ballot.Ballots;
+import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Message.Accept;
 import dev.cinch.lease.cell.Message.Accepted;
 import dev.cinch.lease.cell.Message.Learn;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Message.Prepare;
 import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Told;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.RulesRig;
 import dev.cinch.lease.cell.Step;
@@ -28,23 +29,23 @@ import org.junit.jupiter.api.Test;
 
 /** Rules P1 to P9 in PaxosLease, message by message. All clocks show the same. */
 final class PaxosLeaseRulesTest extends RulesRig {
-  private static final Durations DURATIONS = new Durations(LONGEST, 0, KEEP);
+  private static final PaxosLease DURATIONS = new PaxosLease(LONGEST, 0, KEEP);
 
   PaxosLeaseRulesTest() {
     for (int i = 0; i < 3; i++) {
-      acceptors.add(new PaxosLeaseAcceptor(DURATIONS, 1, 0));
+      acceptors.add(DURATIONS.acceptor(1, 0, false));
     }
     now = LONGEST; // the acceptors' quarantine is over
   }
 
   @Override
   protected Proposer proposer(Ballots ballots) {
-    return new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
+    return DURATIONS.proposer(CELL, ballots, NAME, RESEND);
   }
 
   @Override
   protected Acceptor fresh() {
-    return new PaxosLeaseAcceptor(DURATIONS, 2, now);
+    return DURATIONS.acceptor(2, now, false);
   }
 
   @Override
@@ -121,9 +122,9 @@ final class PaxosLeaseRulesTest extends RulesRig {
   @Test
   void p4_aNewProposerOfANodeGoesOnWithItsBallots() {
     var ballots = new Ballots(5, 3);
-    Proposer first = new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
+    Proposer first = DURATIONS.proposer(CELL, ballots, NAME, RESEND);
     first.acquire(now, LONGEST, LONGEST, table.from(5));
-    Proposer second = new PaxosLeaseProposer(CELL, DURATIONS, ballots, NAME, RESEND);
+    Proposer second = DURATIONS.proposer(CELL, ballots, NAME, RESEND);
     second.acquire(now, LONGEST, LONGEST, table.from(5));
     assertEquals(
         List.of(new Ballot(1, 3, 5), new Ballot(2, 3, 5)),
@@ -132,8 +133,8 @@ final class PaxosLeaseRulesTest extends RulesRig {
 
   @Test
   void p5_clocksThatAreOffMakeQuarantineAndLeasesLonger() {
-    var durations = new Durations(LONGEST, 50_000, KEEP);
-    Acceptor slow = new PaxosLeaseAcceptor(durations, 1, 0);
+    var durations = new PaxosLease(LONGEST, 50_000, KEEP);
+    Acceptor slow = durations.acceptor(1, 0, false);
     assertTrue(slow.quarantinedUntil() >= LONGEST / 95 * 105);
     now = slow.quarantinedUntil();
     Ballot ballot = new Ballot(1, 1, 5);
@@ -149,18 +150,17 @@ final class PaxosLeaseRulesTest extends RulesRig {
 
   @Test
   void p6_learnersHearOfLeasesAndTheirEnds() {
-    var learner = new Learner();
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0, 1, 2);
     var found = assertInstanceOf(Step.Found.class, back(p));
     p.propose(found, VALUE, now, table.from(5));
     toAcceptors(0, 1, 2);
     back(p);
-    table.take(Learn.class).forEach(s -> learner.receive(s.message(), now));
-    assertEquals(new Learner.Hint(p.ballot(), now + LONGEST, VALUE), learner.query(NAME, now));
+    assertEquals(
+        new Learn(NAME, p.ballot(), LONGEST, VALUE), table.take(Learn.class).get(0).message());
     p.release(now, table.from(5));
-    table.take(Learn.class).forEach(s -> learner.receive(s.message(), now));
-    assertEquals(null, learner.query(NAME, now));
+    assertEquals(
+        new Learn(NAME, p.ballot(), 0, Bytes.EMPTY), table.take(Learn.class).get(0).message());
   }
 
   @Test
@@ -211,10 +211,10 @@ final class PaxosLeaseRulesTest extends RulesRig {
 
   @Test
   void p5_anAcceptorOfANewCellIsNotSilentAndHasForgottenNothing() {
-    acceptors.set(0, new PaxosLeaseAcceptor(DURATIONS, 1, now, true));
+    acceptors.set(0, DURATIONS.acceptor(1, now, true));
     assertEquals(now, acceptors.get(0).quarantinedUntil());
     assertEquals(Memory.forgotten(KEEP), told(0));
-    acceptors.set(0, new PaxosLeaseAcceptor(DURATIONS, 2, now));
+    acceptors.set(0, DURATIONS.acceptor(2, now, false));
     now += DURATIONS.quarantine();
     assertEquals(Memory.forgotten(0), told(0));
   }
@@ -247,7 +247,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
     now += 2 * LONGEST;
     table.give(acceptors.get(0), 0, now, late);
     assertFalse(told(0).known());
-    Acceptor again = new PaxosLeaseAcceptor(DURATIONS, 2, now - 3 * LONGEST);
+    Acceptor again = DURATIONS.acceptor(2, now - 3 * LONGEST, false);
     table.give(again, 0, now - 2 * LONGEST, late);
     assertEquals(0, again.size(), "promised before its start");
   }
@@ -255,7 +255,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   @Test
   void messagesAreSentAgainToThoseWhoDidNotAnswer() {
     p.acquire(now, LONGEST, LONGEST, table.from(5));
-    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    Proposer often = DURATIONS.proposer(CELL, new Ballots(6, 1), NAME, LONGEST / 10);
     table.sent.clear();
     often.acquire(now, LONGEST, LONGEST, table.from(6));
     toAcceptors(0);
@@ -271,7 +271,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   @Test
   void whatWasInTheWayIsLookedAtAnewWhereAnAcceptorIsSilent() {
     get(p, 0);
-    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    Proposer often = DURATIONS.proposer(CELL, new Ballots(6, 1), NAME, LONGEST / 10);
     p.acquire(now, LONGEST, LONGEST, table.from(5));
     toAcceptors(0);
     back(p);
@@ -292,7 +292,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
   /** The same after it was proposed: acceptor 0 has accepted it, 1 was outbid, and 2 is down. */
   @Test
   void whatIsAcceptedByTooFewIsGivenUpWhereAnAcceptorIsSilent() {
-    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    Proposer often = DURATIONS.proposer(CELL, new Ballots(6, 1), NAME, LONGEST / 10);
     get(p, 2); // so that its next ballot is higher
     table.sent.clear();
     often.acquire(now, LONGEST, LONGEST, table.from(6));
@@ -326,7 +326,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
     propose(p, found);
     toAcceptors(0);
     table.sent.clear();
-    Proposer often = new PaxosLeaseProposer(CELL, DURATIONS, new Ballots(6, 1), NAME, LONGEST / 10);
+    Proposer often = DURATIONS.proposer(CELL, new Ballots(6, 1), NAME, LONGEST / 10);
     often.acquire(now, LONGEST, LONGEST, table.from(6));
     toAcceptors(0, 1);
     assertInstanceOf(Step.Pending.class, table.give(often, 6, now, table.take(Promise.class)));
@@ -344,7 +344,7 @@ final class PaxosLeaseRulesTest extends RulesRig {
     get(p, 0, 1, 2);
     assertThrows(
         IllegalStateException.class, () -> p.acquire(now, LONGEST, LONGEST, table.from(5)));
-    assertThrows(IllegalArgumentException.class, () -> new Durations(0, 0, 0));
+    assertThrows(IllegalArgumentException.class, () -> new PaxosLease(0, 0, 0));
     assertThrows(IllegalArgumentException.class, () -> new Ballot(-1, 0, 0));
   }
 }

@@ -1,15 +1,12 @@
 package dev.cinch.lease.cell.sim;
 
 import dev.cinch.lease.cell.Acceptor;
-import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.Proposer;
-import dev.cinch.lease.cell.flease.FleaseAcceptor;
-import dev.cinch.lease.cell.flease.FleaseProposer;
-import dev.cinch.lease.cell.paxos.Durations;
-import dev.cinch.lease.cell.paxos.PaxosLeaseAcceptor;
-import dev.cinch.lease.cell.paxos.PaxosLeaseProposer;
 import dev.cinch.lease.sim.Rng;
 import dev.cinch.lease.sim.SimClock;
 
@@ -18,16 +15,16 @@ enum Algorithm {
   PAXOS_LEASE {
     @Override
     Acceptor acceptor(Plan plan, int boot, long now) {
-      return new PaxosLeaseAcceptor(durations(plan), boot, now);
+      return durations(plan).acceptor(boot, now, false);
     }
 
     @Override
     Proposer proposer(Plan plan, Cell cell, Ballots ballots, Bytes name) {
-      return new PaxosLeaseProposer(cell, durations(plan), ballots, name, plan.resend());
+      return durations(plan).proposer(cell, ballots, name, plan.resend());
     }
 
-    private Durations durations(Plan plan) {
-      return new Durations(plan.longest(), plan.rateErrorPpm(), plan.keep());
+    private PaxosLease durations(Plan plan) {
+      return new PaxosLease(plan.longest(), plan.rateErrorPpm(), plan.keep());
     }
 
     @Override
@@ -69,16 +66,16 @@ enum Algorithm {
   FLEASE {
     @Override
     Acceptor acceptor(Plan plan, int boot, long now) {
-      return new FleaseAcceptor(durations(plan), now);
+      return durations(plan).acceptor(1, now, false);
     }
 
     @Override
     Proposer proposer(Plan plan, Cell cell, Ballots ballots, Bytes name) {
-      return new FleaseProposer(cell, durations(plan), ballots, name, plan.resend());
+      return durations(plan).proposer(cell, ballots, name, plan.resend());
     }
 
-    private dev.cinch.lease.cell.flease.Durations durations(Plan plan) {
-      return new dev.cinch.lease.cell.flease.Durations(plan.longest(), plan.epsilon(), plan.keep());
+    private Flease durations(Plan plan) {
+      return new Flease(plan.longest(), plan.epsilon(), plan.keep());
     }
 
     /** Above epsilon by what messages take. */

@@ -2,7 +2,7 @@ package dev.cinch.lease.cell.sim;
 
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Message.Outbox;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.sim.Broken;

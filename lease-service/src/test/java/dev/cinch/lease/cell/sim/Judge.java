@@ -2,8 +2,8 @@ package dev.cinch.lease.cell.sim;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.sim.Broken;
 import java.nio.ByteBuffer;

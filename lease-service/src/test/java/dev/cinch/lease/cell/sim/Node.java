@@ -2,10 +2,10 @@ package dev.cinch.lease.cell.sim;
 
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Ballot;
-import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Memory;
 import dev.cinch.lease.cell.Message;
+import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.sim.SimClock;

@@ -7,7 +7,7 @@ import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
-import dev.cinch.lease.table.MalformedLeaseStateException;
+import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

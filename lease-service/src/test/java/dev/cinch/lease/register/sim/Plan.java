@@ -1,6 +1,8 @@
 package dev.cinch.lease.register.sim;
 
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.Algorithm;
+import dev.cinch.lease.cell.Flease;
+import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.sim.Rng;
 
@@ -73,13 +75,10 @@ record Plan(
 
   Algorithm algorithm() {
     long longest = longestMs * MS;
-    return flease
-        ? Algorithm.flease(new dev.cinch.lease.cell.flease.Durations(longest, apart, keep))
-        : Algorithm.paxosLease(
-            new dev.cinch.lease.cell.paxos.Durations(longest, rateErrorPpm, keep));
+    return flease ? new Flease(longest, apart, keep) : new PaxosLease(longest, rateErrorPpm, keep);
   }
 
   CellSettings settings() {
-    return new CellSettings(DATAGRAM, resend, 2 * MS, 64, 256, 1_024);
+    return new CellSettings(DATAGRAM, resend, 2 * MS, 64, 256, 1_024, 1L << 30);
   }
 }

@@ -1,8 +1,9 @@
 package dev.cinch.lease.register.sim;
 
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.net.Algorithm;
+import dev.cinch.lease.cell.net.CommonClock;
 import dev.cinch.lease.cell.net.DrivenNode;
 import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -129,7 +130,7 @@ final class Server implements TimeSource {
       Algorithm algorithm = plan.algorithm();
       monotonic = new SimClock(world.time, world.rng.below(1_000_000) * Plan.MS, 1);
       disturbRate();
-      LongSupplier clock = algorithm.clock(new NodeTime());
+      LongSupplier clock = CommonClock.of(algorithm, new NodeTime());
       driven =
           new DrivenNode(
               id,

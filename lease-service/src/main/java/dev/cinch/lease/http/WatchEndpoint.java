@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Serves {@code GET /v1/watch}: the connections of {@link Watches}. Thread-safe. */
-final class Watching {
+/** Serves {@code GET /v1/watch}: the connections of {@link Watchers}. Thread-safe. */
+final class WatchEndpoint {
   static final String PATH = "/v1/watch";
   static final String CONTENT_TYPE = "text/event-stream";
 
@@ -36,21 +36,21 @@ final class Watching {
   /** What one of them may leave unread, bytes, beside what is found at once. */
   private static final int UNREAD = 64 << 10;
 
-  private static final Logger log = LoggerFactory.getLogger(Watching.class);
+  private static final Logger log = LoggerFactory.getLogger(WatchEndpoint.class);
 
   private final LeaseService service;
   private final WaitingRoom.Loop loop;
-  private final Watches watches;
+  private final Watchers watches;
 
-  Watching(int most, LeaseService service, WaitingRoom.Loop loop, Workers workers) {
+  WatchEndpoint(int most, LeaseService service, WaitingRoom.Loop loop, Workers workers) {
     this.loop = loop;
     this.service = service;
     String origin = Long.toHexString(new SecureRandom().nextLong());
-    watches = new Watches(most, origin, loop, new WorkersLook(service, loop, workers));
+    watches = new Watchers(most, origin, loop, new WorkersLook(service, loop, workers));
   }
 
   /** What is to be told of changes. */
-  Watches listener() {
+  Watchers listener() {
     return watches;
   }
 
@@ -83,7 +83,7 @@ final class Watching {
     }
     HttpServerResponse response = request.response();
     var out = new Out(response, gate, refused);
-    var watcher = new Watches.Watcher(names, prefixes, since, out);
+    var watcher = new Watchers.Watcher(names, prefixes, since, out);
     out.drained = () -> loop.run(() -> watches.drained(watcher));
     response.closeHandler(closed -> loop.run(() -> watches.leave(watcher)));
     if (watches.add(watcher)) {
@@ -123,7 +123,7 @@ final class Watching {
   }
 
   /** One who reads. */
-  private static final class Out implements Watches.Sink {
+  private static final class Out implements Watchers.Sink {
     private final HttpServerResponse response;
     private final Gate gate;
     private final Consumer<Answer> refused;
@@ -186,7 +186,7 @@ final class Watching {
 
   /** Looks by workers. */
   private record WorkersLook(LeaseService service, WaitingRoom.Loop loop, Workers workers)
-      implements Watches.Look {
+      implements Watchers.Look {
     private interface Call<T> {
       T get() throws LeaseUnavailableException;
     }

@@ -9,8 +9,8 @@ import com.fasterxml.jackson.databind.node.BinaryNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.IsoTime;
-import dev.cinch.lease.JsonEscapes;
 import dev.cinch.lease.JsonTree;
+import dev.cinch.lease.JsonTree.Escapes;
 import dev.cinch.lease.OneLine;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * Reads one JSON object strictly: each field once, of the right kind, and no field that nobody
  * asked for. Not thread-safe.
  */
-final class Fields {
+final class JsonFields {
   /** Shared by reader and writer; thread-safe. */
   static final JsonTree JSON =
-      JsonTree.of(new JsonFactoryBuilder().characterEscapes(JsonEscapes.INSTANCE), false);
+      JsonTree.of(new JsonFactoryBuilder().characterEscapes(Escapes.INSTANCE), false);
 
   /** Ends the name of the field that has a time as a string of nanoseconds. */
   static final String NANOS = "Nanos";
@@ -45,14 +45,14 @@ final class Fields {
   /** The fields that it has of those that were asked for; few. */
   private final List<String> asked = new ArrayList<>(8);
 
-  private Fields(JsonNode object, String where, boolean numbers) {
+  private JsonFields(JsonNode object, String where, boolean numbers) {
     this.object = object;
     this.where = where;
     this.numbers = numbers;
   }
 
   /** Parses UTF-8 that is one object and nothing else. */
-  static Fields parse(byte[] utf8) throws WireException {
+  static JsonFields parse(byte[] utf8) throws WireException {
     String text = decoded(utf8);
     JsonNode node;
     try {
@@ -86,11 +86,12 @@ final class Fields {
   }
 
   /** The fields of an object, of JSON unless it has {@code numbers}. */
-  static Fields of(@Nullable JsonNode node, String where, boolean numbers) throws WireException {
+  static JsonFields of(@Nullable JsonNode node, String where, boolean numbers)
+      throws WireException {
     if (node == null || !node.isObject()) {
       throw new WireException(where + " is not a JSON object");
     }
-    return new Fields(node, where, numbers);
+    return new JsonFields(node, where, numbers);
   }
 
   /** All of it, also what nobody asked for. */
@@ -238,7 +239,7 @@ final class Fields {
     return node.booleanValue();
   }
 
-  Fields object(String name) throws WireException {
+  JsonFields object(String name) throws WireException {
     return of(get(name), where + "'s \"" + name + "\"", numbers);
   }
 
@@ -257,8 +258,8 @@ final class Fields {
     return found;
   }
 
-  List<Fields> objects(String name) throws WireException {
-    var found = new ArrayList<Fields>();
+  List<JsonFields> objects(String name) throws WireException {
+    var found = new ArrayList<JsonFields>();
     String entry = "an entry of \"" + name + "\"";
     for (JsonNode node : array(name)) {
       found.add(of(node, entry, numbers));

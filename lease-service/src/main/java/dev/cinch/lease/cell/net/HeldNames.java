@@ -1,22 +1,27 @@
 package dev.cinch.lease.cell.net;
 
+import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
-import dev.cinch.lease.cell.Ballots;
+import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
 import dev.cinch.lease.cell.Message;
-import dev.cinch.lease.cell.Outbox;
+import dev.cinch.lease.cell.Message.Outbox;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.Step;
+import dev.cinch.lease.cell.net.CellNode.Outcome;
+import dev.cinch.lease.cell.net.Timers.Timer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The names that a node holds or attempts to: what goes on with each of them. Not thread-safe. */
-final class Holdings {
+final class HeldNames {
   /** Beyond so many doublings, an attempt that is outbid waits no longer. */
   private static final int DOUBLINGS = 6;
 
@@ -24,10 +29,10 @@ final class Holdings {
   private final Cell cell;
   private final Ballots ballots;
   private final CellSettings settings;
-  private final CellParts parts;
+  private final CellSettings.CellParts parts;
   private final Timers attempts;
   private final Outbox out;
-  private final Map<Bytes, Holding> holdings = new HashMap<>();
+  private final Map<Bytes, HeldName> holdings = new HashMap<>();
 
   /** Of leases that are held; many, and hardly ever touched. */
   private final Timers ends = new Timers();
@@ -37,7 +42,7 @@ final class Holdings {
   /**
    * @param attempts of pursuits: who finds one due calls {@link #wake}
    */
-  Holdings(CellParts parts, Cell cell, Ballots ballots, Timers attempts, Outbox out) {
+  HeldNames(CellSettings.CellParts parts, Cell cell, Ballots ballots, Timers attempts, Outbox out) {
     this.parts = parts;
     this.algorithm = parts.algorithm();
     this.settings = parts.settings();
@@ -65,7 +70,7 @@ final class Holdings {
   int due(long now) {
     int count = 0;
     for (Timer t = ends.due(now); t != null; t = ends.due(now)) {
-      Holding holding = (Holding) t;
+      HeldName holding = (HeldName) t;
       endLinger(holding, now);
       settle(holding, now);
       count++;
@@ -75,7 +80,7 @@ final class Holdings {
 
   /** Takes an acceptor's answer to a proposer. */
   void receive(int from, Message message, long now) {
-    Holding holding = holdings.get(message.name());
+    HeldName holding = holdings.get(message.name());
     if (holding != null) {
       stepped(holding, holding.proposer.receive(from, message, now, out), now);
       if (holding.lingers && holding.proposer.isKnownByAll()) {
@@ -86,7 +91,7 @@ final class Holdings {
 
   /** Goes on with an attempt whose time has come. */
   void wake(Pursuit pursuit, long now) {
-    Holding holding = holdings.get(pursuit.name);
+    HeldName holding = holdings.get(pursuit.name);
     if (holding == null || holding.pursuit != pursuit) {
       throw new IllegalStateException("a timer of " + pursuit.name + ", which has none");
     }
@@ -99,7 +104,7 @@ final class Holdings {
 
   /** Ends all attempts, and gives back what they may have left at acceptors. */
   void giveUp(long now) {
-    for (Holding holding : List.copyOf(holdings.values())) {
+    for (HeldName holding : List.copyOf(holdings.values())) {
       Pursuit pursuit = holding.pursuit;
       if (pursuit != null) {
         holding.proposer.giveUp(now, out);
@@ -116,7 +121,7 @@ final class Holdings {
 
   /** A majority of acceptors that have what this node holds, so that each can sign it. */
   List<Integer> holders(Bytes name) {
-    Holding holding = holdings.get(name);
+    HeldName holding = holdings.get(name);
     var nodes = new ArrayList<Integer>(cell.majority());
     for (int i = 0; i < cell.size() && nodes.size() < cell.majority(); i++) {
       if (holding != null && holding.proposer.isKnownBy(cell.acceptor(i))) {
@@ -128,7 +133,7 @@ final class Holdings {
 
   /** Begins an attempt, or refuses it. */
   void begin(Pursuit pursuit, long now) {
-    Holding holding = holdings.get(pursuit.name);
+    HeldName holding = holdings.get(pursuit.name);
     if (holding != null) {
       endLinger(holding, now);
       holding = holdings.get(pursuit.name);
@@ -138,9 +143,9 @@ final class Holdings {
       pursuit.result.complete(refusal);
       return;
     }
-    Holding next =
+    HeldName next =
         holding == null
-            ? new Holding(algorithm.proposer(cell, ballots, pursuit.name, settings.resendNanos()))
+            ? new HeldName(algorithm.proposer(cell, ballots, pursuit.name, settings.resendNanos()))
             : holding;
     attempt(next, pursuit, now); // whose first answer comes later
     if (holding == null) {
@@ -150,7 +155,7 @@ final class Holdings {
     pursuits++;
   }
 
-  private static @Nullable Outcome refusal(Pursuit pursuit, @Nullable Holding holding, long now) {
+  private static @Nullable Outcome refusal(Pursuit pursuit, @Nullable HeldName holding, long now) {
     if (holding != null && holding.pursuit != null) {
       return Outcome.Refused.BUSY;
     }
@@ -164,7 +169,7 @@ final class Holdings {
     return holding != null && holding.proposer.holds(now) ? Outcome.Refused.HELD_HERE : null;
   }
 
-  private void attempt(Holding holding, Pursuit pursuit, long now) {
+  private void attempt(HeldName holding, Pursuit pursuit, long now) {
     Proposer proposer = holding.proposer;
     long patience = pursuit.giveUpAt - now;
     ballots.raise(parts.times().getAsLong());
@@ -177,7 +182,7 @@ final class Holdings {
   }
 
   /** Takes up an attempt again that was outbid. */
-  private void again(Holding holding, Pursuit pursuit, long now) {
+  private void again(HeldName holding, Pursuit pursuit, long now) {
     pursuit.resting = false;
     boolean lost = pursuit.renewed != null && !holding.proposer.holds(now);
     if (lost || now >= pursuit.giveUpAt) {
@@ -187,7 +192,7 @@ final class Holdings {
     }
   }
 
-  private void stepped(Holding holding, Step step, long now) {
+  private void stepped(HeldName holding, Step step, long now) {
     Pursuit pursuit = holding.pursuit;
     if (pursuit == null || pursuit.resting) {
       return; // a proposer without an attempt ignores everything
@@ -219,7 +224,7 @@ final class Holdings {
         proposed == null ? new Step.Unavailable() : new Step.Indeterminate(proposed));
   }
 
-  private void found(Holding holding, Pursuit pursuit, Step.Found found, long now) {
+  private void found(HeldName holding, Pursuit pursuit, Step.Found found, long now) {
     Optional<Bytes> value;
     try {
       value = pursuit.decide.apply(found);
@@ -244,7 +249,7 @@ final class Holdings {
   }
 
   /** The first time it was perhaps a ballot too low, and then nobody is in the way. */
-  private void outbid(Holding holding, Pursuit pursuit, long now) {
+  private void outbid(HeldName holding, Pursuit pursuit, long now) {
     pursuit.outbid++;
     pursuit.resting = true;
     if (pursuit.outbid == 1) {
@@ -255,12 +260,12 @@ final class Holdings {
     }
   }
 
-  private void finish(Holding holding, Pursuit pursuit, Outcome outcome, long now) {
+  private void finish(HeldName holding, Pursuit pursuit, Outcome outcome, long now) {
     leave(holding, pursuit, now);
     pursuit.result.complete(outcome);
   }
 
-  private void leave(Holding holding, Pursuit pursuit, long now) {
+  private void leave(HeldName holding, Pursuit pursuit, long now) {
     attempts.cancel(pursuit);
     holding.pursuit = null;
     pursuits--;
@@ -268,7 +273,7 @@ final class Holdings {
   }
 
   /** Waits for the end of what is held, or forgets a name for which nothing is left. */
-  private void settle(Holding holding, long now) {
+  private void settle(HeldName holding, long now) {
     if (holding.proposer.holds(now)) {
       if (holding.index < 0) { // otherwise it is due before, and comes here again
         ends.set(holding, holding.proposer.heldUntil());
@@ -281,7 +286,7 @@ final class Holdings {
 
   /** Gives a lease back; false if it is not held. */
   boolean release(Request.Release release, long now) {
-    Holding holding = holdings.get(release.name());
+    HeldName holding = holdings.get(release.name());
     if (holding == null || !holding.isOf(release.lease(), now)) { // rule P9
       return false;
     }
@@ -300,11 +305,91 @@ final class Holdings {
     return true;
   }
 
-  private void endLinger(Holding holding, long now) {
+  private void endLinger(HeldName holding, long now) {
     if (holding.lingers) {
       holding.lingers = false;
       holding.proposer.release(now, out);
       settle(holding, now);
+    }
+  }
+
+  /** What a caller wants of a name, through as many attempts as its patience allows. */
+  static final class Pursuit extends Timer implements Request {
+    final Bytes name;
+
+    /** The lease to be renewed, or none. */
+    final @Nullable Ballot renewed;
+
+    final long ttl;
+    final long giveUpAt;
+
+    /** Later it is not begun: an attempt that has no time left is work for nothing. */
+    final long beginBy;
+
+    final Function<Step.Found, Optional<Bytes>> decide;
+    final CompletableFuture<Outcome> result = new CompletableFuture<>();
+
+    /** How often it was outbid. */
+    int outbid;
+
+    /** Whether it waits for its next attempt. */
+    boolean resting;
+
+    /** The last ballot for which something was proposed. */
+    @Nullable Ballot proposed;
+
+    Pursuit(
+        Bytes name,
+        @Nullable Ballot renewed,
+        long ttl,
+        long giveUpAt,
+        long beginBy,
+        Function<Step.Found, Optional<Bytes>> decide) {
+      this.name = name;
+      this.renewed = renewed;
+      this.ttl = ttl;
+      this.giveUpAt = giveUpAt;
+      this.beginBy = beginBy;
+      this.decide = decide;
+    }
+
+    @Override
+    public CompletableFuture<Outcome> result() {
+      return result;
+    }
+
+    @Override
+    public void close() {
+      result.complete(Outcome.Refused.CLOSED);
+    }
+  }
+
+  /**
+   * A name that this node holds, or attempts to: there is one as long as that is so. As a timer it
+   * is due when the lease ends, or earlier: then it was renewed meanwhile.
+   */
+  static final class HeldName extends Timer {
+    final Proposer proposer;
+
+    /** The first ballot of the lease that is held. */
+    Ballot first = Ballot.NONE;
+
+    /** What is under way. */
+    @Nullable Pursuit pursuit;
+
+    /** Whether it is to be given back once all acceptors have it. */
+    boolean lingers;
+
+    HeldName(Proposer proposer) {
+      this.proposer = proposer;
+    }
+
+    /** Whether a ballot is one of the lease that is held: of its grant, or of a renewal. */
+    boolean isOf(Ballot lease, long now) {
+      return proposer.holds(now)
+          && lease.sameOwner(first)
+          && !lease.below(first)
+          && !proposer.ballot().below(lease);
     }
   }
 }

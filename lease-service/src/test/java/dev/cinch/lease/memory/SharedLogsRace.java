@@ -2,6 +2,7 @@ package dev.cinch.lease.memory;
 
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LogSet;
+import dev.cinch.lease.table.SharedLogs;
 import java.util.List;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Expect;
@@ -15,11 +16,11 @@ import org.openjdk.jcstress.infra.results.ZZ_Result;
 @Outcome(id = "true, true", expect = Expect.ACCEPTABLE, desc = "each number is of its set")
 @Outcome(expect = Expect.FORBIDDEN, desc = "a lease would permit other logs")
 @State
-public class LogSetsRace {
+public class SharedLogsRace {
   private static final LogSet A = LogSet.of(List.of(new Id(0, 1)));
   private static final LogSet B = LogSet.of(List.of(new Id(0, 2)));
 
-  private final LogSets sets = new LogSets();
+  private final SharedLogs sets = new SharedLogs();
 
   private boolean isKept(LogSet logs) {
     return sets.at(sets.numberOf(logs)).equals(logs);

@@ -10,23 +10,24 @@ import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.LeaseListener.Listeners;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.Listeners;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend;
+import dev.cinch.lease.table.LeaseBackend.Tenure;
+import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
+import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.SortedRows;
-import dev.cinch.lease.table.Tenure;
-import dev.cinch.lease.table.UnendedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -42,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * goes over a part of them at a time.
  */
 @CheckReturnValue
-final class LeaseTable implements LeaseBackend {
+final class MemoryLeases implements LeaseBackend {
   /** How soon to come back when there is no room, nanoseconds. */
   private static final long NO_ROOM_WAIT = 1_000_000_000L;
 
@@ -50,7 +51,7 @@ final class LeaseTable implements LeaseBackend {
   private final long instance;
   private final boolean resumable;
   private final LeaseRules rules;
-  private final LogSets logSets = new LogSets();
+  private final SharedLogs logSets = new SharedLogs();
 
   /** The last leases of all names. */
   private final SortedRows names = new LeaseRow.ByName();
@@ -74,7 +75,7 @@ final class LeaseTable implements LeaseBackend {
    * @param store whose later instances might resume leases: then they are to be ended before their
    *     names are granted on, or they are forgotten (rule L11); empty if there is none
    */
-  LeaseTable(TableLimits limits, long instance, Inheritance origin, Optional<Id> store) {
+  MemoryLeases(TableLimits limits, long instance, Inheritance origin, Optional<Id> store) {
     this.limits = limits;
     this.instance = instance;
     this.resumable = store.isPresent();
@@ -96,13 +97,6 @@ final class LeaseTable implements LeaseBackend {
             lease -> revocations.of(lease).map(Revocation::reason));
   }
 
-  /**
-   * Grants leases, or repeats the grant of the same request.
-   *
-   * @param request within the service's ranges
-   * @param ceiling no expiry is above it (rule L3)
-   * @throws UnendedException if leases are to be ended first; then {@link #ended}, and ask again
-   */
   @Override
   public synchronized List<Witness> acquire(Operation.Acquire request, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
@@ -139,10 +133,6 @@ final class LeaseTable implements LeaseBackend {
     return keepNew(leases);
   }
 
-  /**
-   * Refuses a new request for a name that is held, as {@link #acquire} would: before anything is
-   * published for it that a later instance would have to wait for.
-   */
   @Override
   public synchronized void requireFree(Operation.Acquire request, Moment time)
       throws LeaseRefusedException {
@@ -159,7 +149,6 @@ final class LeaseTable implements LeaseBackend {
     }
   }
 
-  /** Has one more listener told of changes. */
   @Override
   public void listen(LeaseListener next) {
     listeners.add(next);
@@ -171,7 +160,6 @@ final class LeaseTable implements LeaseBackend {
     }
   }
 
-  /** Takes note that no other instance will ever resume these: expired, or to be revoked. */
   @Override
   public synchronized void ended(List<Tenure> tenures) {
     for (Tenure tenure : tenures) {
@@ -183,11 +171,6 @@ final class LeaseTable implements LeaseBackend {
     }
   }
 
-  /**
-   * What a revocation of a lease that is held would say, and whether it is revoked already (L15).
-   *
-   * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to revoke
-   */
   @Override
   public synchronized Revocation revocable(Operation.Revoke request, Moment time)
       throws LeaseRefusedException {
@@ -196,11 +179,6 @@ final class LeaseTable implements LeaseBackend {
     return lease.isUnended() ? wanted : revocations.of(lease.correlation()).orElse(wanted);
   }
 
-  /**
-   * Prolongs a lease no more, whose end is this instance's by now.
-   *
-   * @return its expiry; the present time if it is over
-   */
   @Override
   public synchronized long revoked(Revocation revocation, long time) {
     String name = revocation.name().value();
@@ -215,13 +193,6 @@ final class LeaseTable implements LeaseBackend {
         : lease.expiry();
   }
 
-  /**
-   * Goes on with leases of an earlier instance, or repeats that (rule L10).
-   *
-   * @param request whose witnesses are true, full, and of its id
-   * @param ended whether their ends are this instance's by now
-   * @return empty if their ends have to be brought about first
-   */
   @Override
   public synchronized Optional<List<Witness>> resume(
       Operation.Resume request, boolean ended, Moment time, long ceiling)
@@ -244,7 +215,6 @@ final class LeaseTable implements LeaseBackend {
     return Optional.of(keepNew(leases));
   }
 
-  /** Whether no lease of an earlier instance may count any more that this one does not exclude. */
   @Override
   public synchronized boolean knows(List<LeaseName> wanted, Moment at) {
     for (LeaseName name : wanted) {
@@ -256,21 +226,18 @@ final class LeaseTable implements LeaseBackend {
     return true;
   }
 
-  /** Whether a grant of this id was made here, and is remembered. */
   @Override
   public synchronized boolean knows(Id id) {
     Grants.Grant known = grants.get(id);
     return known != null && (known.isReleased() || !known.isOver());
   }
 
-  /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
   @Override
   public synchronized void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
     rules.requireHere(report);
     Grants.Grant unused = known(id);
   }
 
-  /** Prolongs the leases of a grant; tentative ones stay so. */
   @Override
   public synchronized List<Witness> renew(Operation.Renew renew, Moment time, long ceiling)
       throws LeaseRefusedException {
@@ -282,7 +249,6 @@ final class LeaseTable implements LeaseBackend {
     return keep(leases);
   }
 
-  /** Makes the leases of a grant full; those that are already stay so. */
   @Override
   public synchronized List<Witness> upgrade(Operation.Upgrade upgrade, Moment time, long ceiling)
       throws LeaseRefusedException {
@@ -339,10 +305,6 @@ final class LeaseTable implements LeaseBackend {
     return lease == null ? Optional.empty() : Optional.of(lease.info(instance, advance(time)));
   }
 
-  /**
-   * A page of names, as {@link dev.cinch.lease.LeaseService#list} says; names that come and go
-   * meanwhile may or may not be in it.
-   */
   @Override
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment time) {
     String from = after.map(LeaseName::value).orElse("");
@@ -384,7 +346,6 @@ final class LeaseTable implements LeaseBackend {
     }
   }
 
-  /** Of how many leases grants are remembered, and of how many requests that ended. */
   @Override
   public synchronized int grantsRemembered() {
     return grants.size();

@@ -14,11 +14,11 @@ import org.slf4j.LoggerFactory;
  * the one before ended. Tells what etcd remembers: what it compacted meanwhile is left out.
  * Thread-safe.
  */
-final class Watch {
+final class EtcdWatch {
   /** A stream lasts so long, since one whose other side is gone is as quiet as any. */
   private static final long STREAM_NANOS = 15_000_000_000L;
 
-  private static final Logger log = LoggerFactory.getLogger(Watch.class);
+  private static final Logger log = LoggerFactory.getLogger(EtcdWatch.class);
 
   private final EtcdCalls calls;
   private final Keys keys;
@@ -31,7 +31,7 @@ final class Watch {
 
   private volatile long retry = EtcdCalls.RETRY_NANOS;
 
-  Watch(EtcdCalls calls, Keys keys) {
+  EtcdWatch(EtcdCalls calls, Keys keys) {
     this.calls = calls;
     this.keys = keys;
   }

@@ -24,12 +24,12 @@ import org.slf4j.LoggerFactory;
  * <p>Operations that one turn of the loop brought are carried out together at its end: their
  * witnesses share a signature, and one that comes alone waits for nobody.
  */
-final class Requests {
+final class RequestHandler {
   /** More witnesses than that a worker writes. */
   private static final int WRITTEN_AT_ONCE = 64;
 
   private static final String ACQUIRE = "/v1/leases/acquire";
-  private static final Logger log = LoggerFactory.getLogger(Requests.class);
+  private static final Logger log = LoggerFactory.getLogger(RequestHandler.class);
 
   private final Routes routes;
   private final LeaseService service;
@@ -38,7 +38,7 @@ final class Requests {
   private final Workers workers;
   private final WaitingRoom.Loop loop;
   private final WaitingRoom waiting;
-  private final Watching watching;
+  private final WatchEndpoint watching;
 
   /** Whether the service tells what requests would wait for. */
   private final boolean waits;
@@ -52,7 +52,7 @@ final class Requests {
    * @param timers of those who wait for leases
    * @param connections that there may be; half of them may wait, and an eighth watch
    */
-  Requests(
+  RequestHandler(
       Routes routes,
       ServerMetrics metrics,
       Callers callers,
@@ -67,7 +67,7 @@ final class Requests {
     this.workers = workers;
     this.loop = loop;
     waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
-    watching = new Watching(Math.max(1, connections / 8), service, loop, workers);
+    watching = new WatchEndpoint(Math.max(1, connections / 8), service, loop, workers);
     waits = service.listen(waiting);
     boolean watched = service.listen(watching.listener());
     assert watched == waits;
@@ -155,7 +155,7 @@ final class Requests {
     Wire wire = Wire.of(request.getHeader("Content-Type"));
     if (Routes.isHealth(path)) {
       write(request, Written.of(routes.answer(method, path, query, body, wire), wire));
-    } else if (waits && method.equals("GET") && path.equals(Watching.PATH)) {
+    } else if (waits && method.equals("GET") && path.equals(WatchEndpoint.PATH)) {
       watch(request, head);
     } else if (method.equals("GET") && path.equals(Routes.METRICS)) {
       submit(Workers.Lane.OTHERS, request, () -> Written.metrics(routes.metrics(waiting())));
@@ -201,7 +201,8 @@ final class Requests {
     }
     if (head) {
       gate.end(
-          request.response().putHeader("Content-Type", Watching.CONTENT_TYPE), Buffer.buffer());
+          request.response().putHeader("Content-Type", WatchEndpoint.CONTENT_TYPE),
+          Buffer.buffer());
     } else {
       watching.serve(request, gate, refusal -> write(request, Written.of(refusal, Wire.JSON)));
     }

@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * take what it is told hears that it lagged, and what is held then. Confined to one event loop, but
  * for {@link #changed}, {@link #watches} and {@link #became}, which any thread calls.
  */
-final class Watches implements LeaseListener {
+final class Watchers implements LeaseListener {
   /** Where one of them reads. */
   interface Sink {
     /** Whether so much was not taken that no more is to be written than what was found at once. */
@@ -152,7 +152,7 @@ final class Watches implements LeaseListener {
    * @param most so many watch at once
    * @param origin that no other server has, nor this one after a start: its ids begin so
    */
-  Watches(int most, String origin, WaitingRoom.Loop loop, Look look) {
+  Watchers(int most, String origin, WaitingRoom.Loop loop, Look look) {
     this.most = most;
     this.history = new WatchHistory(origin, HISTORY);
     this.loop = loop;
