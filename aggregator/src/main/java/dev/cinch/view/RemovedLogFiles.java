@@ -2,18 +2,16 @@ package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
@@ -31,11 +29,11 @@ public final class RemovedLogFiles {
   private static final Logger LOG = LoggerFactory.getLogger(RemovedLogFiles.class);
 
   private final StoreContext store;
-  private final StoreFs fs;
+  private final StoreStorage storage;
 
   public RemovedLogFiles(Store store) {
     this.store = store.context();
-    this.fs = PosixStore.of(this.store).fs();
+    this.storage = this.store.storage();
   }
 
   /**
@@ -53,14 +51,16 @@ public final class RemovedLogFiles {
       return 0;
     }
     // Who removed it may have stopped before its identity went: until then it could be opened.
-    if (fs.list(log.root()).contains(String.valueOf(log.identity().getFileName()))) {
+    if (storage
+        .list(log.root(), Freshness.CACHED)
+        .contains(String.valueOf(log.identity().getFileName()))) {
       if (really) {
         removals.finish(log);
       }
       return 0;
     }
     long now = store.now();
-    if (now - fs.status(log.root()).changeTime() < Retention.STALE_NANOS) {
+    if (now - storage.changedAt(log.root()) < Retention.STALE_NANOS) {
       return 0; // it went less than a day ago
     }
     long last = lastRecord(log);
@@ -104,7 +104,7 @@ public final class RemovedLogFiles {
   }
 
   private List<String> list(Path directory) throws IOException {
-    return store.storage().listIfThere(directory, Freshness.CACHED);
+    return storage.listIfThere(directory, Freshness.CACHED);
   }
 
   private final class Sweep {
@@ -120,7 +120,7 @@ public final class RemovedLogFiles {
     void bucket(Path directory) throws IOException {
       if (really) {
         try {
-          fs.chmod(directory, PosixStore.of(store).directoryMode());
+          storage.reopen(directory);
         } catch (IOException e) {
           LOG.debug("{}: mode left: {}", directory, e.toString()); // who may write needs none
         }
@@ -136,14 +136,9 @@ public final class RemovedLogFiles {
     }
 
     void file(Path file) throws IOException {
-      try {
-        if (really) {
-          fs.unlink(file);
-        }
+      if (!really || storage.remove(file)) { // else somebody else was faster
         files++;
         each.accept(file);
-      } catch (NoSuchFileException e) {
-        return; // somebody else was faster
       }
     }
 
@@ -151,7 +146,7 @@ public final class RemovedLogFiles {
     void directory(Path directory) {
       if (really) {
         try {
-          fs.rmdir(directory);
+          storage.removePlace(directory);
         } catch (FileSystemException e) {
           LOG.debug("{}: stays: {}", directory, e.toString());
         } catch (IOException e) {

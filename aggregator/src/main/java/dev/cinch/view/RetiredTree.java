@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ChainPlace;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
@@ -14,7 +13,8 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -39,7 +39,7 @@ final class RetiredTree {
   private static final Logger LOG = LoggerFactory.getLogger(RetiredTree.class);
 
   private final LogContext log;
-  private final StoreFs fs;
+  private final StoreStorage storage;
   private final Consumer<Path> each;
   private final boolean really;
   private long buckets;
@@ -55,7 +55,7 @@ final class RetiredTree {
    */
   RetiredTree(LogContext log, Consumer<Path> each, boolean really) {
     this.log = log;
-    this.fs = PosixStore.of(log.store()).fs();
+    this.storage = log.documents();
     this.each = each;
     this.really = really;
   }
@@ -100,7 +100,7 @@ final class RetiredTree {
   /** Another gc may have removed a directory since its parent was listed. */
   private List<String> names(Path directory) throws IOException {
     try {
-      return fs.list(directory);
+      return storage.list(directory, Freshness.CACHED);
     } catch (NoSuchFileException e) {
       return List.of();
     } catch (ForeignEntryException e) {
@@ -169,7 +169,7 @@ final class RetiredTree {
   private void blocked(Path directory, IOException e) throws IOException {
     int owner;
     try {
-      owner = fs.status(directory).uid();
+      owner = storage.owner(directory);
     } catch (NoSuchFileException gone) {
       return; // somebody who may has retired it since
     }
@@ -198,14 +198,14 @@ final class RetiredTree {
   private void retire(Path directory) throws IOException {
     try {
       if (!really) {
-        List<String> unused = fs.list(directory);
+        List<String> unused = storage.list(directory, Freshness.CACHED);
         buckets++;
         each.accept(directory);
         return;
       }
       makeWritable(directory);
       boolean stays = false;
-      for (String name : fs.list(directory)) {
+      for (String name : storage.list(directory, Freshness.CACHED)) {
         Path file = directory.resolve(name);
         if (!LogLayout.MARKS.contains(name)) {
           stays |= !removeOurs(file, name);
@@ -216,7 +216,7 @@ final class RetiredTree {
       if (stays) {
         return;
       }
-      fs.rmdir(directory);
+      storage.removePlace(directory);
       buckets++;
       each.accept(directory);
     } catch (NoSuchFileException e) {
@@ -266,7 +266,7 @@ final class RetiredTree {
   /** Whoever may not change its mode may still be allowed to write to it. */
   private void makeWritable(Path directory) throws IOException {
     try {
-      fs.chmod(directory, PosixStore.of(log.store()).directoryMode());
+      storage.reopen(directory);
     } catch (NoSuchFileException e) {
       throw e;
     } catch (IOException e) {
@@ -278,10 +278,8 @@ final class RetiredTree {
   @CanIgnoreReturnValue
   private boolean remove(Path file) throws IOException {
     try {
-      fs.unlink(file);
+      boolean unused = storage.remove(file); // or another run, or an earlier one, was here
       return true;
-    } catch (NoSuchFileException e) {
-      return true; // another run, or an earlier one that a crash stopped, was here
     } catch (AccessDeniedException e) {
       throw e;
     } catch (FileSystemException e) {
@@ -297,7 +295,7 @@ final class RetiredTree {
   private void removeDirectory(Path directory) {
     if (really) {
       try {
-        fs.rmdir(directory);
+        storage.removePlace(directory);
       } catch (IOException e) {
         LOG.debug("{}: stays: {}", directory, e.toString());
       }

@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
@@ -16,13 +20,19 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
+import dev.cinch.lease.time.ManualTime;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -95,6 +105,39 @@ class AggregatorTest {
     var aggregator = new Aggregator(rig.open(stopped));
     stopped.arm(1, Fault.CRASH_AFTER, op -> op.is(Kind.LINK, name));
     assertThrows(FaultyFs.Crash.class, () -> aggregator.run().published());
+  }
+
+  /** A segment, retiring, expiring and the audit of what is left, on a storage without a file. */
+  @Test
+  void whatIsOnNoDiskIsAggregatedAndRetired() throws Exception {
+    ManualTime time = ManualTime.ticking();
+    MemoryStore storage = Rig.storage(time);
+    Store store = Rig.open(storage, time, "m");
+    Log log = store.createLog(Rig.JOBS);
+    for (int part = 1; part <= 2; part++) {
+      try (LogWriter writer = log.writer(Durability.SYNC)) {
+        for (int i = 0; i < 5; i++) {
+          Lines.append(writer, part + "." + i);
+          time.advanceMs(700);
+        }
+      }
+      time.advanceMs(10_000);
+      HorizonAdvance horizon = log.horizon();
+      var unused = horizon.advance(horizon.reachable(), OptionalLong.of(time.wallNanos()));
+      assertEquals(1, new Aggregator(log).run().published());
+    }
+    List<String> all = Lines.settled(log);
+    assertEquals(10, all.size());
+    assertTrue(new Retention(log, Duration.ZERO).run().buckets() >= 4);
+    assertEquals(
+        List.of(),
+        log.context().storage().buckets(Long.MIN_VALUE, Long.MAX_VALUE, Freshness.CERTAIN));
+    assertEquals(all, Lines.view(log));
+    assertEquals(1, new Expiry(log, Duration.ZERO).run(path -> {}).segments());
+    assertEquals(all.subList(5, 10), Lines.view(log));
+    var found = new ArrayList<Finding>();
+    assertEquals(5, StoreVerifier.verify(store, found::add).messages());
+    assertEquals(List.of(), found);
   }
 
   @Test

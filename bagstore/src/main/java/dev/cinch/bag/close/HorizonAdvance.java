@@ -11,7 +11,7 @@ import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.store.CountingKeys;
-import dev.cinch.bag.store.KeyCount;
+import dev.cinch.bag.store.CountingKeys.KeyCount;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.LogList;
 import java.io.IOException;

@@ -99,8 +99,8 @@ public interface StoreStorage {
   /** How many bytes a document has, as the storage has it now. */
   long size(Path document) throws IOException;
 
-  /** When a document was made, or later. */
-  long changedAt(Path document) throws IOException;
+  /** When a document was made, or something in a place made or removed; or later. */
+  long changedAt(Path name) throws IOException;
 
   /** Content that may become that of documents of one place. Not thread-safe. */
   interface Draft extends Closeable {
@@ -166,6 +166,19 @@ public interface StoreStorage {
 
   /** Removes a document that others would sweep as well, so a failure is none. */
   void removeQuietly(Path document);
+
+  /** Lets what stands in a closed bucket be removed. */
+  void reopen(Path bucket) throws IOException;
+
+  /**
+   * Removes an empty place.
+   *
+   * @throws java.nio.file.DirectoryNotEmptyException if it is not empty
+   */
+  void removePlace(Path place) throws IOException;
+
+  /** The user who may remove what is in a place, as a number. */
+  int owner(Path place) throws IOException;
 
   /** Patience with something that looks missing in a place. */
   Patience patience(Path place);

@@ -29,6 +29,14 @@ import java.util.Optional;
  */
 @CheckReturnValue
 public final class CountingKeys {
+  /**
+   * What a record of a log says of keys (rule F3).
+   *
+   * @param keys how many apply, from the first
+   * @param digest of these, as its closer read them
+   */
+  public record KeyCount(int keys, String digest) {}
+
   private final StoreContext store;
   private final Optional<HorizonRecord> tip;
   private final boolean required;

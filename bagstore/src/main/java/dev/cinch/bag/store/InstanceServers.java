@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.ServerEntry;
+import dev.cinch.bag.layout.ServiceNames.ServerEntry;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.cinch.bag.store;
 
-import dev.cinch.bag.layout.CeilingName;
-import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.layout.ServiceNames.CeilingName;
+import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
 import java.util.ArrayDeque;

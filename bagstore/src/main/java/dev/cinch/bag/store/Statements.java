@@ -1,7 +1,7 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.StoreStatement;
 import dev.cinch.lease.witness.TrustedKeys;

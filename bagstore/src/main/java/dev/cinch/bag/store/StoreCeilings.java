@@ -1,8 +1,8 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.CeilingName;
-import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.layout.ServiceNames.CeilingName;
+import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;

@@ -12,9 +12,9 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.fuzz.DataFile;
-import dev.cinch.bag.layout.CeilingName;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.ServiceNames.CeilingName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
@@ -27,6 +27,7 @@ import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -54,9 +55,6 @@ abstract class StorageContract {
 
   /** Another client of the same log, which has buckets of a second. */
   abstract Log client() throws Exception;
-
-  /** Deletes all that stands in a bucket. */
-  abstract void retire(Bucket bucket) throws Exception;
 
   @BeforeEach
   void open() throws Exception {
@@ -145,7 +143,13 @@ abstract class StorageContract {
       byte[] unused = closing.publish(new byte[] {1});
       closing.finish(List.of());
     }
-    retire(BUCKET);
+    Path place = log.bucket(BUCKET);
+    assertThrows(DirectoryNotEmptyException.class, () -> other.removePlace(place));
+    other.reopen(place);
+    for (String name : other.list(place, Freshness.CERTAIN)) {
+      assertTrue(other.remove(place.resolve(name)));
+    }
+    other.removePlace(place);
     written(bob, other(1), SAMPLE.bytes()).leave();
     assertNotEquals(Mark.OPEN, late.look());
   }

@@ -13,14 +13,9 @@ import dev.cinch.bag.fs.NegativeFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.memory.MemoryLog;
 import dev.cinch.bag.storage.memory.MemoryStore;
-import dev.cinch.bag.storage.posix.PosixStore;
-import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
@@ -41,11 +36,6 @@ class StorageContractTest {
     @Override
     Log client() throws IOException {
       return Rig.open(storage, time, "m").createLog(Rig.JOBS);
-    }
-
-    @Override
-    void retire(Bucket bucket) throws IOException {
-      ((MemoryLog) client().context().storage()).retire(bucket);
     }
   }
 
@@ -87,21 +77,6 @@ class StorageContractTest {
     Log client() throws IOException {
       return rig.open(caches.apply(rig.disk.view(Rig.ALICE)));
     }
-
-    @Override
-    void retire(Bucket bucket) throws IOException {
-      remove(
-          rig.disk.view(Rig.ALICE), rig.open(rig.disk.view(Rig.ALICE)).context().layout(), bucket);
-    }
-  }
-
-  private static void remove(StoreFs fs, LogLayout layout, Bucket bucket) throws IOException {
-    Path directory = layout.bucket(bucket);
-    fs.chmod(directory, 0770);
-    for (String name : fs.list(directory)) {
-      fs.unlink(directory.resolve(name));
-    }
-    fs.rmdir(directory);
   }
 
   @Nested
@@ -166,12 +141,6 @@ class StorageContractTest {
           ? Store.open(root, here).log(Rig.JOBS)
           : Store.init(root, StoreSettings.DEFAULT, here).createLog(Rig.JOBS);
     }
-
-    @Override
-    void retire(Bucket bucket) throws IOException {
-      LogContext log = client().context();
-      remove(PosixStore.of(log.store()).fs(), log.layout(), bucket);
-    }
   }
 
   @Nested
@@ -191,11 +160,6 @@ class StorageContractTest {
         Log unused = Store.init(rig.root, StoreSettings.DEFAULT, environment()).createLog(Rig.JOBS);
       }
       return Store.open(rig.root, environment()).log(Rig.JOBS);
-    }
-
-    @Override
-    void retire(Bucket bucket) throws IOException {
-      remove(fs, Store.open(rig.root, environment()).log(Rig.JOBS).context().layout(), bucket);
     }
   }
 }

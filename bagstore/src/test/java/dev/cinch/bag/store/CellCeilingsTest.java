@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.layout.CeilingName;
-import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.layout.ServiceNames.CeilingName;
+import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.layout.ServerEntry;
-import dev.cinch.bag.layout.SignedName;
+import dev.cinch.bag.layout.ServiceNames.ServerEntry;
+import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;

@@ -34,7 +34,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A log of a {@link MemoryStore}. Its lock is what appending and closing go one by one by. */
-public final class MemoryLog implements LogStorage {
+final class MemoryLog implements LogStorage {
   private static final byte[] MARK = {'x'};
 
   private final MemoryStore store;
@@ -211,11 +211,6 @@ public final class MemoryLog implements LogStorage {
 
   @Override
   public void finish(Bucket bucket) {}
-
-  /** Removes a bucket and what closed it, as is done behind a checkpoint. */
-  public synchronized void retire(Bucket bucket) {
-    store.removeAll(layout.bucket(bucket));
-  }
 
   @Override
   public void publish(Path document, byte[] content) {

@@ -14,6 +14,7 @@ import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -120,11 +121,6 @@ public final class MemoryStore implements StoreStorage {
     return documents.get(name) == document;
   }
 
-  /** Removes all that stands below a name. */
-  void removeAll(Path place) {
-    documents.keySet().removeIf(name -> name.startsWith(place));
-  }
-
   @Override
   public void requireSame() {}
 
@@ -195,8 +191,12 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public long changedAt(Path document) throws IOException {
-    return document(document).at;
+  public long changedAt(Path name) throws IOException {
+    return documents.entrySet().stream()
+        .filter(document -> document.getKey().startsWith(name))
+        .mapToLong(document -> document.getValue().at)
+        .max()
+        .orElseThrow(() -> new NoSuchFileException(name.toString()));
   }
 
   @Override
@@ -237,6 +237,21 @@ public final class MemoryStore implements StoreStorage {
   @Override
   public void removeQuietly(Path document) {
     boolean unused = remove(document);
+  }
+
+  @Override
+  public void reopen(Path bucket) {}
+
+  @Override
+  public void removePlace(Path place) throws IOException {
+    if (!listNow(place).isEmpty()) {
+      throw new DirectoryNotEmptyException(place.toString());
+    }
+  }
+
+  @Override
+  public int owner(Path place) {
+    return 0;
   }
 
   @Override

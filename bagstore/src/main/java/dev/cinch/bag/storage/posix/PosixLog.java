@@ -5,6 +5,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
@@ -42,7 +43,7 @@ public final class PosixLog implements LogStorage {
   private final StoreFs fs;
   private final Fresh fresh;
   private final LogLayout layout;
-  private final PosixBuckets buckets;
+  private final BucketTree tree;
   private final BucketProtection protection;
   private final BucketEntrance entrance;
 
@@ -56,7 +57,7 @@ public final class PosixLog implements LogStorage {
     this.fs = store.fs();
     this.fresh = store.fresh();
     this.layout = layout;
-    this.buckets = new PosixBuckets(store, layout);
+    this.tree = new BucketTree(layout, store.settings().bucketWidthNanos());
     this.protection = new BucketProtection(store);
     this.entrance = new BucketEntrance(this);
   }
@@ -92,22 +93,61 @@ public final class PosixLog implements LogStorage {
 
   @Override
   public List<Bucket> buckets(long from, long to, Settled settled) throws IOException {
-    return buckets.certain(from, to, settled);
+    return tree.find(from, to, (directory, end, width) -> unlessSettled(directory, end, settled));
+  }
+
+  /** The directory may have been settled and retired since its parent was listed. */
+  private List<String> unlessSettled(Path directory, long end, Settled settled) throws IOException {
+    try {
+      List<String> names = fresh.list(directory);
+      fs.forceDirectory(directory); // a record must not outlive what it lists
+      return names;
+    } catch (NoSuchFileException e) {
+      if (!settled.through(end)) {
+        throw e;
+      }
+      return List.of();
+    }
   }
 
   @Override
   public List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException {
     return switch (freshness) {
-      case CACHED -> buckets.known(from, to);
-      case PERMITTED -> buckets.permitted(from, to);
-      case CERTAIN -> buckets.certain(from, to, end -> false);
+      case CACHED -> tree.find(from, to, (directory, end, width) -> known(directory));
+      case PERMITTED -> tree.find(from, to, (directory, end, width) -> permitted(directory));
+      case CERTAIN -> buckets(from, to, end -> false);
     };
+  }
+
+  private List<String> known(Path directory) {
+    try {
+      return fs.list(directory);
+    } catch (IOException e) { // not there yet, or any more; whoever settles tells
+      return List.of();
+    }
+  }
+
+  /**
+   * For who misses buckets that a record lists. What is asked for grows with what there is, and not
+   * with what a record lists, which may be forged.
+   */
+  private List<String> permitted(Path directory) throws IOException {
+    return store.listIfThere(
+        directory, isLocal(directory) ? Freshness.CACHED : Freshness.PERMITTED);
+  }
+
+  private boolean isLocal(Path directory) throws IOException {
+    try {
+      return fs.isLocal(directory);
+    } catch (NoSuchFileException e) {
+      return false;
+    }
   }
 
   @Override
   public List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut)
       throws IOException {
-    return buckets.tree.find(
+    return tree.find(
         from,
         to,
         (directory, end, width) -> {
@@ -161,7 +201,16 @@ public final class PosixLog implements LogStorage {
 
   @Override
   public boolean holdsBuckets(long from, long to) throws IOException {
-    return buckets.holdsAny(from, to);
+    try {
+      return !tree.walk(
+          from,
+          to,
+          (directory, end, width) ->
+              fs.isLocal(directory) ? fs.list(directory) : fresh.list(directory),
+          bucket -> false);
+    } catch (NoSuchFileException e) {
+      return true; // retired since its parent was listed, or lost: whoever settles tells
+    }
   }
 
   @Override

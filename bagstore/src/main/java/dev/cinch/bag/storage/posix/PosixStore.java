@@ -27,6 +27,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A store in a directory of a POSIX or network filesystem. A document is a file that is linked into
@@ -51,6 +53,7 @@ public record PosixStore(
   /** After so long every cache of a network filesystem has expired, nanoseconds (rule N2). */
   public static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
 
+  private static final Logger LOG = LoggerFactory.getLogger(PosixStore.class);
   private static final int GROUP_WRITE = 0020;
 
   /**
@@ -216,8 +219,8 @@ public record PosixStore(
   }
 
   @Override
-  public long changedAt(Path document) throws IOException {
-    return fs.status(document).changeTime();
+  public long changedAt(Path name) throws IOException {
+    return fs.status(name).changeTime();
   }
 
   @Override
@@ -313,8 +316,73 @@ public record PosixStore(
   }
 
   @Override
+  public void reopen(Path bucket) throws IOException {
+    fs.chmod(bucket, directoryMode());
+  }
+
+  @Override
+  public void removePlace(Path place) throws IOException {
+    fs.rmdir(place);
+  }
+
+  @Override
+  public int owner(Path place) throws IOException {
+    return fs.status(place).uid();
+  }
+
+  @Override
   public Patience patience(Path place) {
-    return new CacheWait(this, place);
+    return new CacheWait(place);
+  }
+
+  /** Waits for the caches of network filesystems (rules N2, N3). Not thread-safe. */
+  private final class CacheWait implements Patience {
+    private final Path directory;
+    private long deadline;
+    private boolean begun;
+    private boolean expired;
+
+    CacheWait(Path directory) {
+      this.directory = directory;
+    }
+
+    private void begin() {
+      if (!begun) {
+        begun = true;
+        deadline = time.monotonicNanos() + CACHE_EXPIRY_NANOS;
+      }
+    }
+
+    @Override
+    public boolean isOver() {
+      begin();
+      try {
+        return fs.isLocal(directory) || time.monotonicNanos() - deadline >= 0;
+      } catch (IOException e) {
+        return false;
+      }
+    }
+
+    @Override
+    public boolean again() throws IOException {
+      begin();
+      if (expired || seesPastCaches()) {
+        return false;
+      }
+      LOG.info("{}: something is missing; looking again until caches have expired", directory);
+      awaitCaches(directory);
+      // Of the wait, so that one more look comes after.
+      expired = time.monotonicNanos() - deadline >= 0;
+      return true;
+    }
+
+    private boolean seesPastCaches() throws IOException {
+      try {
+        return fs.isLocal(directory) || fresh.listIfPermitted(directory).isPresent();
+      } catch (NoSuchFileException e) {
+        return false; // then another look must tell
+      }
+    }
   }
 
   /**
