@@ -3,7 +3,6 @@ package dev.cinch.cli;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellStatus;
-import dev.cinch.lease.cell.net.CellStatus.CellDocument;
 import dev.cinch.lease.cell.net.CellStatus.Traffic;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -91,7 +90,7 @@ public final class ServedCell implements AutoCloseable {
 
   /** From now on a node is so. */
   public void tell(CellStatus status) {
-    tell(status.node(), CellDocument.of(cell, status, NOW));
+    tell(status.node(), status.document(cell, NOW));
   }
 
   public void tell(int node, ObjectNode document) {

@@ -3,8 +3,6 @@ package dev.cinch.lease;
 import com.google.errorprone.annotations.CheckReturnValue;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 
 /**
  * The correlation of a grant: what its witnesses and those of its renewals have in common, and what
@@ -40,20 +38,12 @@ public final class Correlation {
     in.putLong(grantedAt);
     store.write(in);
     in.put(ascii);
-    return new Id(grantedAt, ByteBuffer.wrap(sha256(in.array())).getLong());
+    return new Id(grantedAt, ByteBuffer.wrap(Sha256.of(in.array())).getLong());
   }
 
   /** Whether the request with this secret was granted the lease, by a service of this store. */
   public static boolean isOf(Id secret, Witness witness, Id store) {
     Id correlation = witness.correlation();
     return of(secret, witness.name(), correlation.high(), store).equals(correlation);
-  }
-
-  private static byte[] sha256(byte[] bytes) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(bytes);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java has SHA-256", e);
-    }
   }
 }

@@ -4,8 +4,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import java.nio.ByteBuffer;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 
 /**
  * How the names of leases are spread over the servers that share a store (rule L16). Immutable and
@@ -39,16 +37,8 @@ public record ShardMap(long number, int count) {
     if (count == 1) {
       return 1;
     }
-    byte[] digest = sha256().digest(name.value().getBytes(US_ASCII));
+    byte[] digest = Sha256.of(name.value().getBytes(US_ASCII));
     return (int) Long.remainderUnsigned(ByteBuffer.wrap(digest).getLong(), count) + 1;
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java has SHA-256", e);
-    }
   }
 
   /** In words, like {@code shard map 2 of 4 shards}. */

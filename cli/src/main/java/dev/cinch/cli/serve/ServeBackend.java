@@ -13,7 +13,6 @@ import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.CellStatus;
-import dev.cinch.lease.cell.net.CellStatus.CellDocument;
 import dev.cinch.lease.direct.NodeCeilings;
 import dev.cinch.lease.etcd.EtcdCluster;
 import dev.cinch.lease.etcd.EtcdInstance;
@@ -169,7 +168,7 @@ public final class ServeBackend {
   void tellBy(LeaseServer.Builder server, TimeSource time) {
     CellFile of = file;
     if (of != null) {
-      server.cell(CellDocument.supplier(of, () -> Optional.ofNullable(running), time));
+      server.cell(CellStatus.supplier(of, () -> Optional.ofNullable(running), time));
     }
   }
 

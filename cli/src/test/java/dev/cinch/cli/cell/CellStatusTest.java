@@ -19,7 +19,7 @@ import dev.cinch.lease.Altered;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
-import dev.cinch.lease.cell.net.CellStatus.CellDocument;
+import dev.cinch.lease.cell.net.CellStatus;
 import dev.cinch.lease.cell.net.CellStatus.Traffic;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
@@ -95,11 +95,11 @@ class CellStatusTest {
     ServedCell cell = cell();
     cell.tell(status(1, 0, 0, QUIET));
     cell.tell(status(2, 0, 0, QUIET));
-    cell.tell(3, CellDocument.of(cell.cell, status(3, 0, 0, QUIET), NOW).put("answering", 1));
+    cell.tell(3, status(3, 0, 0, QUIET).document(cell.cell, NOW).put("answering", 1));
     List<String> lines = cell.status().ended(0).out().lines().toList();
     assertTrue(lines.get(4).contains(" cut off: 1 of 3 nodes answer it "), lines.get(4));
     assertEquals("2 of 3 nodes vote: leases are granted", lines.get(5));
-    cell.tell(2, CellDocument.of(cell.cell, status(2, 0, 0, QUIET), NOW).put("answering", 1));
+    cell.tell(2, status(2, 0, 0, QUIET).document(cell.cell, NOW).put("answering", 1));
     String out = cell.status("--json").ended(3).out();
     assertTrue(out.contains("\"majority\":false") && out.contains("\"CUT_OFF\""), out);
   }
@@ -122,9 +122,9 @@ class CellStatusTest {
   void aNodeThatIsAnotherIsNoneOfThisCell() throws Exception {
     ServedCell cell = cell();
     cell.tell(status(1, 0, 0, QUIET));
-    cell.tell(2, CellDocument.of(cell.cell, status(3, 0, 0, QUIET), NOW));
+    cell.tell(2, status(3, 0, 0, QUIET).document(cell.cell, NOW));
     var other = Altered.with(cell.cell, "instance", 9, "sinceMs", 1_795_598_400_000L);
-    cell.tell(3, CellDocument.of(other, status(3, 0, 0, QUIET), NOW));
+    cell.tell(3, status(3, 0, 0, QUIET).document(other, NOW));
     String out = cell.status().ended(3).out();
     assertTrue(out.contains("not this node: node 3 of instance 1 of store"), out);
     assertTrue(out.contains("not this node: node 3 of instance 9 of store"), out);
@@ -198,8 +198,7 @@ class CellStatusTest {
       CellNode node = nodes.get(i);
       cell.documents
           .get(i)
-          .set(
-              CellDocument.supplier(cell.cell, () -> Optional.of(node), SystemTime.INSTANCE).get());
+          .set(CellStatus.supplier(cell.cell, () -> Optional.of(node), SystemTime.INSTANCE).get());
     }
   }
 

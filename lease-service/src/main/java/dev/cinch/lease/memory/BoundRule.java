@@ -1,7 +1,6 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
@@ -26,23 +25,9 @@ record BoundRule(TimeBounds bounds, WatermarkRule watermarks) {
   private static final long NANOS_PER_MS = 1_000_000;
   private static final long RETRY_AFTER = 1_000 * NANOS_PER_MS;
 
-  /** How far ahead of the latest that it can be a watermark may be, nanoseconds. */
-  long aheadNanos() {
-    return watermarks.aheadNanos();
-  }
-
   /** When something is done for which the clocks were looked at. */
   Moment moment(Reading at) {
     return new Moment(at.now(), bounds.at(at.wall(), at.monotonic()), at.steady(), 0);
-  }
-
-  /**
-   * Checks what a holder states, before anything is changed by it.
-   *
-   * @throws LeaseRefusedException {@code WATERMARK}, saying why
-   */
-  void check(LeaseReport report, Moment now) throws LeaseRefusedException {
-    watermarks.checkInTime(report, now);
   }
 
   private static Watermark watermark(long timestamp, Moment now) {
@@ -63,7 +48,7 @@ record BoundRule(TimeBounds bounds, WatermarkRule watermarks) {
       problem =
           "it knows the time to %s only, and needs ±%d s"
               .formatted(now.bound().inWords(), WIDEST / 1_000 / NANOS_PER_MS);
-    } else if (watermark(now.time(), now).isTooFarAhead(aheadNanos())) {
+    } else if (watermark(now.time(), now).isTooFarAhead(watermarks.aheadNanos())) {
       // What is granted would be lost with the first watermark.
       problem =
           "its clock is %d ms ahead of the latest that it can be by its time sources"

@@ -143,7 +143,7 @@ final class Operations {
   private List<Witness> resume(Operation.Resume request, StoreUse store)
       throws LeaseRefusedException {
     store.require();
-    Checks.check(request, longestLeaseMs, storeId, inTime.aheadNanos());
+    Checks.check(request, longestLeaseMs, storeId, inTime.watermarks().aheadNanos());
     guard.requireLatest();
     guard.requireShard(request.witnesses().stream().map(w -> w.witness().name()).toList());
     // Where several machines keep the same leases, none of them has to end here.
@@ -171,7 +171,7 @@ final class Operations {
     // expiry past what was possible before, and spares holders the loss of their leases.
     Reading at = store.read();
     Moment now = inTime.moment(at);
-    inTime.check(renew.report(), now);
+    inTime.watermarks().checkInTime(renew.report(), now); // before anything is changed by it
     try {
       long ceiling = permitKnown(renew.id(), renew.report(), at, renew.durationMs(), store);
       List<Witness> witnesses = table.renew(renew, now, ceiling);
@@ -233,7 +233,7 @@ final class Operations {
   private void release(Operation.Release release, StoreUse store) throws LeaseRefusedException {
     Checks.check(release.report());
     Moment now = inTime.moment(store.read());
-    inTime.check(release.report(), now);
+    inTime.watermarks().checkInTime(release.report(), now);
     try {
       table.release(release, now, guard::requireLatest);
     } catch (LeaseRefusedException e) {

@@ -71,13 +71,6 @@ public final class CellRegister implements StateRegister {
 
   /**
    * @param random spreads out attempts of several nodes for one name
-   */
-  public CellRegister(CellNode node, RandomGenerator random) {
-    this(node, random, null);
-  }
-
-  /**
-   * @param random spreads out attempts of several nodes for one name
    * @param signer has the nodes sign a lease once they have accepted it, before it is told that it
    *     was written; null if nobody has to
    */

@@ -6,7 +6,6 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.Notary;
-import dev.cinch.lease.register.LeaseNotary.WitnessMark;
 import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.CellKeys.CellSignatures;
@@ -81,13 +80,14 @@ public final class CellSigner implements GrantSigner {
 
   private Notary.Witnessed collect(Witness witness) {
     var signatures = new CellSignatures(keys, witness);
-    byte[] mark = WitnessMark.of(signatures.payload());
+    byte[] mark = LeaseNotary.mark(signatures.payload());
     return (node, marked) -> {
       byte[] bytes = marked.toArray();
-      if (!WitnessMark.begins(bytes, mark)) {
+      if (bytes.length <= mark.length
+          || !Arrays.equals(bytes, 0, mark.length, mark, 0, mark.length)) {
         return false; // it encodes witnesses otherwise, as another version may
       }
-      byte[] signature = Arrays.copyOfRange(bytes, WitnessMark.BYTES, bytes.length);
+      byte[] signature = Arrays.copyOfRange(bytes, LeaseNotary.MARK_BYTES, bytes.length);
       Optional<SignedWitness> done = signatures.add(places.getOrDefault(node, 0), signature);
       done.ifPresent(this::add);
       return done.isPresent();

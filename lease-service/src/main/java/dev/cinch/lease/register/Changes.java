@@ -2,7 +2,6 @@ package dev.cinch.lease.register;
 
 import static dev.cinch.lease.table.Refusals.notYet;
 
-import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseListener.Listeners;
@@ -21,7 +20,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Tells listeners what becomes of leases, from the values that are written here and elsewhere. What
- * comes twice, or after what followed it, is told once. Thread-safe.
+ * comes twice, or after what followed it, is told once. Knows whether it hears of others at all: as
+ * long as what keeps the leases can be reached. Thread-safe.
  */
 final class Changes {
   /**
@@ -32,14 +32,23 @@ final class Changes {
   /** What was told last of a lease that is watched. */
   private record Told(long changedAt, Id correlation, LeaseState.State state) {}
 
+  private static final long RETRY_AFTER = 200_000_000L;
+  private static final Logger log = LoggerFactory.getLogger(Changes.class);
+
+  private final StateRegister register;
   private final long instance;
   private final Listeners listeners = new Listeners();
   private final Map<String, Told> told = new HashMap<>();
+  private final AtomicBoolean probing = new AtomicBoolean();
+
+  /** Why others could not be reached the last time; empty if they could, and at first. */
+  private volatile Optional<LeaseRefusedException> unreached = Optional.empty();
 
   /**
    * @param instance number of the service's instance
    */
-  Changes(long instance) {
+  Changes(StateRegister register, long instance) {
+    this.register = register;
     this.instance = instance;
   }
 
@@ -87,69 +96,48 @@ final class Changes {
     }
   }
 
-  /** Whether what keeps the leases can be reached, as it was found last. Thread-safe. */
-  @CheckReturnValue
-  static final class Reach {
-    private static final long RETRY_AFTER = 200_000_000L;
-    private static final Logger log = LoggerFactory.getLogger(Reach.class);
+  /** Why what keeps the leases could not be reached the last time; empty if it could. */
+  Optional<LeaseRefusedException> obstacle() {
+    return unreached;
+  }
 
-    private final StateRegister register;
-    private final Runnable lost;
-    private final AtomicBoolean probing = new AtomicBoolean();
-
-    /** Why others could not be reached the last time; empty if they could, and at first. */
-    private volatile Optional<LeaseRefusedException> unreached = Optional.empty();
-
-    /**
-     * @param lost told when it can't be reached any more: from then on is missed what others do
-     */
-    Reach(StateRegister register, Runnable lost) {
-      this.register = register;
-      this.lost = lost;
+  /** One at a time: where nobody answers each takes a while. */
+  void probe() {
+    if (probing.compareAndSet(false, true)) {
+      var unused =
+          register
+              .reach()
+              .handle(
+                  (answer, failure) -> {
+                    probing.set(false);
+                    return reached(failure == null ? Optional.empty() : Optional.of(failure));
+                  });
     }
+  }
 
-    Optional<LeaseRefusedException> obstacle() {
-      return unreached;
+  private boolean reached(Optional<Throwable> failure) {
+    boolean before = unreached.isEmpty();
+    unreached = failure.map(Changes::refusal);
+    if (before && failure.isPresent()) {
+      log.warn("{}", String.valueOf(unreached.map(Throwable::getMessage).orElse("")));
+      lost(); // from now on is missed what others do
     }
+    return failure.isEmpty();
+  }
 
-    /** One at a time: where nobody answers each takes a while. */
-    void probe() {
-      if (probing.compareAndSet(false, true)) {
-        var unused =
-            register
-                .reach()
-                .handle(
-                    (answer, failure) -> {
-                      probing.set(false);
-                      return reached(failure == null ? Optional.empty() : Optional.of(failure));
-                    });
-      }
-    }
+  private static LeaseRefusedException refusal(Throwable failure) {
+    Throwable why = failure instanceof CompletionException ? failure.getCause() : failure;
+    return why instanceof LeaseRefusedException refused
+        ? refused
+        : notYet("what keeps the leases can't be asked: " + why, RETRY_AFTER);
+  }
 
-    private boolean reached(Optional<Throwable> failure) {
-      boolean before = unreached.isEmpty();
-      unreached = failure.map(Reach::refusal);
-      if (before && failure.isPresent()) {
-        log.warn("{}", String.valueOf(unreached.map(Throwable::getMessage).orElse("")));
-        lost.run();
-      }
-      return failure.isEmpty();
-    }
-
-    private static LeaseRefusedException refusal(Throwable failure) {
-      Throwable why = failure instanceof CompletionException ? failure.getCause() : failure;
-      return why instanceof LeaseRefusedException refused
-          ? refused
-          : notYet("what keeps the leases can't be asked: " + why, RETRY_AFTER);
-    }
-
-    Optional<LeaseRefusedException> deafness() {
-      return unreached.isPresent() || register.hears()
-          ? unreached
-          : Optional.of(
-              notYet(
-                  "this server hears of no changes yet: a node that starts does when it votes",
-                  1_000_000_000L));
-    }
+  Optional<LeaseRefusedException> deafness() {
+    return unreached.isPresent() || register.hears()
+        ? unreached
+        : Optional.of(
+            notYet(
+                "this server hears of no changes yet: a node that starts does when it votes",
+                1_000_000_000L));
   }
 }

@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 final class LeaseChanges {
+  /** A register gives up earlier; after so long something is wrong with it. */
+  private static final long PATIENCE_SECONDS = 20;
+
   private static final long RETRY_AFTER = 200_000_000L;
 
   private final StateRegister register;
@@ -119,7 +122,7 @@ final class LeaseChanges {
 
     /** What was written; empty if nothing was. */
     Optional<LeaseState> await() throws LeaseRefusedException {
-      boolean hasWritten = Answers.of(done, name.value());
+      boolean hasWritten = answer(done, name.value());
       if (hasWritten) {
         listener.accept(name.value(), written);
       }
@@ -237,43 +240,6 @@ final class LeaseChanges {
     return tenures.stream().distinct().toList();
   }
 
-  /** Waits for what a register answers. */
-  static final class Answers {
-    /** A register gives up earlier; after so long something is wrong with it. */
-    private static final long PATIENCE_SECONDS = 20;
-
-    private Answers() {}
-
-    /**
-     * The answer.
-     *
-     * @param what is asked for, to say so
-     * @throws LeaseRefusedException that the register has; {@code NOT_YET} if it did nothing
-     * @throws UnansweredException if it may have done it
-     */
-    static <T> T of(CompletableFuture<T> answer, String what) throws LeaseRefusedException {
-      try {
-        return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-      } catch (ExecutionException e) {
-        throw refusal(e.getCause());
-      } catch (TimeoutException e) {
-        throw new UnansweredException(what + ": no answer");
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new UnansweredException(what + ": the service ends");
-      }
-    }
-
-    private static LeaseRefusedException refusal(@Nullable Throwable failure) {
-      if (failure instanceof LeaseRefusedException refused) {
-        return refused;
-      }
-      throw failure instanceof RuntimeException runtime
-          ? runtime
-          : new IllegalStateException(failure);
-    }
-  }
-
   /**
    * What the next lease of a name inherits whose last value may be forgotten (rule L4): a fence up
    * to where a lease can reach that was granted before. Immutable.
@@ -370,5 +336,34 @@ final class LeaseChanges {
               .await();
       return end[0];
     }
+  }
+
+  /**
+   * Waits for what a register answers.
+   *
+   * @param what is asked for, to say so
+   * @throws LeaseRefusedException that the register has; {@code NOT_YET} if it did nothing
+   * @throws UnansweredException if it may have done it
+   */
+  static <T> T answer(CompletableFuture<T> answer, String what) throws LeaseRefusedException {
+    try {
+      return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      throw refusal(e.getCause());
+    } catch (TimeoutException e) {
+      throw new UnansweredException(what + ": no answer");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new UnansweredException(what + ": the service ends");
+    }
+  }
+
+  private static LeaseRefusedException refusal(@Nullable Throwable failure) {
+    if (failure instanceof LeaseRefusedException refused) {
+      return refused;
+    }
+    throw failure instanceof RuntimeException runtime
+        ? runtime
+        : new IllegalStateException(failure);
   }
 }

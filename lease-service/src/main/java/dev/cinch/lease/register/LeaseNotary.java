@@ -1,6 +1,7 @@
 package dev.cinch.lease.register;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.Sha256;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.table.LeaseState;
@@ -8,8 +9,6 @@ import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
 import dev.cinch.lease.witness.NodeSigner;
 import dev.cinch.lease.witness.WitnessCodec;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -22,6 +21,9 @@ import java.util.function.UnaryOperator;
  */
 @CheckReturnValue
 public final class LeaseNotary implements Notary {
+  /** Bytes of a {@link #mark}. */
+  static final int MARK_BYTES = 8;
+
   private final long instance;
   private final UnaryOperator<List<byte[]>> signer;
   private final Limit limit;
@@ -73,9 +75,8 @@ public final class LeaseNotary implements Notary {
     var marked = new ArrayList<Bytes>(signatures.size());
     for (int i = 0; i < signatures.size(); i++) {
       byte[] signature = signatures.get(i);
-      byte[] both =
-          Arrays.copyOf(WitnessMark.of(statements.get(i)), WitnessMark.BYTES + signature.length);
-      System.arraycopy(signature, 0, both, WitnessMark.BYTES, signature.length);
+      byte[] both = Arrays.copyOf(mark(statements.get(i)), MARK_BYTES + signature.length);
+      System.arraycopy(signature, 0, both, MARK_BYTES, signature.length);
       marked.add(Bytes.of(both));
     }
     return marked;
@@ -103,23 +104,9 @@ public final class LeaseNotary implements Notary {
 
   /**
    * The first bytes of SHA-256 of a witness: whether two nodes mean the same one is seen by it,
-   * without a look at the signature, which takes as long as to sign. Stateless.
+   * without a look at the signature, which takes as long as to sign.
    */
-  static final class WitnessMark {
-    static final int BYTES = 8;
-
-    private WitnessMark() {}
-
-    static byte[] of(byte[] payload) {
-      try {
-        return Arrays.copyOf(MessageDigest.getInstance("SHA-256").digest(payload), BYTES);
-      } catch (NoSuchAlgorithmException e) {
-        throw new IllegalStateException("every Java has SHA-256", e);
-      }
-    }
-
-    static boolean begins(byte[] bytes, byte[] mark) {
-      return bytes.length > BYTES && Arrays.equals(bytes, 0, BYTES, mark, 0, BYTES);
-    }
+  static byte[] mark(byte[] payload) {
+    return Arrays.copyOf(Sha256.of(payload), MARK_BYTES);
   }
 }

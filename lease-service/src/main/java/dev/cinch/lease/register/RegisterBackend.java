@@ -68,8 +68,6 @@ public final class RegisterBackend implements LeaseBackend {
 
   private final LeaseChanges.Revoking revoking;
 
-  private final Changes.Reach reach;
-
   /**
    * @param forgotten what may have been where the register has forgotten
    * @param grantBytes what is remembered of grants may take so much in the heap, about
@@ -88,12 +86,11 @@ public final class RegisterBackend implements LeaseBackend {
             setting.origin().fence(),
             setting.watermarks(),
             lease -> revocations.of(lease).map(Revocation::reason));
-    this.told = new Changes(setting.instance());
+    this.told = new Changes(register, setting.instance());
     this.changes = new LeaseChanges(register, forgotten, setting.time(), told::written);
     this.revoking = new LeaseChanges.Revoking(rules, revocations, changes);
     register.listen(told::written);
     register.onLoss(told::lost);
-    this.reach = new Changes.Reach(register, told::lost);
   }
 
   /**
@@ -420,7 +417,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name, Moment now) throws LeaseRefusedException {
-    StateRegister.Found found = LeaseChanges.Answers.of(register.look(name), name.value());
+    StateRegister.Found found = LeaseChanges.answer(register.look(name), name.value());
     return info(LeaseChanges.state(name, found), now);
   }
 
@@ -428,7 +425,7 @@ public final class RegisterBackend implements LeaseBackend {
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment now)
       throws LeaseRefusedException {
     NavigableMap<String, byte[]> page =
-        LeaseChanges.Answers.of(
+        LeaseChanges.answer(
             register.list(prefix, after.map(LeaseName::value).orElse(""), limit),
             "the names from \"" + prefix + "\"");
     var infos = new ArrayList<LeaseInfo>(page.size());
@@ -445,17 +442,17 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public Optional<LeaseRefusedException> obstacle() {
-    return reach.obstacle();
+    return told.obstacle();
   }
 
   @Override
   public void probe() {
-    reach.probe();
+    told.probe();
   }
 
   @Override
   public Optional<LeaseRefusedException> deafness() {
-    return reach.deafness();
+    return told.deafness();
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.cinch.lease.witness;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.Sha256;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import java.nio.ByteBuffer;
@@ -71,7 +72,7 @@ public record CellKeys(long instance, List<PublicKey> nodes) {
             .order(ByteOrder.LITTLE_ENDIAN);
     out.put(DOMAIN).putLong(instance).put((byte) nodes.size());
     nodes.forEach(node -> out.put(node.bytes()));
-    return PublicKey.sha256(out.array());
+    return Sha256.of(out.array());
   }
 
   /** What nodes of a cell signed of one witness, until they are a majority. Not thread-safe. */

@@ -1,5 +1,6 @@
 package dev.cinch.lease.witness;
 
+import dev.cinch.lease.Sha256;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -35,7 +36,7 @@ final class GoodSignatures {
 
   /** What stands for all bytes of a statement, its signature and the key that checked it. */
   static ByteBuffer digest(PublicKey key, byte[] statement, byte[] signature) {
-    return ByteBuffer.wrap(PublicKey.sha256(key.bytes(), signature, statement));
+    return ByteBuffer.wrap(Sha256.of(key.bytes(), signature, statement));
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.cinch.lease.witness;
 
+import dev.cinch.lease.Sha256;
 import java.security.DigestException;
 import java.security.MessageDigest;
 import java.util.Arrays;
@@ -33,7 +34,7 @@ final class HashTree {
     if (payloads.size() < 2 || payloads.size() > 1 << MAX_DEPTH) {
       throw new IllegalArgumentException("a tree of " + payloads.size() + " payloads");
     }
-    MessageDigest sha = PublicKey.sha256();
+    MessageDigest sha = Sha256.digest();
     int depth = Integer.SIZE - Integer.numberOfLeadingZeros(payloads.size() - 1);
     levels = new byte[depth + 1][];
     levels[0] = new byte[even(payloads.size()) * HASH_BYTES];
@@ -78,7 +79,7 @@ final class HashTree {
    * @param path offset of {@code depth} hashes
    */
   static byte[] root(byte[] signedForm, int payload, int leaf, int path, int depth) {
-    MessageDigest sha = PublicKey.sha256();
+    MessageDigest sha = Sha256.digest();
     var hash = new byte[HASH_BYTES];
     leaf(sha, signedForm, payload, hash, 0);
     for (int level = 0; level < depth; level++) {
@@ -129,7 +130,7 @@ final class HashTree {
 
     private final SignedForm first;
     private final int depth;
-    private final MessageDigest sha = PublicKey.sha256();
+    private final MessageDigest sha = Sha256.digest();
     private final byte[] hash = new byte[HASH];
 
     /** Hashes: the root's in place 1, those below the one in place p in places 2p and 2p + 1. */

@@ -1,7 +1,6 @@
 package dev.cinch.lease.witness;
 
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import dev.cinch.lease.Sha256;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Optional;
@@ -19,8 +18,6 @@ public final class PublicKey {
 
   /** Bytes of a signature. */
   public static final int SIGNATURE_BYTES = 64;
-
-  private static final MessageDigest SHA_256 = lookedUp();
 
   /** Bytes of a key's id. */
   public static final int ID_BYTES = 8;
@@ -44,7 +41,7 @@ public final class PublicKey {
       throw new IllegalArgumentException("a public key has 32 bytes, not " + bytes.length);
     }
     this.bytes = bytes.clone();
-    this.id = Arrays.copyOf(sha256(bytes), ID_BYTES);
+    this.id = Arrays.copyOf(Sha256.of(bytes), ID_BYTES);
     this.cell = cell;
   }
 
@@ -121,31 +118,6 @@ public final class PublicKey {
 
   boolean hasIdAt(byte[] signedForm, int offset) {
     return Arrays.equals(id, 0, ID_BYTES, signedForm, offset, offset + ID_BYTES);
-  }
-
-  static byte[] sha256(byte[]... parts) {
-    MessageDigest digest = sha256();
-    for (byte[] part : parts) {
-      digest.update(part);
-    }
-    return digest.digest();
-  }
-
-  /** A copy of one that is never used takes a third of the time to look it up. */
-  static MessageDigest sha256() {
-    try {
-      return (MessageDigest) SHA_256.clone();
-    } catch (CloneNotSupportedException e) {
-      return lookedUp();
-    }
-  }
-
-  private static MessageDigest lookedUp() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.cinch.lease.witness;
 
+import dev.cinch.lease.Sha256;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -54,7 +55,7 @@ public record TrustedKeys(List<PublicKey> list) {
   /** SHA-256 of the keys' bytes, one key after another, as 64 hexadecimal digits. */
   public String digest() {
     byte[][] parts = list.stream().map(PublicKey::bytes).toArray(byte[][]::new);
-    return HexFormat.of().formatHex(PublicKey.sha256(parts));
+    return HexFormat.of().formatHex(Sha256.of(parts));
   }
 
   /** The key ids in order. */

@@ -40,6 +40,9 @@ public record CellStatus(
     long faults,
     Traffic traffic,
     List<Peer> peers) {
+  private static final long PATIENCE_MS = 1_000;
+  private static final long NANOS_PER_MILLI = 1_000_000;
+
   public CellStatus {
     peers = List.copyOf(peers);
   }
@@ -97,98 +100,88 @@ public record CellStatus(
     }
   }
 
-  /** How a node is, as {@code GET /v1/cell} has it (docs/lease-api.md). */
-  public static final class CellDocument {
-    private static final long PATIENCE_MS = 1_000;
-    private static final long NANOS_PER_MILLI = 1_000_000;
+  /**
+   * Asks a node, and waits a second for it at most.
+   *
+   * @param node empty while it has not started
+   * @param time by which the document tells times
+   * @return gives nothing if the node has not started, has ended, or doesn't answer
+   */
+  public static Supplier<Optional<ObjectNode>> supplier(
+      CellFile cell, Supplier<Optional<CellNode>> node, TimeSource time) {
+    return () -> node.get().flatMap(CellStatus::ask).map(s -> s.document(cell, time.wallNanos()));
+  }
 
-    private CellDocument() {}
-
-    /**
-     * Asks a node, and waits a second for it at most.
-     *
-     * @param node empty while it has not started
-     * @param time by which the document tells times
-     * @return gives nothing if the node has not started, has ended, or doesn't answer
-     */
-    public static Supplier<Optional<ObjectNode>> supplier(
-        CellFile cell, Supplier<Optional<CellNode>> node, TimeSource time) {
-      return () -> node.get().flatMap(CellDocument::ask).map(s -> of(cell, s, time.wallNanos()));
+  private static Optional<CellStatus> ask(CellNode node) {
+    try {
+      return Optional.of(node.status().get(PATIENCE_MS, TimeUnit.MILLISECONDS));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return Optional.empty();
+    } catch (ExecutionException | TimeoutException e) {
+      return Optional.empty();
     }
+  }
 
-    private static Optional<CellStatus> ask(CellNode node) {
-      try {
-        return Optional.of(node.status().get(PATIENCE_MS, TimeUnit.MILLISECONDS));
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return Optional.empty();
-      } catch (ExecutionException | TimeoutException e) {
-        return Optional.empty();
-      }
+  /**
+   * Makes the document.
+   *
+   * @param wall what the wall clock showed when the node told its status; nanoseconds since the
+   *     Unix epoch
+   */
+  public ObjectNode document(CellFile cell, long wall) {
+    ObjectNode out = JsonNodeFactory.instance.objectNode();
+    out.put("node", node()).put("instance", cell.instance());
+    cell.store().ifPresent(store -> out.put("store", store.toString()));
+    out.put("algorithm", cell.algorithm().name());
+    out.put("longestLeaseMs", cell.algorithm().longest() / NANOS_PER_MILLI);
+    out.put("boot", boot());
+    time(out, "now", wall);
+    out.put("quarantined", isQuarantined());
+    time(out, "quarantinedUntil", wall + (quarantinedUntil() - now()));
+    out.put("rows", rows()).put("names", names()).put("attempts", attempts());
+    if (answering() >= 0) {
+      out.put("answering", answering());
     }
+    // As text: those of Flease are times, of which a number loses digits.
+    out.put("counter", Long.toString(counter()));
+    out.put("faults", faults());
+    peers(out.putArray("peers"), cell);
+    traffic(out.putObject("traffic"), traffic);
+    return out;
+  }
 
-    /**
-     * Makes the document.
-     *
-     * @param wall what the wall clock showed when the node told its status; nanoseconds since the
-     *     Unix epoch
-     */
-    public static ObjectNode of(CellFile cell, CellStatus status, long wall) {
-      ObjectNode out = JsonNodeFactory.instance.objectNode();
-      out.put("node", status.node()).put("instance", cell.instance());
-      cell.store().ifPresent(store -> out.put("store", store.toString()));
-      out.put("algorithm", cell.algorithm().name());
-      out.put("longestLeaseMs", cell.algorithm().longest() / NANOS_PER_MILLI);
-      out.put("boot", status.boot());
-      time(out, "now", wall);
-      out.put("quarantined", status.isQuarantined());
-      time(out, "quarantinedUntil", wall + (status.quarantinedUntil() - status.now()));
-      out.put("rows", status.rows())
-          .put("names", status.names())
-          .put("attempts", status.attempts());
-      if (status.answering() >= 0) {
-        out.put("answering", status.answering());
-      }
-      // As text: those of Flease are times, of which a number loses digits.
-      out.put("counter", Long.toString(status.counter()));
-      out.put("faults", status.faults());
-      peers(out.putArray("peers"), cell, status);
-      traffic(out.putObject("traffic"), status.traffic());
-      return out;
-    }
-
-    private static void peers(ArrayNode out, CellFile cell, CellStatus status) {
-      boolean commonClock = cell.algorithm() instanceof Flease;
-      for (CellStatus.Peer peer : status.peers()) {
-        ObjectNode one = out.addObject().put("node", peer.node());
-        if (peer.heardAt() >= 0) {
-          one.put("heardAgoMs", Math.max(0, status.now() - peer.heardAt()) / NANOS_PER_MILLI);
-          one.put("boot", peer.boot());
-          if (commonClock) {
-            one.put("clockAheadMs", peer.aheadNanos() / NANOS_PER_MILLI);
-          }
+  private void peers(ArrayNode out, CellFile cell) {
+    boolean commonClock = cell.algorithm() instanceof Flease;
+    for (CellStatus.Peer peer : peers()) {
+      ObjectNode one = out.addObject().put("node", peer.node());
+      if (peer.heardAt() >= 0) {
+        one.put("heardAgoMs", Math.max(0, now() - peer.heardAt()) / NANOS_PER_MILLI);
+        one.put("boot", peer.boot());
+        if (commonClock) {
+          one.put("clockAheadMs", peer.aheadNanos() / NANOS_PER_MILLI);
         }
       }
     }
+  }
 
-    private static void traffic(ObjectNode out, CellStatus.Traffic traffic) {
-      out.put("datagramsSent", traffic.datagramsSent());
-      out.put("messagesSent", traffic.messagesSent());
-      out.put("datagramsReceived", traffic.datagramsReceived());
-      out.put("messagesReceived", traffic.messagesReceived());
-      out.put("messagesWithin", traffic.messagesWithin());
-      out.put("notSent", traffic.notSent());
-      out.put("dropped", traffic.dropped());
-      out.put("malformed", traffic.malformed());
-      out.put("otherVersion", traffic.otherVersion());
-      out.put("notForThisNode", traffic.notForThisNode());
-      out.put("unknownSender", traffic.unknownSender());
-      out.put("wrongKey", traffic.wrongKey());
-      out.put("stale", traffic.stale());
-    }
+  private static void traffic(ObjectNode out, CellStatus.Traffic traffic) {
+    out.put("datagramsSent", traffic.datagramsSent());
+    out.put("messagesSent", traffic.messagesSent());
+    out.put("datagramsReceived", traffic.datagramsReceived());
+    out.put("messagesReceived", traffic.messagesReceived());
+    out.put("messagesWithin", traffic.messagesWithin());
+    out.put("notSent", traffic.notSent());
+    out.put("dropped", traffic.dropped());
+    out.put("malformed", traffic.malformed());
+    out.put("otherVersion", traffic.otherVersion());
+    out.put("notForThisNode", traffic.notForThisNode());
+    out.put("unknownSender", traffic.unknownSender());
+    out.put("wrongKey", traffic.wrongKey());
+    out.put("stale", traffic.stale());
+  }
 
-    private static void time(ObjectNode out, String name, long nanos) {
-      out.put(name, IsoTime.text(nanos)).put(name + "Nanos", Long.toString(nanos));
-    }
+  private static void time(ObjectNode out, String name, long nanos) {
+    out.put(name, IsoTime.text(nanos)).put(name + "Nanos", Long.toString(nanos));
   }
 }

@@ -9,7 +9,6 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.PaxosLease;
-import dev.cinch.lease.cell.net.CellStatus.CellDocument;
 import dev.cinch.lease.time.ManualTime;
 import java.nio.file.Path;
 import java.util.List;
@@ -59,7 +58,7 @@ final class CellDocumentTest {
 
   @Test
   void theDocumentHasTimesOfTheWallClock() {
-    ObjectNode document = CellDocument.of(cell(PAXOS), status(SECOND), WALL);
+    ObjectNode document = status(SECOND).document(cell(PAXOS), WALL);
     assertEquals(
         "{\"node\":1,\"instance\":7,\"store\":\"00000000000000000000000000000001\","
             + "\"algorithm\":\"paxoslease\",\"longestLeaseMs\":30000,\"boot\":3,"
@@ -78,7 +77,7 @@ final class CellDocumentTest {
   @Test
   void clocksThatHaveACommonTimeAreCompared() {
     var durations = new Flease(30 * SECOND, SECOND, SECOND);
-    ObjectNode document = CellDocument.of(cell(durations), status(WALL), WALL);
+    ObjectNode document = status(WALL).document(cell(durations), WALL);
     assertEquals(
         "[{\"node\":2,\"heardAgoMs\":250,\"boot\":9,\"clockAheadMs\":-3},{\"node\":3}]",
         document.get("peers").toString());
@@ -88,10 +87,10 @@ final class CellDocumentTest {
   void aNodeIsAskedOnceItHasStartedAndUntilItEnds() throws Exception {
     var time = new ManualTime();
     CellFile cell = cell(PAXOS);
-    assertEquals(Optional.empty(), CellDocument.supplier(cell, Optional::empty, time).get());
+    assertEquals(Optional.empty(), CellStatus.supplier(cell, Optional::empty, time).get());
     var running = new LoopbackCell(directory, PAXOS, CellSettings.DEFAULT);
     CellNode node = running.node(1);
-    var supplier = CellDocument.supplier(cell, () -> Optional.of(node), time);
+    var supplier = CellStatus.supplier(cell, () -> Optional.of(node), time);
     ObjectNode document = supplier.get().orElseThrow();
     assertEquals("2026-01-01T00:00:00.000000000Z", document.get("now").textValue());
     assertTrue(document.get("quarantined").booleanValue());
