@@ -46,7 +46,7 @@ class ThreadsTest {
       rejected += world.told.count(Receipt.Rejected.class);
       unknown += world.told.count(Told.Fate.UNKNOWN);
     }
-    if (RUNS >= 60) {
+    if (RUNS >= 60 && FROM == 1) {
       String told = "%d committed, %d rejected, %d unknown".formatted(committed, rejected, unknown);
       assertTrue(committed > RUNS && rejected > RUNS / 10 && unknown > 0, "all happen: " + told);
     }
