@@ -78,7 +78,8 @@ public final class Served implements AutoCloseable {
             CountDownLatch decided = unanswered;
             if (decided != null
                 && acquires
-                && ((List<?>) answer).get(0) instanceof Outcome.Granted) {
+                && answer instanceof List<?> outcomes
+                && outcomes.get(0) instanceof Outcome.Granted) {
               unanswered = null;
               decided.countDown();
               closed.await();
