@@ -22,6 +22,7 @@ module dev.cinch.lease {
   requires org.slf4j;
 
   exports dev.cinch.lease;
+  exports dev.cinch.lease.access;
   exports dev.cinch.lease.hold to
       dev.cinch.bag;
   exports dev.cinch.lease.http;
@@ -34,4 +35,7 @@ module dev.cinch.lease {
   exports dev.cinch.lease.time;
   exports dev.cinch.lease.witness to
       dev.cinch.bag;
+
+  opens dev.cinch.lease.access to
+      com.fasterxml.jackson.databind;
 }

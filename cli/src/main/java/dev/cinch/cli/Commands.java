@@ -2,6 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.cli.append.AppendCommand;
 import dev.cinch.cli.base.Converters;
+import dev.cinch.cli.base.CredentialOptions;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Nearest;
@@ -14,6 +15,8 @@ import dev.cinch.cli.read.ViewCommand;
 import dev.cinch.cli.serve.KeygenCommand;
 import dev.cinch.cli.serve.ServeCommand;
 import dev.cinch.cli.serve.ShardsCommand;
+import dev.cinch.cli.serve.TlsCommand;
+import dev.cinch.cli.serve.TokenCommand;
 import dev.cinch.cli.store.AuditCommand;
 import dev.cinch.cli.store.CloseCommand;
 import dev.cinch.cli.store.ExpireCommand;
@@ -29,6 +32,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.Constructor;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -104,6 +108,8 @@ public final class Commands {
     BY_NAME.put("expire", ExpireCommand.class);
     BY_NAME.put("doctor", DoctorCommand.class);
     BY_NAME.put("keygen", KeygenCommand.class);
+    BY_NAME.put("token", TokenCommand.class);
+    BY_NAME.put("tls", TlsCommand.class);
     BY_NAME.put("completion", CompletionCommand.class);
     BY_NAME.put("help", Help.class);
     BY_NAME.put("version", Version.class);
@@ -111,8 +117,13 @@ public final class Commands {
   }
 
   /** Variables of the environment that stand for options. */
-  private static final Map<String, String> VARIABLES =
-      Map.of("--store", "CINCH_STORE", "--server", "CINCH_SERVER", "--machine", "CINCH_MACHINE");
+  private static final Map<String, String> VARIABLES = new HashMap<>(CredentialOptions.VARIABLES);
+
+  static {
+    VARIABLES.put("--store", "CINCH_STORE");
+    VARIABLES.put("--server", "CINCH_SERVER");
+    VARIABLES.put("--machine", "CINCH_MACHINE");
+  }
 
   /** What people type who know other tools, and what they mean. */
   private static final Map<String, String> ELSEWHERE =
@@ -210,9 +221,7 @@ public final class Commands {
     line.setErr(new PrintWriter(io.err(), true));
     line.setDefaultValueProvider(
         arg ->
-            arg instanceof OptionSpec o && VARIABLES.containsKey(o.longestName())
-                ? variable(o.longestName(), io)
-                : null);
+            arg instanceof OptionSpec o && hasVariable(o) ? variable(o.longestName(), io) : null);
     Converters.register(line);
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setAbbreviatedOptionsAllowed(false);
@@ -241,6 +250,13 @@ public final class Commands {
         return CommandLine.defaultFactory().create(type);
       }
     };
+  }
+
+  /** A server's own certificate is not what its user shows to servers. */
+  private static boolean hasVariable(OptionSpec option) {
+    boolean ofServer =
+        option.longestName().startsWith("--tls-") && option.command().name().equals("serve");
+    return VARIABLES.containsKey(option.longestName()) && !ofServer;
   }
 
   private static boolean isOption(String arg) {

@@ -62,7 +62,7 @@ final class JsonOutputTest {
       expired(cinch);
       cinch.run("log", "create", "wrong").ended(0);
       lines("cinch log rm", cinch.run("log", "rm", "wrong", "--yes=wrong", "--json").ended(0));
-      leases(cinch, served.uri());
+      leases(cinch, served.uri(), served.admin);
       damaged(served.store, cinch);
     }
     try (var shared = new SharedStore(Files.createDirectory(temp.resolve("shared")))) {
@@ -79,6 +79,12 @@ final class JsonOutputTest {
     lines("cinch init", elsewhere.run("init", "--json", store).ended(0));
     String key = temp.resolve("key").toString();
     lines("cinch keygen", elsewhere.run("keygen", "--json", "--key", key).ended(0));
+    String tokens = "--tokens=" + temp.resolve("own.tokens");
+    for (String lasting : List.of("--note=x", "--for=1h")) {
+      Cinch.Ran made = elsewhere.run("token", "add", "--right=observe", lasting, tokens, "--json");
+      lines("cinch token add", made.ended(0));
+    }
+    lines("cinch token list", elsewhere.run("token", "list", tokens, "--json").ended(0));
     assertEquals(schema.commands(), seen, "commands that the schema has, and those of this test");
     assertEquals(withTheOption(), seen, "commands that have --json, and those of this test");
   }
@@ -109,7 +115,7 @@ final class JsonOutputTest {
     lines("cinch expire", cinch.run("expire", "--keep=30m", "--log=older", "--json").ended(0));
   }
 
-  private void leases(Cinch cinch, String uri) throws Exception {
+  private void leases(Cinch cinch, String uri, String admin) throws Exception {
     Cinch.Ran grant = cinch.run("lease", "acquire", "--json", "jobs/1", "x").ended(0);
     lines("cinch lease acquire", grant);
     String id = JSON.readTree(grant.out()).get("id").textValue();
@@ -122,7 +128,7 @@ final class JsonOutputTest {
       String printed = watch.line() + "\n" + watch.line() + "\n" + watch.line();
       lines("cinch lease watch", new Cinch.Ran(0, printed.getBytes(StandardCharsets.UTF_8), ""));
     }
-    String[] revoke = {"lease", "revoke", "--reason=why not", "--json", "jobs/1"};
+    String[] revoke = {"lease", "revoke", "--reason=why not", "--json", admin, "jobs/1"};
     lines("cinch lease revoke", cinch.run(revoke).ended(0));
     lines("cinch audit", cinch.run("audit", "--json").ended(0));
     assertFalse(cinch.run("lease", "release", "--json").ended(0).out().contains("{"));

@@ -11,14 +11,20 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.access.Access;
+import dev.cinch.lease.access.Permission;
+import dev.cinch.lease.access.TokenFile;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.lang.reflect.InvocationHandler;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -26,6 +32,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A store whose buckets can be closed soon, and a lease service for it within this process. */
 public final class Served implements AutoCloseable {
+  private static final Permission ALL = Permission.parse("admin");
+
   private final LeaseServer server;
   private final Semaphore acquires = new Semaphore(0);
   private final AtomicInteger superseded = new AtomicInteger();
@@ -38,6 +46,9 @@ public final class Served implements AutoCloseable {
   public final Path store;
   public final SigningKey key = SigningKey.generate();
   public final Cinch cinch;
+
+  /** The option with a token that may do all. */
+  public final String admin;
 
   public Served(Path parent) throws Exception {
     this(Cinch.quickStore(parent), MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS);
@@ -53,7 +64,15 @@ public final class Served implements AutoCloseable {
             .registry(new StoreInstances(opened.context(), key))
             .longestLeaseMs(longestLeaseMs)
             .start();
-    server = LeaseServer.builder(counting(service), service::info).port(0).start();
+    var tokens = new TokenFile(store.resolveSibling("tokens"));
+    Path token = store.resolveSibling("admin");
+    Files.writeString(token, tokens.add("", List.of(ALL), Instant.EPOCH, Optional.empty()));
+    admin = "--token-file=" + token;
+    server =
+        LeaseServer.builder(counting(service), service::info)
+            .access(Access.of(tokens, true, SystemTime.INSTANCE))
+            .port(0)
+            .start();
     cinch = Cinch.on(store).with("CINCH_SERVER", uri());
   }
 

@@ -87,7 +87,7 @@ public class SignalsTest {
         assertEquals("held", held.get("event").textValue());
         assertEquals("HELD", held.get("lease").get("state").textValue());
         assertEquals("{\"event\":\"synced\"}", programs.line());
-        cinch.run("lease", "revoke", "--reason=x", "jobs/1").ended(0);
+        cinch.run("lease", "revoke", "--reason=x", served.admin, "jobs/1").ended(0);
         assertEquals("jobs/1 revoked by me", people.line());
         assertEquals("revoked", JSON.readTree(programs.line()).get("event").textValue());
         people.signal("INT");

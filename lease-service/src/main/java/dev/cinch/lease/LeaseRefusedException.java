@@ -15,6 +15,8 @@ public class LeaseRefusedException extends Exception {
     OTHER_INSTANCE,
     /** Another server of the store has the name, or may have the grant (rule L16). Ask there. */
     OTHER_SHARD,
+    /** The caller has no right to it; the message says which. Ask with a token that has. */
+    FORBIDDEN,
     /** The request itself is wrong: a duration, a name, a count out of range. */
     INVALID,
     /**

@@ -160,7 +160,8 @@ public final class AppendCommand implements Callable<Integer> {
         return append(target, in);
       }
       LeasePlace at = grant == null ? Objects.requireNonNull(place) : grant.place();
-      try (LeaseClient client = LeaseClient.open(at, opened, store.time())) {
+      try (LeaseClient client =
+          LeaseClient.open(at, server.credentials.get(), opened, store.time())) {
         return grant == null
             ? appendUnderLeases(client, opened, target, in, wait, time)
             : appendUnderGrant(client, opened, target, in, wait, time, grant);

@@ -4,6 +4,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.cli.base.CreateOption;
+import dev.cinch.cli.base.CredentialOptions;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.lease.GrantOption;
@@ -84,6 +85,9 @@ public final class UsualAppend {
     // Picocli would put other values in place of some, and an empty one is refused.
     boolean odd = given.values().stream().anyMatch(v -> v.isEmpty() || v.indexOf('$') >= 0);
     if (odd || store == null || log == null || (server == null && leased)) {
+      return false;
+    }
+    if (CredentialOptions.VARIABLES.values().stream().anyMatch(v -> io.env().apply(v) != null)) {
       return false;
     }
     if (grant != null && (grant.isEmpty() || (!leased && !grant.contains("/")))) {

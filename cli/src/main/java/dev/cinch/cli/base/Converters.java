@@ -5,6 +5,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
 import java.nio.file.Path;
@@ -35,6 +36,7 @@ public final class Converters {
     line.registerConverter(CellMember.class, of(CellMember::parse));
     line.registerConverter(ShardChoice.Wanted.class, of(ShardChoice.Wanted::parse));
     line.registerConverter(Id.class, of(Id::parse));
+    line.registerConverter(Permission.class, of(Permission::parse));
     line.registerConverter(Duration.class, of(Converters::duration));
     line.registerConverter(Moment.class, of(times::parse));
     line.registerConverter(Path.class, of(Converters::path));

@@ -73,6 +73,8 @@ public record Failure(int code, String line) {
         || t instanceof SessionRefusedException
         || t instanceof MessageRefusedException
         || t instanceof LeaseRefusedException
+        || (t.getCause() instanceof LeaseRefusedException refused
+            && refused.reason() == LeaseRefusedException.Reason.FORBIDDEN)
         || t instanceof KeyRefusedException
         || t instanceof Refusal) {
       return ExitCode.REFUSED;

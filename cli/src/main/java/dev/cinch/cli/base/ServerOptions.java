@@ -2,7 +2,10 @@ package dev.cinch.cli.base;
 
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
+import java.io.IOException;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Where the lease service is. */
@@ -15,12 +18,14 @@ public final class ServerOptions {
   @Option(names = "--server", paramLabel = "URL", description = DESCRIPTION)
   public @Nullable ServerAddresses server;
 
+  @Mixin public CredentialOptions credentials;
+
   public boolean isGiven() {
     return server != null;
   }
 
   /** A client of the service that was named; connects to nothing yet. */
-  public ShardRouter client() {
-    return ShardRouter.of(java.util.Objects.requireNonNull(server));
+  public ShardRouter client() throws IOException {
+    return ShardRouter.of(Objects.requireNonNull(server), credentials.get());
   }
 }

@@ -25,6 +25,7 @@ import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellKey;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.PublicKey;
@@ -298,7 +299,7 @@ final class CellInitCommand implements Callable<Integer> {
           "the store has %s, and cells serve stores without one".formatted(map.inWords()));
     }
     if (!replace) {
-      new EarlierInstance(opened.context(), Shard.WHOLE, MachineNames.ofHost())
+      new EarlierInstance(opened.context(), Shard.WHOLE, MachineNames.ofHost(), Credentials.NONE)
           .requireGone()
           .ifPresent(note -> io.say("cinch cell init", note));
     }

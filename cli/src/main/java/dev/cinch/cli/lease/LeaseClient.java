@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.direct.DirectLeases;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
@@ -35,19 +36,21 @@ public final class LeaseClient implements AutoCloseable {
   }
 
   /** A client of servers; connects to nothing yet. */
-  static LeaseClient of(ServerAddresses servers) {
-    return new LeaseClient(ShardRouter.of(servers), null, 0);
+  static LeaseClient of(ServerAddresses servers, Credentials credentials) {
+    return new LeaseClient(ShardRouter.of(servers, credentials), null, 0);
   }
 
   /**
    * A client of either; of servers it connects to nothing yet.
    *
+   * @param credentials shown to servers
    * @param store that the command works with; a cell needs one
    */
-  public static LeaseClient open(LeasePlace place, @Nullable Store store, TimeSource time)
+  public static LeaseClient open(
+      LeasePlace place, Credentials credentials, @Nullable Store store, TimeSource time)
       throws IOException {
     if (place.cell() == null) {
-      return of(Objects.requireNonNull(place.servers()));
+      return of(Objects.requireNonNull(place.servers()), credentials);
     }
     if (store == null) {
       throw new Failure.Refusal(

@@ -1,10 +1,12 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.cli.base.CredentialOptions;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.lease.http.ServerAddresses;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -14,6 +16,8 @@ import picocli.CommandLine.Spec;
 public final class LeaseOptions {
   @Option(names = "--server", paramLabel = "URL", description = ServerOptions.DESCRIPTION)
   public @Nullable ServerAddresses server;
+
+  @Mixin public CredentialOptions credentials = new CredentialOptions();
 
   @Option(
       names = "--cell",

@@ -61,7 +61,8 @@ abstract class LeaseRequest implements Callable<Integer> {
     LeasePlace place = place();
     Store opened = place.isCell() ? StoreOptions.open(store(), SystemTime.INSTANCE) : null;
     try (Output out = io.output();
-        LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE)) {
+        LeaseClient client =
+            LeaseClient.open(place, server.credentials.get(), opened, SystemTime.INSTANCE)) {
       return answer(client, out::line);
     }
   }

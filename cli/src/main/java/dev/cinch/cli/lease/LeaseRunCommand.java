@@ -143,7 +143,8 @@ public final class LeaseRunCommand implements Callable<Integer> {
     LeasePlace place = server.required();
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
     Store opened = StoreOptions.open(store, time);
-    try (LeaseClient client = LeaseClient.open(place, opened, SystemTime.INSTANCE);
+    try (LeaseClient client =
+            LeaseClient.open(place, server.credentials.get(), opened, SystemTime.INSTANCE);
         var keeper = new LeaseKeeper(time)) {
       HeldLease held;
       try {

@@ -1,5 +1,6 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.cli.base.CredentialOptions;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
@@ -53,6 +54,7 @@ final class LeaseWatchCommand implements Callable<Integer> {
       description = ServerOptions.DESCRIPTION)
   ServerAddresses server;
 
+  @Mixin CredentialOptions credentials;
   @Mixin JsonOption json;
 
   @Parameters(
@@ -81,7 +83,7 @@ final class LeaseWatchCommand implements Callable<Integer> {
         throw new Misuse(String.valueOf(e.getMessage()), e);
       }
     }
-    ShardRouter client = ShardRouter.of(server);
+    ShardRouter client = ShardRouter.of(server, credentials.get());
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
       List<LeaseWatch> begun = client.watch(names, prefixes);

@@ -9,6 +9,7 @@ import dev.cinch.lease.HostPort;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.Shard;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.ServerAddresses;
@@ -20,6 +21,7 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Optional;
+import javax.net.ssl.SSLException;
 
 /**
  * The instance of a store's lease service that took the last number, and whether it still runs: it
@@ -36,11 +38,16 @@ public final class EarlierInstance {
   private final Shard shard;
   private final MachineName machine;
 
+  private final Credentials credentials;
+
   /**
    * @param shard to be served
    * @param machine this one
+   * @param credentials shown to the earlier one
    */
-  public EarlierInstance(StoreContext store, Shard shard, MachineName machine) {
+  public EarlierInstance(
+      StoreContext store, Shard shard, MachineName machine, Credentials credentials) {
+    this.credentials = credentials;
     this.store = store;
     this.shard = shard;
     this.machine = machine;
@@ -83,7 +90,11 @@ public final class EarlierInstance {
       return Optional.of("can be asked only there");
     }
     HttpLeaseClient client =
-        HttpLeaseClient.builder(address).connectTimeout(PATIENCE).requestTimeout(PATIENCE).build();
+        HttpLeaseClient.builder(address)
+            .credentials(credentials)
+            .connectTimeout(PATIENCE)
+            .requestTimeout(PATIENCE)
+            .build();
     try {
       Health health = client.health();
       boolean same =
@@ -97,10 +108,28 @@ public final class EarlierInstance {
       }
       return Optional.empty(); // another service has that address by now
     } catch (LeaseUnavailableException e) {
+      if (isDistrust(e)) {
+        throw new Failure.Refusal(
+            earlier.inWords()
+                + " can't be asked whether it serves this store still ("
+                + e.getMessage()
+                + "): name who signed its certificate with --ca, or start in its place with"
+                + " --replace");
+      }
       return here && e.getCause() instanceof ConnectException && isThisMachine(address)
           ? Optional.empty() // the port is closed: nobody listens there
           : Optional.of("does not answer");
     }
+  }
+
+  /** Somebody is there, who speaks TLS, and one of both does not trust the other. */
+  private static boolean isDistrust(Throwable e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SSLException) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static boolean isLoopback(URI address) {

@@ -16,7 +16,10 @@ import dev.cinch.cli.base.Words;
 import dev.cinch.lease.HostPort;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Shard;
+import dev.cinch.lease.access.Access;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.http.PemTls;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
@@ -36,6 +39,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -84,6 +89,46 @@ public final class ServeCommand implements Callable<Integer> {
   Path key;
 
   @Option(
+      names = "--tokens",
+      paramLabel = "FILE",
+      description =
+          "The tokens that it knows, as cinch token makes them; the key's file with .tokens behind"
+              + " its name unless set. If there is none it is made, with a token that may do all in"
+              + " FILE.admin, mode 0600.")
+  @Nullable Path tokens;
+
+  @Option(
+      names = "--auth",
+      description =
+          "Take no lease, and show none, without a token. Revoking others' leases always needs one.")
+  boolean auth;
+
+  @Option(
+      names = "--tls-cert",
+      paramLabel = "FILE",
+      description =
+          "PEM: its certificate, with those that signed it; then it speaks TLS alone. Read again when"
+              + " it changes.")
+  @Nullable Path certificate;
+
+  @Option(names = "--tls-key", paramLabel = "FILE", description = "PEM: the certificate's key.")
+  @Nullable Path certificateKey;
+
+  @Option(
+      names = "--client-ca",
+      paramLabel = "FILE",
+      description = "PEM: by whom certificates of clients have to be signed; else they need none.")
+  @Nullable Path clientCa;
+
+  @Option(
+      names = "--ca",
+      paramLabel = "FILE",
+      description =
+          "PEM: by whom the certificate of an earlier server has to be signed, which is asked whether"
+              + " it still runs (or set CINCH_CA).")
+  @Nullable Path ca;
+
+  @Option(
       names = "--host",
       paramLabel = "ADDRESS",
       defaultValue = "127.0.0.1",
@@ -93,8 +138,8 @@ public final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--insecure",
       description =
-          "Listen also where other machines reach it, though there is no authentication: whoever"
-              + " reaches it may take leases.")
+          "Listen also where other machines reach it without TLS, or without --auth and --client-ca:"
+              + " then anybody on the way reads tokens, or whoever reaches it may take leases.")
   boolean insecure;
 
   @Option(
@@ -225,8 +270,10 @@ public final class ServeCommand implements Callable<Integer> {
     var service = new LateService(opened == null ? null : opened.context());
     var end = new CompletableFuture<Optional<String>>(); // a successor's name, none for a signal
     String id = opened == null ? "" : opened.context().identity().id().toString();
+    Access access = Access.of(tokens().file(), !auth, time);
     LeaseServer.Builder listening =
         server(service, time)
+            .access(access)
             .health(() -> service.health(id))
             .maintenance(
                 () -> {
@@ -269,6 +316,9 @@ public final class ServeCommand implements Callable<Integer> {
       }
       backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);
+      Optional<Path> made = tokens().makeFirst();
+      access.reload();
+      made.ifPresent(admin -> tell(out, "made a token that may do all: " + admin));
       Optional<String> by = end.join();
       if (by.isPresent()
           && opened != null
@@ -286,6 +336,24 @@ public final class ServeCommand implements Callable<Integer> {
       throw new Failure.Refusal(
           by.get() + " has taken over; instance " + service.info().instance() + " ends");
     }
+  }
+
+  /** Its certificate and key, if it has them. */
+  private Optional<PemTls.Own> tls() {
+    if ((certificate == null) != (certificateKey == null)
+        || (clientCa != null && certificate == null)) {
+      throw new Misuse("--tls-cert and --tls-key go together, and --client-ca with them");
+    }
+    return certificate == null || certificateKey == null
+        ? Optional.empty()
+        : Optional.of(new PemTls.Own(certificate, certificateKey));
+  }
+
+  private TokenCommand.Place tokens() {
+    var place = new TokenCommand.Place();
+    place.key = key;
+    place.tokens = tokens;
+    return place;
   }
 
   /** The address that the cell's file has, unless another one is given. */
@@ -309,7 +377,12 @@ public final class ServeCommand implements Callable<Integer> {
 
   private void requireAllGone(Store opened, Shard shard) throws IOException {
     if (!replace) {
-      new EarlierInstance(opened.context(), shard, MachineNames.ofHost())
+      Optional<Supplier<SSLContext>> tls =
+          ca == null && certificate == null
+              ? Optional.empty()
+              : Optional.of(new PemTls(Optional.ofNullable(ca), tls()));
+      var credentials = new Credentials(Optional.empty(), tls);
+      new EarlierInstance(opened.context(), shard, MachineNames.ofHost(), credentials)
           .requireGone()
           .ifPresent(note -> io.say("cinch serve", note));
     }
@@ -377,7 +450,7 @@ public final class ServeCommand implements Callable<Integer> {
     if (given == null) {
       given =
           isEveryAddress()
-              ? "http://" + MachineNames.hostName() + ":" + server.port()
+              ? server.uri().getScheme() + "://" + MachineNames.hostName() + ":" + server.port()
               : server.uri().toString();
     }
     return new InstanceFile(given, MachineNames.ofHost().value());
@@ -406,9 +479,13 @@ public final class ServeCommand implements Callable<Integer> {
     service.health("").obstacle().ifPresent(why -> tell(out, String.valueOf(why.getMessage())));
   }
 
-  private LeaseServer.Builder server(LateService service, TimeSource time) {
+  private LeaseServer.Builder server(LateService service, TimeSource time) throws IOException {
     var server = LeaseServer.builder(service, service::info).host(host).port(port).names(names());
     backend.tellBy(server, time);
+    Optional<PemTls.Own> own = tls();
+    if (own.isPresent()) {
+      server.tls(new PemTls(Optional.ofNullable(clientCa), own), clientCa != null);
+    }
     if (connections != null) {
       server.connections(connections);
     }
@@ -447,8 +524,17 @@ public final class ServeCommand implements Callable<Integer> {
     if (isLoopback()) {
       return;
     }
+    if (certificate != null && (auth || clientCa != null)) {
+      return;
+    }
     String open =
-        "there is no authentication: whoever reaches " + host + ":" + port + " may take leases";
+        auth
+            ? "tokens go over the network as they are, to " + host + ":" + port
+            : "there is no authentication: whoever reaches "
+                + host
+                + ":"
+                + port
+                + " may take leases";
     if (!insecure) {
       throw new Misuse(open + "; if that network is trusted, say --insecure");
     }

@@ -11,6 +11,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.TimeBound;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.ServerAddresses;
@@ -31,7 +32,13 @@ import org.jspecify.annotations.Nullable;
 final class LeaseServerLook {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  private LeaseServerLook() {}
+  private final Store store;
+  private final Credentials credentials;
+
+  LeaseServerLook(Store store, Credentials credentials) {
+    this.store = store;
+    this.credentials = credentials;
+  }
 
   /** How it is. */
   enum State {
@@ -113,9 +120,9 @@ final class LeaseServerLook {
    * @param named by the user; null: whatever the store says
    * @return empty if there never was one
    */
-  static Optional<Found> ask(Store store, @Nullable ServerAddresses named) {
+  Optional<Found> ask(@Nullable ServerAddresses named) {
     if (named != null) {
-      return Optional.of(ask(store, named, 0));
+      return Optional.of(ask(named, 0));
     }
     Optional<StoreInstances.Instance> latest;
     try {
@@ -124,11 +131,11 @@ final class LeaseServerLook {
       String why = "can't be found: " + Failure.of(e).line();
       return Optional.of(new Found(State.SILENT, "", 0, why));
     }
-    return latest.map(instance -> ask(store, instance));
+    return latest.map(instance -> ask(instance));
   }
 
   /** Asks an instance where it says that it is. */
-  static Found ask(Store store, StoreInstances.Instance instance) {
+  Found ask(StoreInstances.Instance instance) {
     long number = instance.number();
     if (instance.where().isEmpty()) {
       return new Found(
@@ -149,7 +156,7 @@ final class LeaseServerLook {
       String why = "listens on " + where.machine() + " only, and can't be asked from here";
       return new Found(State.ELSEWHERE, where.address(), number, why);
     }
-    return ask(store, addresses, number);
+    return ask(addresses, number);
   }
 
   private static boolean isLoopback(URI address) {
@@ -157,16 +164,16 @@ final class LeaseServerLook {
   }
 
   /** Of several equal servers each is asked; the best answer is the service's. */
-  private static Found ask(Store store, ServerAddresses addresses, long number) {
+  private Found ask(ServerAddresses addresses, long number) {
     if (addresses.all().size() == 1) {
-      return ask(store, addresses.all().get(0), number);
+      return ask(addresses.all().get(0), number);
     }
     List<Found> all;
     ExecutorService pool = Executors.newFixedThreadPool(addresses.all().size());
     try {
       all =
           addresses.all().stream()
-              .map(a -> CompletableFuture.supplyAsync(() -> ask(store, a, number), pool))
+              .map(a -> CompletableFuture.supplyAsync(() -> ask(a, number), pool))
               .toList()
               .stream()
               .map(CompletableFuture::join)
@@ -186,11 +193,15 @@ final class LeaseServerLook {
     return best.of(addresses.toString(), wrong);
   }
 
-  private static Found ask(Store store, URI at, long number) {
+  private Found ask(URI at, long number) {
     String address = at.toString();
     try {
       HttpLeaseClient client =
-          HttpLeaseClient.builder(at).connectTimeout(PATIENCE).requestTimeout(PATIENCE).build();
+          HttpLeaseClient.builder(at)
+              .credentials(credentials)
+              .connectTimeout(PATIENCE)
+              .requestTimeout(PATIENCE)
+              .build();
       Health health = client.health();
       long instance = health.instance().orElse(number);
       String served = health.store();

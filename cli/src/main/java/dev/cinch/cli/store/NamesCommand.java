@@ -11,6 +11,7 @@ import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
@@ -92,7 +93,8 @@ public final class NamesCommand implements Callable<Integer> {
     if (address == null) {
       return List.of();
     }
-    var router = new ShardRouter(address, NamesCommand::client, SystemTime.INSTANCE);
+    Credentials credentials = server.credentials.get();
+    var router = new ShardRouter(address, a -> client(a, credentials), SystemTime.INSTANCE);
     var found = new ArrayList<LeaseInfo>();
     for (var page = router.list(prefix, Optional.empty(), MOST_LEASES);
         !page.isEmpty() && found.size() < MOST_LEASES; ) {
@@ -103,8 +105,9 @@ public final class NamesCommand implements Callable<Integer> {
     return found;
   }
 
-  private static HttpLeaseClient client(ServerAddresses address) {
+  private static HttpLeaseClient client(ServerAddresses address, Credentials credentials) {
     return HttpLeaseClient.builder(address)
+        .credentials(credentials)
         .connectTimeout(PATIENCE)
         .requestTimeout(PATIENCE)
         .build();

@@ -40,9 +40,10 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
   /**
    * Asks all.
    *
+   * @param look asks one
    * @return empty if the store has no map
    */
-  static Optional<ShardsLook> ask(Store store) throws IOException {
+  static Optional<ShardsLook> ask(Store store, LeaseServerLook look) throws IOException {
     StoreShards shards = StoreShards.lookAsPermitted(store.context());
     ShardMap map = shards.map();
     if (map.number() == 0) {
@@ -50,7 +51,7 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
     }
     var current = new ArrayList<Supplier<Found>>();
     for (int shard = 1; shard <= map.count(); shard++) {
-      current.add(asking(store, shards.instance(shard)));
+      current.add(asking(look, shards.instance(shard)));
     }
     // Where several were, one after the other, only the last one can be.
     var places = new HashSet<String>();
@@ -59,7 +60,7 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
             .earlier()
             .filter(i -> i.where().map(w -> places.add(w.address())).orElse(false))
             .limit(MOST_EARLIER)
-            .map(i -> asking(store, Optional.of(i)))
+            .map(i -> asking(look, Optional.of(i)))
             .toList();
     int threads = Math.min(AT_ONCE, current.size() + earlier.size());
     ExecutorService pool = Executors.newFixedThreadPool(threads);
@@ -81,10 +82,11 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
     return asked.stream().map(a -> CompletableFuture.supplyAsync(a, pool)).toList();
   }
 
-  private static Supplier<Found> asking(Store store, Optional<StoreInstances.Instance> instance) {
+  private static Supplier<Found> asking(
+      LeaseServerLook look, Optional<StoreInstances.Instance> instance) {
     return () ->
         instance
-            .map(i -> itself(LeaseServerLook.ask(store, i), i.number()))
+            .map(i -> itself(look.ask(i), i.number()))
             .orElse(new Found(State.NOT_STARTED, "", 0, "no server has started"));
   }
 

@@ -86,7 +86,9 @@ public final class StatusCommand implements Callable<Integer> {
     }
     Store opened = store.open();
     var progress = new Progress(io);
-    var looker = new StoreReport.Looker(opened, late, n -> progress.show(n, " buckets counted"));
+    var looker =
+        new StoreReport.Looker(
+            opened, server.credentials.get(), late, n -> progress.show(n, " buckets counted"));
     try (Output out = io.output()) {
       while (true) {
         StoreReport report = looker.look(logs, !noServer, server.server);

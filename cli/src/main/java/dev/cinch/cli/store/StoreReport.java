@@ -16,6 +16,7 @@ import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Words;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
 import java.time.Duration;
@@ -82,15 +83,18 @@ record StoreReport(
     private static final Logger LOG = LoggerFactory.getLogger(Looker.class);
 
     private final Store store;
+    private final LeaseServerLook servers;
     private final long late;
     private final LogSurvey.Progress progress;
     private final Map<LogName, LogSurvey> surveys = new HashMap<>();
 
     /**
+     * @param credentials shown to lease servers
      * @param late how long past the grace period a bucket may stay open
      */
-    Looker(Store store, Duration late, LogSurvey.Progress progress) {
+    Looker(Store store, Credentials credentials, Duration late, LogSurvey.Progress progress) {
       this.store = store;
+      this.servers = new LeaseServerLook(store, credentials);
       this.late = late.toNanos();
       this.progress = progress;
     }
@@ -121,7 +125,7 @@ record StoreReport(
       Optional<ShardsLook> shards = askServer ? shards(attention) : Optional.empty();
       Optional<LeaseServerLook.Found> found =
           askServer && (server != null || shards.isEmpty())
-              ? LeaseServerLook.ask(store, server)
+              ? servers.ask(server)
               : Optional.empty();
       found
           .filter(LeaseServerLook.Found::needsAttention)
@@ -171,7 +175,7 @@ record StoreReport(
 
     private Optional<ShardsLook> shards(List<Attention> attention) {
       try {
-        Optional<ShardsLook> shards = ShardsLook.ask(store);
+        Optional<ShardsLook> shards = ShardsLook.ask(store, servers);
         shards.ifPresent(s -> attention.addAll(s.attention()));
         return shards;
       } catch (IOException e) {

@@ -30,6 +30,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.http.ServerAddresses;
@@ -268,7 +269,11 @@ class EqualServersTest {
       assertTrue(
           cinch.run("lease", "list", "--server", node.address()).ended(0).out().contains("x"));
       var earlier =
-          new EarlierInstance(store.context(), new Shard(ShardMap.NONE, 1), MachineNames.ofHost());
+          new EarlierInstance(
+              store.context(),
+              new Shard(ShardMap.NONE, 1),
+              MachineNames.ofHost(),
+              Credentials.NONE);
       Failure.Refusal e = assertThrows(Failure.Refusal.class, earlier::requireGone);
       assertTrue(String.valueOf(e.getMessage()).contains("serves this store already"), "" + e);
     }

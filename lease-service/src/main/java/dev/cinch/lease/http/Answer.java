@@ -57,6 +57,7 @@ record Answer(int status, ObjectNode body, String allow) {
         switch (e.reason()) {
           case INVALID -> 400;
           case HELD, OTHER_INSTANCE -> 409;
+          case FORBIDDEN -> 403;
           case NOT_HELD -> 410;
           case SUPERSEDED, OTHER_SHARD -> 421;
           case WATERMARK -> 422;

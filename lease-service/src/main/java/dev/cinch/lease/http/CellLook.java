@@ -26,7 +26,7 @@ public final class CellLook {
    */
   public static Optional<ObjectNode> ask(URI base, Duration patience)
       throws LeaseUnavailableException {
-    var transport = new HttpTransport(new Patience(patience, patience), null);
+    var transport = new HttpTransport(new Patience(patience, patience), Credentials.NONE);
     URI uri = URI.create(base + Routes.CELL);
     try {
       return read(transport.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));

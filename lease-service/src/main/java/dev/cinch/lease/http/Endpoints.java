@@ -91,7 +91,9 @@ final class Endpoints {
     /** The value that it says, in JSON. */
     <T> T value(Reader<T> reader) throws LeaseUnavailableException {
       if (answer.status() != 200) {
-        throw bad(error().message());
+        WireReader.Failure failure = error();
+        throw new LeaseUnavailableException(
+            inWords(failure.message()), failure.refusal().orElse(null));
       }
       return value(Wire.JSON, reader);
     }
@@ -131,8 +133,11 @@ final class Endpoints {
     }
 
     LeaseUnavailableException bad(String message) {
-      return new LeaseUnavailableException(
-          "the lease service at " + by + " answered: " + message, null);
+      return new LeaseUnavailableException(inWords(message), null);
+    }
+
+    private String inWords(String message) {
+      return "the lease service at " + by + " answered: " + message;
     }
   }
 

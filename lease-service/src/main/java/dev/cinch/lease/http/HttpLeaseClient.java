@@ -31,7 +31,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,7 +84,7 @@ public final class HttpLeaseClient implements LeaseService {
     calls = new OperationCalls(servers);
     holders = new ByWait<>(calls, calls::waitMs);
     newcomers = new ByWait<>(calls, calls::waitMs);
-    watching = new HttpTransport(patience, b.tls);
+    watching = new HttpTransport(patience, b.credentials);
   }
 
   /**
@@ -109,7 +108,7 @@ public final class HttpLeaseClient implements LeaseService {
     private Duration connectTimeout = Duration.ofSeconds(2);
     private Duration requestTimeout = Duration.ofSeconds(5);
     private long queuedMs = QUEUED_MS;
-    private @Nullable SSLContext tls;
+    private Credentials credentials = Credentials.NONE;
     private @Nullable Function<URI, Transport> transports;
     private LongSupplier clock = SystemTime.INSTANCE::monotonicNanos;
 
@@ -135,10 +134,10 @@ public final class HttpLeaseClient implements LeaseService {
       return this;
     }
 
-    /** Whose certificates servers at https have to have; Java's own unless told otherwise. */
+    /** What it shows to servers, and asks of them; none unless told otherwise. */
     @CanIgnoreReturnValue
-    public Builder tls(SSLContext tls) {
-      this.tls = tls;
+    public Builder credentials(Credentials credentials) {
+      this.credentials = credentials;
       return this;
     }
 
@@ -158,7 +157,7 @@ public final class HttpLeaseClient implements LeaseService {
     }
 
     private Transport transport(URI to, Patience patience) {
-      return transports == null ? new HttpTransport(patience, tls) : transports.apply(to);
+      return transports == null ? new HttpTransport(patience, credentials) : transports.apply(to);
     }
 
     /** Connects to nothing yet. */

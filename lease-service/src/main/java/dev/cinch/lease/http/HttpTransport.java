@@ -40,15 +40,12 @@ final class HttpTransport implements Endpoints.Transport {
   private static final Cleaner CLEANER = Cleaner.create();
 
   private final Patience patience;
-  private final @Nullable SSLContext tls;
+  private final Credentials credentials;
   private final Idle idle = new Idle();
 
-  /**
-   * @param tls for addresses of https; Java's default if it is null
-   */
-  HttpTransport(Patience patience, @Nullable SSLContext tls) {
+  HttpTransport(Patience patience, Credentials credentials) {
     this.patience = patience;
-    this.tls = tls;
+    this.credentials = credentials;
     Idle kept = idle;
     CLEANER.register(this, kept::close);
   }
@@ -112,7 +109,7 @@ final class HttpTransport implements Endpoints.Transport {
     return e;
   }
 
-  private static byte[] request(String method, URI uri, Wire wire, byte @Nullable [] body)
+  private byte[] request(String method, URI uri, Wire wire, byte @Nullable [] body)
       throws ConnectException {
     HostPort to = host(uri);
     // Not by "+": the first time Java needs 20 ms to put so many parts together.
@@ -126,6 +123,7 @@ final class HttpTransport implements Endpoints.Transport {
       head.append(':').append(to.port());
     }
     head.append("\r\nContent-Type: ").append(wire.contentType);
+    credentials.token().ifPresent(t -> head.append("\r\nAuthorization: Bearer ").append(t));
     if (body != null) {
       head.append("\r\nContent-Length: ").append(body.length);
     }
@@ -146,7 +144,12 @@ final class HttpTransport implements Endpoints.Transport {
     int port = to.port() >= 0 ? to.port() : secure ? 443 : 80;
     var address = new InetSocketAddress(address(to, nanos), port);
     try {
-      SSLContext context = !secure ? null : tls != null ? tls : SSLContext.getDefault();
+      SSLContext context =
+          !secure
+              ? null
+              : credentials.tls().isPresent()
+                  ? credentials.tls().get().get()
+                  : SSLContext.getDefault();
       return Connection.open(address, to.host(), context, deadline);
     } catch (NoSuchAlgorithmException e) {
       throw new ConnectException("this Java has no TLS: " + e.getMessage());

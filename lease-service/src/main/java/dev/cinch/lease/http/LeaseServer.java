@@ -6,14 +6,18 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.access.Access;
 import dev.cinch.lease.http.Connections.Limits;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.KeyCertOptions;
+import io.vertx.core.net.TrustOptions;
 import io.vertx.core.net.impl.ConnectionBase;
 import java.io.IOException;
 import java.net.URI;
@@ -30,6 +34,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import javax.net.ssl.X509KeyManager;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,6 +65,10 @@ public final class LeaseServer implements AutoCloseable {
   private static final long SWEEP_MS = 500;
 
   private static final long START_TIMEOUT_S = 30;
+
+  /** The longest that a client may take for its part of TLS's beginning, seconds. */
+  private static final int HANDSHAKE_S = 5;
+
   private static final long MAINTENANCE_MS = 1_000;
   private static final int MAINTENANCE_THREADS = 2;
   private static final Logger log = LoggerFactory.getLogger(LeaseServer.class);
@@ -68,10 +77,13 @@ public final class LeaseServer implements AutoCloseable {
   private final String host;
   private final Runnable maintenance;
   private final Supplier<Health> health;
+  private final Access access;
   private final Gates gates;
   private final Workers workers;
   private final RequestHandler requests;
   private final AtomicBoolean maintaining = new AtomicBoolean();
+
+  private final @Nullable PemTls tls;
 
   private volatile boolean closing;
   private int port;
@@ -80,6 +92,8 @@ public final class LeaseServer implements AutoCloseable {
     host = b.host;
     maintenance = b.maintenance;
     health = b.health;
+    access = b.access;
+    tls = b.tls;
     workers = new Workers(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()));
     vertx =
         Vertx.vertx(
@@ -102,6 +116,7 @@ public final class LeaseServer implements AutoCloseable {
             new Routes(b.service, b.info, b.health, b.cell, metrics),
             metrics,
             new Callers(names),
+            b.access,
             workers,
             loop,
             b.timers == null ? loop : b.timers.apply(context),
@@ -115,6 +130,14 @@ public final class LeaseServer implements AutoCloseable {
               .setUseAlpn(false)
               .setPerFrameWebSocketCompressionSupported(false)
               .setPerMessageWebSocketCompressionSupported(false);
+      if (tls != null) {
+        options
+            .setSsl(true)
+            .setSslHandshakeTimeout(HANDSHAKE_S)
+            .setKeyCertOptions(KeyCertOptions.wrap((X509KeyManager) tls.keys()))
+            .setTrustOptions(TrustOptions.wrap(tls.trusted()))
+            .setClientAuth(b.ofClients ? ClientAuth.REQUIRED : ClientAuth.NONE);
+      }
       HttpServer server =
           await(
               vertx
@@ -153,6 +176,9 @@ public final class LeaseServer implements AutoCloseable {
     private Collection<String> names = List.of();
     private Supplier<Health> health;
     private @Nullable Supplier<Optional<ObjectNode>> cell;
+    private Access access = Access.withoutTokens();
+    private @Nullable PemTls tls;
+    private boolean ofClients;
     private Runnable maintenance = () -> {};
     private UnaryOperator<HttpServerOptions> options = o -> o;
     private Limits limits = Limits.ofProcess();
@@ -182,6 +208,26 @@ public final class LeaseServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder cell(Supplier<Optional<ObjectNode>> cell) {
       this.cell = cell;
+      return this;
+    }
+
+    /** Who may do what; all may take and see leases, and nobody may revoke, unless told. */
+    @CanIgnoreReturnValue
+    public Builder access(Access access) {
+      this.access = access;
+      return this;
+    }
+
+    /**
+     * Has it speak TLS, by files that it reads again when they change.
+     *
+     * @param tls has a certificate
+     * @param ofClients whether clients have to have one that it trusts
+     */
+    @CanIgnoreReturnValue
+    public Builder tls(PemTls tls, boolean ofClients) {
+      this.tls = tls;
+      this.ofClients = ofClients;
       return this;
     }
 
@@ -298,7 +344,7 @@ public final class LeaseServer implements AutoCloseable {
   /** Where clients find it. */
   public URI uri() {
     String shown = host.indexOf(':') >= 0 ? "[" + host + "]" : host;
-    return URI.create("http://" + shown + ":" + port);
+    return URI.create((tls == null ? "http://" : "https://") + shown + ":" + port);
   }
 
   /** Ends requests, answers, pauses and a draining that take too long. */
@@ -323,6 +369,10 @@ public final class LeaseServer implements AutoCloseable {
     vertx
         .executeBlocking(
             () -> {
+              access.reload();
+              if (tls != null) {
+                tls.reload();
+              }
               maintenance.run();
               if (isSuperseded()) {
                 // What becomes of leases is no longer heard here: they ask that one.

@@ -4,7 +4,10 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.access.Access;
+import dev.cinch.lease.access.Caller;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
@@ -35,6 +38,7 @@ final class RequestHandler {
   private final LeaseService service;
   private final ServerMetrics metrics;
   private final Callers callers;
+  private final Access access;
   private final Workers workers;
   private final WaitingRoom.Loop loop;
   private final WaitingRoom waiting;
@@ -56,6 +60,7 @@ final class RequestHandler {
       Routes routes,
       ServerMetrics metrics,
       Callers callers,
+      Access access,
       Workers workers,
       WaitingRoom.Loop loop,
       WaitingRoom.Loop timers,
@@ -64,6 +69,7 @@ final class RequestHandler {
     this.service = routes.service();
     this.metrics = metrics;
     this.callers = callers;
+    this.access = access;
     this.workers = workers;
     this.loop = loop;
     waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
@@ -153,18 +159,25 @@ final class RequestHandler {
     String path = request.path() == null ? "" : request.path();
     @Nullable String query = request.query();
     Wire wire = Wire.of(request.getHeader("Content-Type"));
+    Caller caller =
+        access.caller(request.headers().getAll(HttpHeaders.AUTHORIZATION), request.remoteAddress());
     if (Routes.isHealth(path)) {
-      write(request, Written.of(routes.answer(method, path, query, body, wire), wire));
+      write(request, Written.of(routes.answer(method, path, query, body, wire, caller), wire));
     } else if (waits && method.equals("GET") && path.equals(WatchEndpoint.PATH)) {
-      watch(request, head);
+      watch(request, head, caller);
     } else if (method.equals("GET") && path.equals(Routes.METRICS)) {
-      submit(Workers.Lane.OTHERS, request, () -> Written.metrics(routes.metrics(waiting())));
+      Optional<Answer> refusal = Routes.mayObserve(caller, "");
+      if (refusal.isPresent()) {
+        write(request, Written.of(refusal.get(), Wire.JSON));
+      } else {
+        submit(Workers.Lane.OTHERS, request, () -> Written.metrics(routes.metrics(waiting())));
+      }
     } else if (Routes.isLarge(body.length)
-        || !isOperation(request, method, path, query, body, wire)) {
+        || !isOperation(request, method, path, query, body, wire, caller)) {
       submit(
           Routes.lane(path, body.length),
           request,
-          () -> Written.of(routes.answer(method, path, query, body, wire), wire));
+          () -> Written.of(routes.answer(method, path, query, body, wire, caller), wire));
     }
   }
 
@@ -175,10 +188,11 @@ final class RequestHandler {
       String path,
       @Nullable String query,
       byte[] body,
-      Wire wire) {
+      Wire wire,
+      Caller caller) {
     Optional<Routes.Asked> asked;
     try {
-      asked = routes.asked(method, path, query, body, wire);
+      asked = routes.asked(method, path, query, body, wire, caller);
     } catch (WireException e) {
       write(request, Written.of(Routes.malformed(e), wire));
       return true;
@@ -194,7 +208,7 @@ final class RequestHandler {
     return asked.isPresent();
   }
 
-  private void watch(HttpServerRequest request, boolean head) {
+  private void watch(HttpServerRequest request, boolean head, Caller caller) {
     Gate gate = Gate.of(request);
     if (gate == null) {
       return;
@@ -204,7 +218,8 @@ final class RequestHandler {
           request.response().putHeader("Content-Type", WatchEndpoint.CONTENT_TYPE),
           Buffer.buffer());
     } else {
-      watching.serve(request, gate, refusal -> write(request, Written.of(refusal, Wire.JSON)));
+      watching.serve(
+          request, gate, caller, refusal -> write(request, Written.of(refusal, Wire.JSON)));
     }
   }
 

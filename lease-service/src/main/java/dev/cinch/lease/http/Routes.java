@@ -10,7 +10,10 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.Revocation;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.access.Caller;
+import dev.cinch.lease.access.Permission.Right;
 import java.net.URLDecoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -19,6 +22,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -77,10 +82,12 @@ final class Routes {
    *
    * @param path as sent, still encoded
    * @param query as sent, null if there is none
+   * @param caller who has sent it
    */
-  Answer answer(String method, String path, @Nullable String query, byte[] body, Wire wire) {
+  Answer answer(
+      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller) {
     try {
-      return route(method, path, query, body, wire);
+      return route(method, path, query, body, wire, caller);
     } catch (WireException e) {
       return malformed(e);
     } catch (LeaseUnavailableException e) {
@@ -110,6 +117,11 @@ final class Routes {
     return Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
   }
 
+  /** Why a caller may not see leases whose names begin so; empty if it may. */
+  static Optional<Answer> mayObserve(Caller caller, String beginning) {
+    return caller.refusal(Right.OBSERVE, beginning).map(Answer::refusal);
+  }
+
   /** Whether a request waits for nothing: answered while all workers do. */
   static boolean isHealth(String path) {
     return path.equals(HEALTHZ) || path.equals(READYZ);
@@ -133,10 +145,28 @@ final class Routes {
   /**
    * Operations that a request asks for.
    *
+   * @param operations those that its sender has a right to
+   * @param refused the others, by their places among all
    * @param batch whether they came as a batch, and are answered as one
    * @param since when it was read, by the clock of the metrics
    */
-  record Asked(List<Operation> operations, boolean batch, Wire wire, long since) {
+  record Asked(
+      List<Operation> operations,
+      SortedMap<Integer, Outcome> refused,
+      boolean batch,
+      Wire wire,
+      Caller caller,
+      long since) {
+    /** What became of all, in their order. */
+    List<Outcome> whole(List<Outcome> permitted) {
+      if (refused.isEmpty()) {
+        return permitted;
+      }
+      var all = new ArrayList<>(permitted);
+      refused.forEach(all::add);
+      return all;
+    }
+
     /** Whether it may wait while others have the leases. */
     boolean waits() {
       return operations.size() == 1
@@ -167,7 +197,8 @@ final class Routes {
    *
    * @throws WireException if it is malformed
    */
-  Optional<Asked> asked(String method, String path, @Nullable String query, byte[] body, Wire wire)
+  Optional<Asked> asked(
+      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller)
       throws WireException {
     if (!method.equals("POST") || !path.startsWith(LEASES + "/")) {
       return Optional.empty();
@@ -182,15 +213,47 @@ final class Routes {
     JsonFields fields = wire.read(body);
     List<Operation> operations =
         batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
-    return Optional.of(new Asked(operations, batch, wire, since));
+    return Optional.of(permitted(operations, batch, wire, caller, since));
+  }
+
+  private static Asked permitted(
+      List<Operation> all, boolean batch, Wire wire, Caller caller, long since) {
+    var refused = new TreeMap<Integer, Outcome>();
+    for (int i = 0; i < all.size(); i++) {
+      Optional<LeaseRefusedException> refusal = caller.refusal(all.get(i));
+      if (refusal.isPresent()) {
+        refused.put(i, new Outcome.Refused(refusal.get()));
+      }
+    }
+    List<Operation> rest = all;
+    if (!refused.isEmpty()) {
+      rest = new ArrayList<>(all);
+      for (int place : refused.descendingKeySet()) {
+        Operation unused = rest.remove(place);
+      }
+    }
+    return new Asked(rest, refused, batch, wire, caller, since);
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */
-  Answer answer(Asked asked, List<Outcome> outcomes) {
-    metrics.ended(asked, outcomes);
+  Answer answer(Asked asked, List<Outcome> permitted) {
+    metrics.ended(asked, permitted);
+    List<Outcome> outcomes = asked.whole(permitted);
+    tell(asked, outcomes);
     return asked.batch()
         ? Answer.ok(OperationCodec.writeOutcomes(outcomes, asked.wire()))
         : OperationCodec.answer(outcomes.get(0), asked.wire());
+  }
+
+  /** Logs whose leases were revoked, and by whom. */
+  private static void tell(Asked asked, List<Outcome> outcomes) {
+    if (!outcomes.isEmpty()
+        && outcomes.get(0) instanceof Outcome.Revoked revoked) { // never one of several
+      Revocation r = revoked.revocation();
+      log.warn("{} of \"{}\" revoked by {}: {}", r.name(), r.holder(), asked.caller(), r.reason());
+    } else if (!asked.refused().isEmpty()) {
+      log.debug("refused to {}: {}", asked.caller(), asked.refused().values());
+    }
   }
 
   /**
@@ -213,9 +276,10 @@ final class Routes {
     }
   }
 
-  private Answer route(String method, String path, @Nullable String query, byte[] body, Wire wire)
+  private Answer route(
+      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller)
       throws WireException, LeaseUnavailableException {
-    Optional<Asked> asked = asked(method, path, query, body, wire);
+    Optional<Asked> asked = asked(method, path, query, body, wire, caller);
     if (asked.isPresent()) {
       return answerRest(asked.get(), List.of());
     }
@@ -243,17 +307,21 @@ final class Routes {
         return cell(cell);
       }
       if (path.equals(LEASES)) {
-        return list(query);
+        return list(query, caller);
       }
       if (path.startsWith(LEASES + "/")) {
         noQuery(query);
-        return show(WireReader.name(decoded(path.substring(LEASES.length() + 1))));
+        return show(WireReader.name(decoded(path.substring(LEASES.length() + 1))), caller);
       }
     }
     return elsewhere(method, path);
   }
 
-  private Answer show(LeaseName name) throws LeaseUnavailableException {
+  private Answer show(LeaseName name, Caller caller) throws LeaseUnavailableException {
+    Optional<Answer> refusal = mayObserve(caller, name.value());
+    if (refusal.isPresent()) {
+      return refusal.get();
+    }
     return service
         .show(name)
         .map(found -> Answer.ok(LeaseDocuments.info(found)))
@@ -261,7 +329,8 @@ final class Routes {
             () -> Answer.error(404, Answer.UNKNOWN_NAME, "no lease on " + name + " is known"));
   }
 
-  private Answer list(@Nullable String query) throws WireException, LeaseUnavailableException {
+  private Answer list(@Nullable String query, Caller caller)
+      throws WireException, LeaseUnavailableException {
     Map<String, String> given = parameters(query);
     @Nullable String prefix = given.remove("prefix");
     @Nullable String after = given.remove("after");
@@ -272,7 +341,11 @@ final class Routes {
     int most = limit == null ? DEFAULT_LIMIT : limit(limit);
     Optional<LeaseName> above =
         after == null || after.isEmpty() ? Optional.empty() : Optional.of(WireReader.name(after));
-    return Answer.ok(LeaseDocuments.infos(service.list(prefix == null ? "" : prefix, above, most)));
+    String beginning = prefix == null ? "" : prefix;
+    Optional<Answer> refusal = mayObserve(caller, beginning);
+    return refusal.isPresent()
+        ? refusal.get()
+        : Answer.ok(LeaseDocuments.infos(service.list(beginning, above, most)));
   }
 
   private static int limit(String text) throws WireException {

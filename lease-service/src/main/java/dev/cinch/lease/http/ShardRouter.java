@@ -64,7 +64,15 @@ public final class ShardRouter implements LeaseService {
 
   /** The same, of equal servers. */
   public static ShardRouter of(ServerAddresses given) {
-    return new ShardRouter(given, a -> HttpLeaseClient.builder(a).build(), SystemTime.INSTANCE);
+    return of(given, Credentials.NONE);
+  }
+
+  /** The same, which shows them to all servers. */
+  public static ShardRouter of(ServerAddresses given, Credentials credentials) {
+    return new ShardRouter(
+        given,
+        a -> HttpLeaseClient.builder(a).credentials(credentials).build(),
+        SystemTime.INSTANCE);
   }
 
   /** The name by which the server of an operation is known; empty if a grant is. */

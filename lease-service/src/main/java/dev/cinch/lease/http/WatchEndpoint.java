@@ -5,6 +5,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.table.Refusals;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
@@ -15,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -63,9 +65,10 @@ final class WatchEndpoint {
    * Answers a request for as long as its sender reads; called on the loop.
    *
    * @param gate that it came through
+   * @param caller who has sent it
    * @param refused told where it is refused
    */
-  void serve(HttpServerRequest request, Gate gate, Consumer<Answer> refused) {
+  void serve(HttpServerRequest request, Gate gate, Caller caller, Consumer<Answer> refused) {
     var names = new HashSet<String>();
     var prefixes = new ArrayList<String>();
     String since;
@@ -74,6 +77,14 @@ final class WatchEndpoint {
       since = parse(request.query(), names, prefixes, header == null ? "" : header);
     } catch (WireException e) {
       refused.accept(Routes.malformed(e));
+      return;
+    }
+    Optional<Answer> refusal =
+        Stream.concat(names.stream(), prefixes.stream())
+            .flatMap(beginning -> Routes.mayObserve(caller, beginning).stream())
+            .findFirst();
+    if (refusal.isPresent()) {
+      refused.accept(refusal.get());
       return;
     }
     Optional<LeaseRefusedException> deaf = service.deafness();

@@ -65,7 +65,7 @@ final class FrozenServersTest {
   }
 
   private Endpoints.Transport transport(URI base) {
-    Endpoints.Transport plain = new HttpTransport(ENDLESS, null);
+    Endpoints.Transport plain = new HttpTransport(ENDLESS, Credentials.NONE);
     return (method, uri, wire, body, more) -> {
       if (!frozen.contains(base.toString())) {
         return plain.exchange(method, uri, wire, body, Duration.ZERO);

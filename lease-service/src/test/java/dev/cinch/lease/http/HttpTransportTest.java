@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -44,7 +45,7 @@ final class HttpTransportTest {
   @Test
   void aConnectionIsKeptForTheNextRequest() throws Exception {
     try (var server = new Server("", false)) {
-      var plain = new HttpTransport(PATIENT, null);
+      var plain = new HttpTransport(PATIENT, Credentials.NONE);
       for (int i = 0; i < 3; i++) {
         assertEquals("{}", ask(plain, server));
       }
@@ -56,7 +57,7 @@ final class HttpTransportTest {
   @Test
   void aConnectionThatTheServerClosedMeanwhileIsNotUsed() throws Exception {
     try (var server = new Server("", true)) {
-      var plain = new HttpTransport(PATIENT, null);
+      var plain = new HttpTransport(PATIENT, Credentials.NONE);
       for (int i = 1; i <= 3; i++) {
         assertEquals("{}", ask(plain, server));
         assertEquals("closed", server.ends.take());
@@ -68,7 +69,7 @@ final class HttpTransportTest {
   @Test
   void aConnectionThatTheServerSaysItWillCloseIsNotKept() throws Exception {
     try (var server = new Server("Connection: close\r\n", false)) {
-      var plain = new HttpTransport(PATIENT, null);
+      var plain = new HttpTransport(PATIENT, Credentials.NONE);
       assertEquals("{}", ask(plain, server));
       assertEquals("hung up", server.ends.take());
       assertEquals("{}", ask(plain, server));
@@ -81,7 +82,7 @@ final class HttpTransportTest {
   void nothingOfItWaitsInAThread() throws Exception {
     try (var server = new Server("", false)) {
       var before = Thread.getAllStackTraces().keySet();
-      assertEquals("{}", ask(new HttpTransport(PATIENT, null), server));
+      assertEquals("{}", ask(new HttpTransport(PATIENT, Credentials.NONE), server));
       for (Thread thread : Thread.getAllStackTraces().keySet()) {
         String name = thread.getName();
         boolean known = before.contains(thread) || name.equals(Server.NAME);
@@ -95,7 +96,7 @@ final class HttpTransportTest {
     try (var silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
       var plain =
           new HttpTransport(
-              new Transport.Patience(Duration.ofDays(1), Duration.ofMillis(100)), null);
+              new Transport.Patience(Duration.ofDays(1), Duration.ofMillis(100)), Credentials.NONE);
       URI uri = URI.create("http://127.0.0.1:" + silent.getLocalPort() + "/");
       assertThrows(
           SocketTimeoutException.class,
@@ -106,7 +107,7 @@ final class HttpTransportTest {
   @Test
   void whoeverWasInterruptedBeforeSendsNothing() throws Exception {
     try (var server = new Server("", false)) {
-      var plain = new HttpTransport(PATIENT, null);
+      var plain = new HttpTransport(PATIENT, Credentials.NONE);
       Thread.currentThread().interrupt();
       assertThrows(InterruptedException.class, () -> ask(plain, server));
       assertFalse(Thread.currentThread().isInterrupted());
@@ -120,7 +121,7 @@ final class HttpTransportTest {
       URI uri = URI.create("http://localhost:" + server.listening.getLocalPort() + "/x");
       assertEquals(
           200,
-          new HttpTransport(PATIENT, null)
+          new HttpTransport(PATIENT, Credentials.NONE)
               .exchange("GET", uri, Wire.JSON, null, Duration.ZERO)
               .status());
     }
@@ -128,7 +129,7 @@ final class HttpTransportTest {
     assertThrows(
         ConnectException.class,
         () ->
-            new HttpTransport(PATIENT, null)
+            new HttpTransport(PATIENT, Credentials.NONE)
                 .exchange("GET", nowhere, Wire.JSON, null, Duration.ZERO));
   }
 
@@ -166,7 +167,8 @@ final class HttpTransportTest {
     try {
       String port = ":" + https.getAddress().getPort() + "/";
       byte[] body = "0123456789".repeat(10_000).getBytes(ISO_8859_1);
-      var trusting = new HttpTransport(PATIENT, tls);
+      var trusting =
+          new HttpTransport(PATIENT, new Credentials(Optional.empty(), Optional.of(() -> tls)));
       for (int i = 0; i < 3; i++) {
         URI uri = URI.create("https://localhost" + port);
         assertArrayEquals(
@@ -177,10 +179,10 @@ final class HttpTransportTest {
       assertThrows(
           ConnectException.class,
           () ->
-              new HttpTransport(PATIENT, tls)
+              new HttpTransport(PATIENT, new Credentials(Optional.empty(), Optional.of(() -> tls)))
                   .exchange("POST", another, Wire.JSON, body, Duration.ZERO));
       URI uri = URI.create("https://localhost" + port);
-      var doubting = new HttpTransport(PATIENT, null);
+      var doubting = new HttpTransport(PATIENT, Credentials.NONE);
       ConnectException e =
           assertThrows(
               ConnectException.class,
@@ -198,7 +200,7 @@ final class HttpTransportTest {
     try (var silent = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
       var hasty =
           new HttpTransport(
-              new Transport.Patience(Duration.ofMillis(100), Duration.ofDays(1)), null);
+              new Transport.Patience(Duration.ofMillis(100), Duration.ofDays(1)), Credentials.NONE);
       URI uri = URI.create("https://127.0.0.1:" + silent.getLocalPort() + "/");
       ConnectException e =
           assertThrows(

@@ -11,6 +11,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
+import dev.cinch.lease.access.Access;
+import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +27,8 @@ final class LargeAnswersTest {
 
   /** Twelve bytes of JSON for two characters. */
   private static final String DATA_FILE = "\ud83d\ude00".repeat(127);
+
+  private static final Caller ANYBODY = Access.withoutTokens().caller(List.of(), null);
 
   private final Rig rig = new Rig();
   private final Routes routes =
@@ -49,7 +53,7 @@ final class LargeAnswersTest {
 
   private Answer acquire(Operation.Acquire request) {
     byte[] body = LeaseDocuments.bytes(OperationCodec.write(request, Wire.JSON));
-    return routes.answer("POST", "/v1/leases/acquire", null, body, Wire.JSON);
+    return routes.answer("POST", "/v1/leases/acquire", null, body, Wire.JSON, ANYBODY);
   }
 
   private Answer renew(Operation.Acquire held, LogSet add) {
@@ -59,7 +63,8 @@ final class LargeAnswersTest {
         "/v1/leases/renew",
         null,
         LeaseDocuments.bytes(OperationCodec.write(renew, Wire.JSON)),
-        Wire.JSON);
+        Wire.JSON,
+        ANYBODY);
   }
 
   private static void assertRefused(String message, Answer answer) {
@@ -140,7 +145,8 @@ final class LargeAnswersTest {
     String after = "";
     while (true) {
       Answer page =
-          routes.answer("GET", "/v1/leases", "limit=10000&after=" + after, new byte[0], Wire.JSON);
+          routes.answer(
+              "GET", "/v1/leases", "limit=10000&after=" + after, new byte[0], Wire.JSON, ANYBODY);
       assertTrue(length(page) <= LeaseServer.MAX_BODY_BYTES, "a page of " + length(page));
       JsonNode leases = page.body().get("leases");
       if (leases.isEmpty()) {

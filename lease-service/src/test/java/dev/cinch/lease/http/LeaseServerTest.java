@@ -10,6 +10,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.access.Access;
+import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
 import java.net.Socket;
@@ -321,7 +323,9 @@ final class LeaseServerTest {
             () -> Health.of(RIG.service.info()),
             null,
             new ServerMetrics(() -> 0));
-    assertEquals(500, routes.answer("GET", "/v1/time", null, new byte[0], Wire.JSON).status());
+    Caller caller = Access.withoutTokens().caller(List.of(), null);
+    Answer answer = routes.answer("GET", "/v1/time", null, new byte[0], Wire.JSON, caller);
+    assertEquals(500, answer.status());
     try (var other = LeaseServer.builder(failing, RIG.service::info).port(0).start()) {
       HttpResponse<String> response =
           HTTP.send(

@@ -15,11 +15,13 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.access.Access;
 import dev.cinch.lease.memory.Rig;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -144,7 +146,14 @@ final class MetricsApiTest {
     var metrics = new ServerMetrics(rig.time::monotonicNanos);
     Operation renew = new Operation.Renew(new Id(1, 2), 1, LogSet.NONE, LeaseReport.NOTHING);
     for (long ms : new long[] {1, 2, 30, 60_000}) {
-      var asked = new Routes.Asked(List.of(renew), false, Wire.JSON, metrics.now());
+      var asked =
+          new Routes.Asked(
+              List.of(renew),
+              Collections.emptySortedMap(),
+              false,
+              Wire.JSON,
+              Access.withoutTokens().caller(List.of(), null),
+              metrics.now());
       rig.time.advanceMs(ms);
       metrics.unavailable(asked);
     }

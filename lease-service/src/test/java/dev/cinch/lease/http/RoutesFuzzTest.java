@@ -7,6 +7,7 @@ import com.code_intelligence.jazzer.junit.FuzzTest;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.ServiceInfo;
+import dev.cinch.lease.access.Access;
 import dev.cinch.lease.memory.Rig;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -59,7 +60,8 @@ final class RoutesFuzzTest {
               query < 0 ? target : target.substring(0, query),
               query < 0 ? null : target.substring(query + 1),
               body.getBytes(StandardCharsets.ISO_8859_1),
-              Wire.JSON));
+              Wire.JSON,
+              Access.withoutTokens().caller(List.of(), null)));
     }
   }
 

@@ -1,0 +1,199 @@
+package dev.cinch.cli.serve;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.cli.Cinch;
+import dev.cinch.cli.Forked;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.cert.X509Certificate;
+import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509TrustManager;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Lease servers that speak TLS, and what their clients need. */
+@Timeout(120)
+final class TlsTest {
+  private int leases;
+  @TempDir Path temp;
+
+  private Path tls(String directory, String... clients) throws Exception {
+    Path made = temp.resolve(directory);
+    var cinch = new Cinch();
+    cinch.run("tls", "init", made.toString(), "--server=localhost").ended(0);
+    for (String client : clients) {
+      cinch.run("tls", "init", made.toString(), "--client=" + client).ended(0);
+    }
+    return made;
+  }
+
+  private static String[] own(Path tls, String name) {
+    return new String[] {
+      "--tls-cert=" + tls.resolve(name + ".pem"), "--tls-key=" + tls.resolve(name + ".key")
+    };
+  }
+
+  private String[] acquire(String... options) {
+    return with(new String[] {"lease", "acquire", "--for=10s"}, with(options, "a" + ++leases));
+  }
+
+  private static String[] with(String[] some, String... others) {
+    String[] all = java.util.Arrays.copyOf(some, some.length + others.length);
+    System.arraycopy(others, 0, all, some.length, others.length);
+    return all;
+  }
+
+  /** The number of the certificate that a server shows. */
+  private static String shown(int port) throws Exception {
+    var any =
+        new X509TrustManager() {
+          @Override
+          public void checkClientTrusted(X509Certificate[] chain, String type) {}
+
+          @Override
+          public void checkServerTrusted(X509Certificate[] chain, String type) {}
+
+          @Override
+          public X509Certificate[] getAcceptedIssuers() {
+            return new X509Certificate[0];
+          }
+        };
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, new TrustManager[] {any}, null);
+    try (var socket = (SSLSocket) context.getSocketFactory().createSocket("127.0.0.1", port)) {
+      socket.startHandshake();
+      var first = (X509Certificate) socket.getSession().getPeerCertificates()[0];
+      return first.getSerialNumber().toString();
+    }
+  }
+
+  private static int port(String address) {
+    return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+  }
+
+  @Test
+  void keysAreTheirOwnersAlone() throws Exception {
+    Path tls = tls("tls", "web-1");
+    for (String name : List.of("ca", "server", "web-1")) {
+      assertEquals("rw-------", modes(tls.resolve(name + ".key")));
+      assertEquals("rw-r--r--", modes(tls.resolve(name + ".pem")));
+    }
+    byte[] ca = Files.readAllBytes(tls.resolve("ca.pem"));
+    var cinch = new Cinch();
+    cinch.run("tls", "init", tls.toString()).ended(0);
+    assertEquals(List.of(ca.length), List.of(Files.readAllBytes(tls.resolve("ca.pem")).length));
+    cinch.run("tls", "init", tls.toString(), "--client=../x").failed(2, "no name");
+    cinch.run("tls", "init", tls.toString(), "--client=ca").failed(2, "no name");
+    cinch.run("tls", "init", tls.toString(), "--server=a/b").failed(2, "no name or address");
+    Files.delete(tls.resolve("ca.key"));
+    cinch.run("tls", "init", tls.toString()).failed(3, "one is missing");
+  }
+
+  private static String modes(Path file) throws Exception {
+    return PosixFilePermissions.toString(Files.getPosixFilePermissions(file));
+  }
+
+  @Test
+  void clientsTrustTheAuthorityThatTheyName() throws Exception {
+    Path tls = tls("tls");
+    Path foreign = tls("foreign");
+    Path store = Cinch.quickStore(temp);
+    try (Forked served = Forked.serveHere(temp, store, own(tls, "server"))) {
+      String address = served.listening();
+      assertTrue(address.startsWith("https://"), address);
+      Cinch cinch = Cinch.on(store).with("CINCH_SERVER", address);
+      cinch.run(acquire("--ca=" + tls.resolve("ca.pem"))).ended(0);
+      cinch.run(acquire("--ca=" + foreign.resolve("ca.pem"))).failed(4, "certif");
+      cinch.run(acquire()).failed(4, "certif");
+      cinch.run(acquire("--ca=" + tls.resolve("none.pem"))).failed(4, "none.pem");
+      cinch.run(acquire("--ca=" + tls.resolve("ca.key"))).failed(4, "holds no certificate");
+      cinch.run(acquire("--server=" + address.replace("https", "http"))).failed(4, "");
+      cinch.with("CINCH_CA", tls.resolve("ca.pem").toString());
+      cinch.run(acquire(own(foreign, "server"))).ended(0); // it asks for none
+      cinch.run("status").ended(0);
+      String[] second = {"serve", "--port=0", "--key=" + temp.resolve("served.key")};
+      cinch.run(with(second, own(tls, "server"))).failed(3, "serves this store already");
+      cinch.with("CINCH_CA", foreign.resolve("ca.pem").toString());
+      cinch.run(with(second, own(tls, "server"))).failed(3, "can't be asked");
+    }
+  }
+
+  @Test
+  void aServerMayAskForCertificates() throws Exception {
+    Path tls = tls("tls", "web-1");
+    Path foreign = tls("foreign", "web-1");
+    Path store = Cinch.quickStore(temp);
+    String[] options = with(own(tls, "server"), "--client-ca=" + tls.resolve("ca.pem"));
+    try (Forked served = Forked.serveHere(temp, store, options)) {
+      Cinch cinch = Cinch.on(store).with("CINCH_SERVER", served.listening());
+      cinch.with("CINCH_CA", tls.resolve("ca.pem").toString());
+      cinch.run(acquire(own(tls, "web-1"))).ended(0);
+      cinch.run(acquire()).failed(4, "");
+      cinch.run(acquire(own(foreign, "web-1"))).failed(4, "");
+      cinch.with("CINCH_TLS_CERT", tls.resolve("web-1.pem").toString());
+      cinch.with("CINCH_TLS_KEY", tls.resolve("web-1.key").toString());
+      cinch.run(acquire()).ended(0);
+      String wrong = "--tls-key=" + tls.resolve("ca.key");
+      cinch.run(acquire(own(tls, "web-1")[0], wrong)).failed(4, "ca.key is no key of");
+    }
+  }
+
+  /** Also where the new one is wrong at first. */
+  @Test
+  void certificatesAreReadAgain() throws Exception {
+    Path tls = tls("tls");
+    Path store = Cinch.quickStore(temp);
+    try (Forked served = Forked.serveHere(temp, store, own(tls, "server"))) {
+      String address = served.listening();
+      String before = shown(port(address));
+      Path whole = tls.resolve("server.pem");
+      byte[] good = Files.readAllBytes(whole);
+      Path half = Files.write(tls.resolve("half"), java.util.Arrays.copyOf(good, 99));
+      Files.move(half, whole, StandardCopyOption.REPLACE_EXISTING);
+      assertEquals(before, shown(port(address)));
+      new Cinch().run("tls", "init", tls.toString(), "--server=localhost").ended(0);
+      while (shown(port(address)).equals(before)) {
+        assertFalse(Thread.interrupted());
+      }
+      String ca = "--ca=" + tls.resolve("ca.pem");
+      Cinch.on(store).with("CINCH_SERVER", address).run(acquire(ca)).ended(0);
+    }
+  }
+
+  /** One that says nothing keeps nobody waiting, and is cut off. */
+  @Test
+  void aHandshakeThatIsNotGoneOnWithIsCutOff() throws Exception {
+    Path tls = tls("tls");
+    Path store = Cinch.quickStore(temp);
+    try (Forked served = Forked.serveHere(temp, store, own(tls, "server"))) {
+      String address = served.listening();
+      try (var slow = new Socket("127.0.0.1", port(address))) {
+        slow.getOutputStream().write(22); // the first byte of a handshake
+        String ca = "--ca=" + tls.resolve("ca.pem");
+        Cinch.on(store).with("CINCH_SERVER", address).run(acquire(ca)).ended(0);
+        while (slow.getInputStream().read() >= 0) {
+          assertFalse(Thread.interrupted());
+        }
+      }
+    }
+  }
+
+  @Test
+  void whatGoesTogether() {
+    var cinch = new Cinch();
+    String key = "--key=" + temp.resolve("k");
+    cinch.run("serve", "--first", key, "--port=0", "--tls-cert=a").failed(2, "go together");
+    cinch.run("serve", "--first", key, "--port=0", "--client-ca=a").failed(2, "go together");
+    cinch.run(acquire("--server=https://127.0.0.1:1", "--tls-key=a")).failed(2, "go together");
+  }
+}

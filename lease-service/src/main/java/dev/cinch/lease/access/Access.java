@@ -1,0 +1,133 @@
+package dev.cinch.lease.access;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.access.Permission.Right;
+import dev.cinch.lease.access.TokenFile.Token;
+import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who may ask a lease service for what. Without a token one may take and see leases, or nothing at
+ * all; tokens may do what their rights say. Thread-safe.
+ */
+@CheckReturnValue
+public final class Access {
+  /** To take and see leases, but not to revoke those of others. */
+  private static final List<Permission> ANYBODY =
+      List.of(new Permission(Right.ACQUIRE, ""), new Permission(Right.OBSERVE, ""));
+
+  private static final String SCHEME = "Bearer ";
+  private static final long NANOS = 1_000_000_000L;
+  private static final Logger log = LoggerFactory.getLogger(Access.class);
+
+  private final Optional<TokenFile> file;
+  private final TimeSource time;
+  private final List<Permission> anonymous;
+  private volatile Map<String, Token> tokens = Map.of();
+
+  /** What the file was when it was read last. */
+  private Optional<Version> version = Optional.empty();
+
+  /** Of a file, whether it is another one than before. */
+  private record Version(@Nullable Object key, long size, Object modified) {}
+
+  private Access(Optional<TokenFile> file, boolean openToAll, TimeSource time) {
+    this.file = file;
+    this.time = time;
+    anonymous = openToAll ? ANYBODY : List.of();
+  }
+
+  /** Nobody has a token: all may take and see leases, and nobody may revoke another's. */
+  public static Access withoutTokens() {
+    return new Access(Optional.empty(), true, SystemTime.INSTANCE);
+  }
+
+  /**
+   * By the tokens of a file, which {@link #reload} reads again.
+   *
+   * @param openToAll whether those without a token may take and see leases
+   * @param time its wall clock tells which tokens have ended
+   * @throws IOException if the file can't be read, or is none of tokens
+   */
+  public static Access of(TokenFile file, boolean openToAll, TimeSource time) throws IOException {
+    var access = new Access(Optional.of(file), openToAll, time);
+    access.version = version(file.path());
+    access.take(file.read());
+    return access;
+  }
+
+  /**
+   * Who has sent a request with such headers {@code Authorization}. A token that is not known or
+   * has ended may do nothing, less than none: its sender is to hear of it.
+   *
+   * @param from see {@link Caller}
+   */
+  public Caller caller(List<String> authorization, @Nullable Object from) {
+    if (authorization.isEmpty()) {
+      return new Caller("one without a token", from, anonymous);
+    }
+    String header = authorization.get(0);
+    boolean one =
+        authorization.size() == 1 && header.regionMatches(true, 0, SCHEME, 0, SCHEME.length());
+    String text = one ? header.substring(SCHEME.length()).strip() : "";
+    Optional<String> id = TokenFile.id(text);
+    if (id.isEmpty()) {
+      return new Caller("one whose Authorization is no token of Cinch", from, List.of());
+    }
+    Token token = tokens.get(id.get());
+    if (token == null || !TokenFile.matches(token, text)) {
+      return new Caller("one with a token that is not known here", from, List.of());
+    }
+    Instant now = Instant.ofEpochSecond(0, time.wallNanos());
+    return token.isOver(now)
+        ? new Caller(token.shown() + ", which ended at " + token.expires().get(), from, List.of())
+        : new Caller(token.shown(), from, token.permissions());
+  }
+
+  /**
+   * Reads the file again where it has changed, and does nothing where it has not. A file that is
+   * damaged changes nothing but what the log says; without a file no token counts. May block for
+   * file I/O.
+   */
+  public synchronized void reload() {
+    if (file.isEmpty()) {
+      return;
+    }
+    try {
+      Optional<Version> now = version(file.get().path());
+      if (!now.equals(version)) {
+        version = now;
+        take(file.get().read());
+      }
+    } catch (IOException e) {
+      log.warn("tokens are as they were, since {}", e.getMessage());
+    }
+  }
+
+  private void take(List<Token> all) {
+    tokens = all.stream().collect(Collectors.toMap(Token::id, Function.identity(), (a, b) -> a));
+  }
+
+  private static Optional<Version> version(Path path) throws IOException {
+    try {
+      var a = Files.readAttributes(path, BasicFileAttributes.class);
+      return Optional.of(new Version(a.fileKey(), a.size(), a.lastModifiedTime()));
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+  }
+}
