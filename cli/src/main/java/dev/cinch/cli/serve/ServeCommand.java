@@ -316,9 +316,7 @@ public final class ServeCommand implements Callable<Integer> {
       }
       backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);
-      Optional<Path> made = tokens().makeFirst();
-      access.reload();
-      made.ifPresent(admin -> tell(out, "made a token that may do all: " + admin));
+      makeToken(access, out);
       Optional<String> by = end.join();
       if (by.isPresent()
           && opened != null
@@ -347,6 +345,17 @@ public final class ServeCommand implements Callable<Integer> {
     return certificate == null || certificateKey == null
         ? Optional.empty()
         : Optional.of(new PemTls.Own(certificate, certificateKey));
+  }
+
+  /** It serves holders, whether or not there are tokens. */
+  private void makeToken(Access access, Output out) {
+    try {
+      Optional<Path> made = tokens().makeFirst();
+      access.reload();
+      made.ifPresent(admin -> tell(out, "made a token that may do all: " + admin));
+    } catch (IOException e) {
+      io.say("cinch serve", "there are no tokens, so nobody may revoke: " + Failure.of(e).line());
+    }
   }
 
   private TokenCommand.Place tokens() {
