@@ -140,6 +140,8 @@ class ModulesTest {
             .resideInAPackage("dev.cinch..")
             .and()
             .resideOutsideOfPackage("dev.cinch.lease.witness")
+            .and()
+            .haveNameNotMatching(".*[.]TlsCommand([$].*)?") // certificates
             .should()
             .dependOnClassesThat()
             .resideInAPackage("org.bouncycastle.."));

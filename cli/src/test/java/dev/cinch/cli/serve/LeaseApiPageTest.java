@@ -104,6 +104,8 @@ class LeaseApiPageTest {
           "B="
               + server.listening()
               + " J=Content-Type:application/json ID=5f0c1d2e3a4b59687786a5b4c3d2e1f0");
+      String made = server.line();
+      shell.run("TOKEN=$(cat '" + made.substring(made.indexOf('/')) + "')");
       for (Example example : all) {
         if (example.command().endsWith("# after a restart")) {
           server.close();
