@@ -17,9 +17,7 @@ import dev.cinch.lease.HostPort;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.access.Access;
-import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.http.PemTls;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
@@ -39,8 +37,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
-import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -89,58 +85,11 @@ public final class ServeCommand implements Callable<Integer> {
   Path key;
 
   @Option(
-      names = "--tokens",
-      paramLabel = "FILE",
-      description =
-          "The tokens that it knows, as cinch token makes them; the key's file with .tokens behind"
-              + " its name unless set. If there is none it is made, with a token that may do all in"
-              + " FILE.admin, mode 0600.")
-  @Nullable Path tokens;
-
-  @Option(
-      names = "--auth",
-      description =
-          "Take no lease, and show none, without a token. Revoking others' leases always needs one.")
-  boolean auth;
-
-  @Option(
-      names = "--tls-cert",
-      paramLabel = "FILE",
-      description =
-          "PEM: its certificate, with those that signed it; then it speaks TLS alone. Read again when"
-              + " it changes.")
-  @Nullable Path certificate;
-
-  @Option(names = "--tls-key", paramLabel = "FILE", description = "PEM: the certificate's key.")
-  @Nullable Path certificateKey;
-
-  @Option(
-      names = "--client-ca",
-      paramLabel = "FILE",
-      description = "PEM: by whom certificates of clients have to be signed; else they need none.")
-  @Nullable Path clientCa;
-
-  @Option(
-      names = "--ca",
-      paramLabel = "FILE",
-      description =
-          "PEM: by whom the certificate of an earlier server has to be signed, which is asked whether"
-              + " it still runs (or set CINCH_CA).")
-  @Nullable Path ca;
-
-  @Option(
       names = "--host",
       paramLabel = "ADDRESS",
       defaultValue = "127.0.0.1",
       description = "Where to listen.")
   String host;
-
-  @Option(
-      names = "--insecure",
-      description =
-          "Listen also where other machines reach it without TLS, or without --auth and --client-ca:"
-              + " then anybody on the way reads tokens, or whoever reaches it may take leases.")
-  boolean insecure;
 
   @Option(
       names = "--advertise",
@@ -192,6 +141,7 @@ public final class ServeCommand implements Callable<Integer> {
               + " or with a new cell, at the first start of each node.")
   boolean first;
 
+  @Mixin ServeAccess access;
   @Mixin ServeBackend backend;
   @Mixin ServeTime times;
   @Mixin ShardChoice shards;
@@ -244,7 +194,9 @@ public final class ServeCommand implements Callable<Integer> {
     }
     atLeastOne("--connections-per-address", connectionsPerAddress);
     times.check(store != null);
-    requireTrustedNetwork();
+    if (!isLoopback()) {
+      access.requireTrusted(host + ":" + port, io);
+    }
     requireName();
     if (!(clockRate >= 0.5 && clockRate <= 2)) {
       throw new Misuse("--clock-rate is 0.5 to 2");
@@ -270,10 +222,10 @@ public final class ServeCommand implements Callable<Integer> {
     var service = new LateService(opened == null ? null : opened.context());
     var end = new CompletableFuture<Optional<String>>(); // a successor's name, none for a signal
     String id = opened == null ? "" : opened.context().identity().id().toString();
-    Access access = Access.of(tokens().file(), !auth, time);
+    Access rights = access.rights(key, time);
     LeaseServer.Builder listening =
         server(service, time)
-            .access(access)
+            .access(rights)
             .health(() -> service.health(id))
             .maintenance(
                 () -> {
@@ -316,7 +268,7 @@ public final class ServeCommand implements Callable<Integer> {
       }
       backend.line().ifPresent(line -> tell(out, line));
       tellWait(out, service);
-      makeToken(access, out);
+      access.makeToken(key, rights, io).ifPresent(line -> tell(out, line));
       Optional<String> by = end.join();
       if (by.isPresent()
           && opened != null
@@ -334,35 +286,6 @@ public final class ServeCommand implements Callable<Integer> {
       throw new Failure.Refusal(
           by.get() + " has taken over; instance " + service.info().instance() + " ends");
     }
-  }
-
-  /** Its certificate and key, if it has them. */
-  private Optional<PemTls.Own> tls() {
-    if ((certificate == null) != (certificateKey == null)
-        || (clientCa != null && certificate == null)) {
-      throw new Misuse("--tls-cert and --tls-key go together, and --client-ca with them");
-    }
-    return certificate == null || certificateKey == null
-        ? Optional.empty()
-        : Optional.of(new PemTls.Own(certificate, certificateKey));
-  }
-
-  /** It serves holders, whether or not there are tokens. */
-  private void makeToken(Access access, Output out) {
-    try {
-      Optional<Path> made = tokens().makeFirst();
-      access.reload();
-      made.ifPresent(admin -> tell(out, "made a token that may do all: " + admin));
-    } catch (IOException e) {
-      io.say("cinch serve", "there are no tokens, so nobody may revoke: " + Failure.of(e).line());
-    }
-  }
-
-  private TokenCommand.Place tokens() {
-    var place = new TokenCommand.Place();
-    place.key = key;
-    place.tokens = tokens;
-    return place;
   }
 
   /** The address that the cell's file has, unless another one is given. */
@@ -386,12 +309,8 @@ public final class ServeCommand implements Callable<Integer> {
 
   private void requireAllGone(Store opened, Shard shard) throws IOException {
     if (!replace) {
-      Optional<Supplier<SSLContext>> tls =
-          ca == null && certificate == null
-              ? Optional.empty()
-              : Optional.of(new PemTls(Optional.ofNullable(ca), tls()));
-      var credentials = new Credentials(Optional.empty(), tls);
-      new EarlierInstance(opened.context(), shard, MachineNames.ofHost(), credentials)
+      new EarlierInstance(
+              opened.context(), shard, MachineNames.ofHost(), access.credentials())
           .requireGone()
           .ifPresent(note -> io.say("cinch serve", note));
     }
@@ -491,10 +410,7 @@ public final class ServeCommand implements Callable<Integer> {
   private LeaseServer.Builder server(LateService service, TimeSource time) throws IOException {
     var server = LeaseServer.builder(service, service::info).host(host).port(port).names(names());
     backend.tellBy(server, time);
-    Optional<PemTls.Own> own = tls();
-    if (own.isPresent()) {
-      server.tls(new PemTls(Optional.ofNullable(clientCa), own), clientCa != null);
-    }
+    access.encrypt(server);
     if (connections != null) {
       server.connections(connections);
     }
@@ -527,27 +443,6 @@ public final class ServeCommand implements Callable<Integer> {
     } catch (UnknownHostException e) {
       return true; // listening there fails, and says so
     }
-  }
-
-  private void requireTrustedNetwork() {
-    if (isLoopback()) {
-      return;
-    }
-    if (certificate != null && (auth || clientCa != null)) {
-      return;
-    }
-    String open =
-        auth
-            ? "tokens go over the network as they are, to " + host + ":" + port
-            : "there is no authentication: whoever reaches "
-                + host
-                + ":"
-                + port
-                + " may take leases";
-    if (!insecure) {
-      throw new Misuse(open + "; if that network is trusted, say --insecure");
-    }
-    io.say("cinch serve", open);
   }
 
   private void atLeastOne(String option, @Nullable Integer value) {
