@@ -16,6 +16,7 @@ module dev.cinch.lease {
   requires com.fasterxml.jackson.databind;
   requires com.fasterxml.jackson.dataformat.cbor;
   requires java.management;
+  requires java.naming;
   requires jdk.management;
   requires jdk.unsupported;
   requires org.bouncycastle.provider;

@@ -129,6 +129,14 @@ public final class TokenCommand {
     List<Permission> rights;
 
     @Option(
+        names = "--certificate",
+        paramLabel = "NAME",
+        description =
+            "In place of a token: clients whose certificate has this common name need none. It prints"
+                + " an id. For serve --client-ca.")
+    @Nullable String certificate;
+
+    @Option(
         names = "--for",
         paramLabel = "DURATION",
         description = "How long it counts, by the service's clock; for ever unless set.")
@@ -158,12 +166,16 @@ public final class TokenCommand {
       Optional<Instant> expires = Optional.ofNullable(lasting).map(now::plus);
       String token;
       try {
-        token = place.file().add(note, rights, now, expires);
+        token =
+            certificate == null
+                ? place.file().add(note, rights, now, expires)
+                : place.file().addCertificate(certificate, note, rights, now, expires);
       } catch (IllegalArgumentException e) {
         throw new Misuse(String.valueOf(e.getMessage()), e);
       }
       try (Output out = io.output()) {
-        json.print(out, token, line -> line.text("token", token));
+        String field = certificate == null ? "token" : "id";
+        json.print(out, token, line -> line.text(field, token));
       }
       return ExitCode.GOOD;
     }
@@ -176,7 +188,7 @@ public final class TokenCommand {
       footer = {"", "Example:", "  cinch token list --key /etc/cinch/cinch.key"})
   @SuppressWarnings("NullAway.Init")
   static final class Listing implements Callable<Integer> {
-    private static final List<String> HEAD = List.of("ID", "RIGHTS", "MADE", "ENDS", "NOTE");
+    private static final List<String> HEAD = List.of("ID", "CERTIFICATE", "RIGHTS", "MADE", "ENDS", "NOTE");
 
     private final Io io;
 
@@ -201,7 +213,8 @@ public final class TokenCommand {
             print(t, new JsonLines(out));
           }
           String ends = t.expires().map(Instant::toString).orElse("never");
-          rows.add(List.of(t.id(), rights(t), t.created().toString(), ends, t.note()));
+          String of = t.certificate().isEmpty() ? "-" : t.certificate();
+          rows.add(List.of(t.id(), of, rights(t), t.created().toString(), ends, t.note()));
         }
         for (String line :
             new Table(HEAD.size(), HEAD.size()).lines(json.json ? List.of() : rows)) {
@@ -217,6 +230,9 @@ public final class TokenCommand {
 
     private static void print(Token t, JsonLines line) throws IOException {
       line.object().text("id", t.id()).texts("rights", t.permissions());
+      if (!t.certificate().isEmpty()) {
+        line.text("certificate", t.certificate());
+      }
       line.time("created", nanos(t.created()));
       if (t.expires().isPresent()) {
         line.time("expires", nanos(t.expires().get()));

@@ -148,6 +148,28 @@ final class TlsTest {
     }
   }
 
+  @Test
+  void aCertificateMayStandForAToken() throws Exception {
+    Path tls = tls("tls", "web-1", "web-2");
+    Path store = Cinch.quickStore(temp);
+    String[] add = {"token", "add", "--right=acquire:web/", "--certificate=web-1"};
+    String tokens = "--tokens=" + temp.resolve("tokens");
+    new Cinch().run(with(add, tokens)).ended(0);
+    String[] options = with(own(tls, "server"), "--client-ca=" + tls.resolve("ca.pem"), "--auth");
+    try (Forked served = Forked.serveHere(temp, store, with(options, tokens))) {
+      Cinch cinch = Cinch.on(store).with("CINCH_SERVER", served.listening());
+      cinch.with("CINCH_CA", tls.resolve("ca.pem").toString());
+      String[] take = {"lease", "acquire", "--for=10s"};
+      cinch.run(with(with(take, own(tls, "web-1")), "web/1")).ended(0);
+      cinch
+          .run(with(with(take, own(tls, "web-1")), "ci/1"))
+          .failed(3, "it was sent by certificate web-1 at 127.0.0.1");
+      cinch
+          .run(with(with(take, own(tls, "web-2")), "web/2"))
+          .failed(3, "it was sent by one without a token at 127.0.0.1");
+    }
+  }
+
   /** Also where the new one is wrong at first. */
   @Test
   void certificatesAreReadAgain() throws Exception {

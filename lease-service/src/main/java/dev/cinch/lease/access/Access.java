@@ -31,12 +31,15 @@ public final class Access {
       List.of(new Permission(Right.ACQUIRE, ""), new Permission(Right.OBSERVE, ""));
 
   private static final String SCHEME = "Bearer ";
+  private static final String OF = "CN=";
   private static final long NANOS = 1_000_000_000L;
   private static final Logger log = LoggerFactory.getLogger(Access.class);
 
   private final Optional<TokenFile> file;
   private final TimeSource time;
   private final List<Permission> anonymous;
+
+  /** By their ids, and by {@link #OF} and the names of their certificates. */
   private volatile Map<String, Token> tokens = Map.of();
 
   /** What the file was when it was read last. */
@@ -75,10 +78,16 @@ public final class Access {
    * has ended may do nothing, less than none: its sender is to hear of it.
    *
    * @param from see {@link Caller}
+   * @param certificate the common name of the sender's certificate, which counts where there is no
+   *     token; empty if it has shown none
    */
-  public Caller caller(List<String> authorization, @Nullable Object from) {
+  public Caller caller(
+      List<String> authorization, @Nullable Object from, Optional<String> certificate) {
     if (authorization.isEmpty()) {
-      return new Caller("one without a token", from, anonymous);
+      Token token = certificate.isEmpty() ? null : tokens.get(OF + certificate.get());
+      return token == null
+          ? new Caller("one without a token", from, anonymous)
+          : caller(token, from);
     }
     String header = authorization.get(0);
     boolean one =
@@ -92,6 +101,10 @@ public final class Access {
     if (token == null || !TokenFile.matches(token, text)) {
       return new Caller("one with a token that is not known here", from, List.of());
     }
+    return caller(token, from);
+  }
+
+  private Caller caller(Token token, @Nullable Object from) {
     Instant now = Instant.ofEpochSecond(0, time.wallNanos());
     return token.isOver(now)
         ? new Caller(token.shown() + ", which ended at " + token.expires().get(), from, List.of())
@@ -119,7 +132,13 @@ public final class Access {
   }
 
   private void take(List<Token> all) {
-    tokens = all.stream().collect(Collectors.toMap(Token::id, Function.identity(), (a, b) -> a));
+    tokens =
+        all.stream()
+            .collect(
+                Collectors.toMap(
+                    t -> t.certificate().isEmpty() ? t.id() : OF + t.certificate(),
+                    Function.identity(),
+                    (a, b) -> a));
   }
 
   private static Optional<Version> version(Path path) throws IOException {

@@ -68,6 +68,8 @@ public final class TokenFile {
    *
    * @param note whose it is, for people
    * @param expires when it ends; empty if it never does
+   * @param certificate the common name of a client's certificate that stands for it; else empty
+   * @param sha256 of its text; empty with a certificate
    */
   public record Token(
       String id,
@@ -75,6 +77,7 @@ public final class TokenFile {
       List<Permission> permissions,
       Instant created,
       Optional<Instant> expires,
+      String certificate,
       String sha256) {
     public Token {
       permissions = List.copyOf(permissions);
@@ -87,7 +90,8 @@ public final class TokenFile {
 
     /** For logs and messages. */
     String shown() {
-      return "token " + id + (note.isEmpty() ? "" : " (" + note + ")");
+      String what = certificate.isEmpty() ? "token " + id : "certificate " + certificate;
+      return what + (note.isEmpty() ? "" : " (" + note + ")");
     }
   }
 
@@ -101,6 +105,7 @@ public final class TokenFile {
       @Nullable List<String> rights,
       @Nullable String created,
       @Nullable String expires,
+      @Nullable String certificate,
       @Nullable String sha256) {
     static Entry of(Token token) {
       return new Entry(
@@ -109,12 +114,16 @@ public final class TokenFile {
           token.permissions.stream().map(Permission::toString).toList(),
           token.created.toString(),
           token.expires.map(Instant::toString).orElse(null),
+          token.certificate,
           token.sha256);
     }
 
     Token token() {
-      if (id == null || rights == null || created == null || sha256 == null) {
-        throw new IllegalArgumentException("a token without id, rights, created or sha256");
+      if (id == null || rights == null || created == null) {
+        throw new IllegalArgumentException("a token without id, rights or created");
+      }
+      if ((certificate == null) == (sha256 == null)) {
+        throw new IllegalArgumentException("a token that is not known by one of sha256, certificate");
       }
       return new Token(
           id,
@@ -122,7 +131,8 @@ public final class TokenFile {
           rights.stream().map(Permission::parse).toList(),
           Instant.parse(created),
           Optional.ofNullable(expires).map(Instant::parse),
-          sha256);
+          certificate == null ? "" : certificate,
+          sha256 == null ? "" : sha256);
     }
   }
 
@@ -169,23 +179,65 @@ public final class TokenFile {
   public String add(
       String note, List<Permission> permissions, Instant now, Optional<Instant> expires)
       throws IOException {
-    OneLine.check("the note", note);
-    var random = new SecureRandom();
-    var id = new byte[ID_BYTES];
     var secret = new byte[SECRET_BYTES];
-    random.nextBytes(secret);
+    new SecureRandom().nextBytes(secret);
     try (FileChannel unused = locked()) {
       var all = new ArrayList<>(read());
-      String name;
-      do {
-        random.nextBytes(id);
-        name = HexFormat.of().formatHex(id);
-      } while (find(all, name).isPresent());
+      String id = free(all);
       String text =
-          PREFIX + name + "_" + Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
-      all.add(new Token(name, note, permissions, now, expires, hash(text)));
-      write(all);
+          PREFIX + id + "_" + Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
+      add(new Token(id, note, permissions, now, expires, "", hash(text)), all);
       return text;
+    }
+  }
+
+  /**
+   * Adds one for which a client's certificate stands.
+   *
+   * @param certificate its common name
+   * @return its id
+   * @throws IllegalArgumentException if one has that name already
+   */
+  public String addCertificate(
+      String certificate,
+      String note,
+      List<Permission> permissions,
+      Instant now,
+      Optional<Instant> expires)
+      throws IOException {
+    OneLine.check("the name", certificate);
+    if (certificate.isBlank()) {
+      throw new IllegalArgumentException("the name of a certificate is not empty");
+    }
+    try (FileChannel unused = locked()) {
+      var all = new ArrayList<>(read());
+      for (Token each : all) {
+        if (each.certificate.equals(certificate)) {
+          throw new IllegalArgumentException(
+              "token " + each.id + " is for the certificate " + certificate + " already");
+        }
+      }
+      String id = free(all);
+      add(new Token(id, note, permissions, now, expires, certificate, ""), all);
+      return id;
+    }
+  }
+
+  private void add(Token token, List<Token> all) throws IOException {
+    OneLine.check("the note", token.note);
+    all.add(token);
+    write(all);
+  }
+
+  /** An id that none of them has. */
+  private static String free(List<Token> all) {
+    var id = new byte[ID_BYTES];
+    while (true) {
+      new SecureRandom().nextBytes(id);
+      String text = HexFormat.of().formatHex(id);
+      if (all.stream().noneMatch(t -> t.id.equals(text))) {
+        return text;
+      }
     }
   }
 
@@ -213,10 +265,6 @@ public final class TokenFile {
     return text.startsWith(PREFIX) && text.length() > length && text.charAt(length) == '_'
         ? Optional.of(text.substring(PREFIX.length(), length))
         : Optional.empty();
-  }
-
-  private static Optional<Token> find(List<Token> all, String id) {
-    return all.stream().filter(t -> t.id.equals(id)).findFirst();
   }
 
   /** Whether a text is this token; takes as long wherever they differ. */

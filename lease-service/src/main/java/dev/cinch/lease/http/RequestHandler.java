@@ -16,6 +16,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import javax.naming.InvalidNameException;
+import javax.naming.ldap.LdapName;
+import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -160,7 +163,10 @@ final class RequestHandler {
     @Nullable String query = request.query();
     Wire wire = Wire.of(request.getHeader("Content-Type"));
     Caller caller =
-        access.caller(request.headers().getAll(HttpHeaders.AUTHORIZATION), request.remoteAddress());
+        access.caller(
+            request.headers().getAll(HttpHeaders.AUTHORIZATION),
+            request.remoteAddress(),
+            certified(request));
     if (Routes.isHealth(path)) {
       write(request, Written.of(routes.answer(method, path, query, body, wire, caller), wire));
     } else if (waits && method.equals("GET") && path.equals(WatchEndpoint.PATH)) {
@@ -178,6 +184,22 @@ final class RequestHandler {
           Routes.lane(path, body.length),
           request,
           () -> Written.of(routes.answer(method, path, query, body, wire, caller), wire));
+    }
+  }
+
+  /** Whom the sender's certificate names; empty where it has shown none. */
+  private static Optional<String> certified(HttpServerRequest request) {
+    if (!request.isSSL()) {
+      return Optional.empty();
+    }
+    try {
+      var subject = new LdapName(request.sslSession().getPeerPrincipal().getName());
+      return subject.getRdns().stream()
+          .filter(part -> part.getType().equalsIgnoreCase("CN"))
+          .map(part -> part.getValue().toString())
+          .findFirst();
+    } catch (SSLPeerUnverifiedException | InvalidNameException e) {
+      return Optional.empty();
     }
   }
 

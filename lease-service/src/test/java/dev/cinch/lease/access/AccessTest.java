@@ -58,7 +58,7 @@ final class AccessTest {
   }
 
   private static Caller caller(Access access, String token) {
-    return access.caller(List.of("Bearer " + token), "10.0.0.3");
+    return access.caller(List.of("Bearer " + token), "10.0.0.3", Optional.empty());
   }
 
   @Test
@@ -103,11 +103,11 @@ final class AccessTest {
   @Test
   void withoutATokenNobodyRevokes() throws IOException {
     for (Access access : List.of(Access.withoutTokens(), Access.of(file(), true, time))) {
-      Caller anybody = access.caller(List.of(), null);
+      Caller anybody = access.caller(List.of(), null, Optional.empty());
       assertTrue(may(anybody, acquire("a")) && sees(anybody, ""));
       assertFalse(may(anybody, revoke("a")));
     }
-    Caller stranger = Access.of(file(), false, time).caller(List.of(), null);
+    Caller stranger = Access.of(file(), false, time).caller(List.of(), null, Optional.empty());
     assertFalse(may(stranger, acquire("a")) || sees(stranger, "a") || may(stranger, revoke("a")));
   }
 
@@ -143,9 +143,33 @@ final class AccessTest {
       assertFalse(may(caller(access, no), acquire("jobs/1")), no);
     }
     for (var headers : List.of(List.of(token), List.of("Basic " + token), List.of("", ""))) {
-      assertFalse(may(access.caller(headers, null), acquire("jobs/1")), headers.toString());
+      assertFalse(may(access.caller(headers, null, Optional.empty()), acquire("jobs/1")), headers.toString());
     }
-    assertTrue(may(access.caller(List.of("bearer  " + token), null), acquire("jobs/1")));
+    assertTrue(may(access.caller(List.of("bearer  " + token), null, Optional.empty()), acquire("jobs/1")));
+  }
+
+  @Test
+  void aCertificateMayStandForOne() throws IOException {
+    String id = file().addCertificate("web-1", "front", rights("acquire:web/"), MADE, NEVER);
+    String token = file().add("", rights("acquire:ci/"), MADE, NEVER);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> file().addCertificate("web-1", "", rights("admin"), MADE, NEVER));
+    Access access = Access.of(file(), false, time);
+    Caller web = access.caller(List.of(), "10.0.0.3", Optional.of("web-1"));
+    assertEquals("certificate web-1 (front) at 10.0.0.3", web.toString());
+    assertTrue(may(web, acquire("web/1")));
+    assertFalse(may(web, acquire("ci/1")));
+    for (String other : List.of("web-2", id, "")) {
+      Caller caller = access.caller(List.of(), null, Optional.of(other));
+      assertFalse(may(caller, acquire("web/1")), other);
+    }
+    Caller both = access.caller(List.of("Bearer " + token), null, Optional.of("web-1"));
+    assertTrue(may(both, acquire("ci/1")), "the token counts");
+    assertFalse(may(both, acquire("web/1")));
+    for (String secret : List.of(id + "_", id + "_x", "CN=web-1")) {
+      assertFalse(may(caller(access, "cinch_" + secret), acquire("web/1")), secret);
+    }
   }
 
   @Test

@@ -16,6 +16,7 @@ import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -28,7 +29,7 @@ final class LargeAnswersTest {
   /** Twelve bytes of JSON for two characters. */
   private static final String DATA_FILE = "\ud83d\ude00".repeat(127);
 
-  private static final Caller ANYBODY = Access.withoutTokens().caller(List.of(), null);
+  private static final Caller ANYBODY = Access.withoutTokens().caller(List.of(), null, Optional.empty());
 
   private final Rig rig = new Rig();
   private final Routes routes =

@@ -20,6 +20,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -323,7 +324,7 @@ final class LeaseServerTest {
             () -> Health.of(RIG.service.info()),
             null,
             new ServerMetrics(() -> 0));
-    Caller caller = Access.withoutTokens().caller(List.of(), null);
+    Caller caller = Access.withoutTokens().caller(List.of(), null, Optional.empty());
     Answer answer = routes.answer("GET", "/v1/time", null, new byte[0], Wire.JSON, caller);
     assertEquals(500, answer.status());
     try (var other = LeaseServer.builder(failing, RIG.service::info).port(0).start()) {

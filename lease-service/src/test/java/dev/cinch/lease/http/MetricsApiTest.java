@@ -152,7 +152,7 @@ final class MetricsApiTest {
               Collections.emptySortedMap(),
               false,
               Wire.JSON,
-              Access.withoutTokens().caller(List.of(), null),
+              Access.withoutTokens().caller(List.of(), null, Optional.empty()),
               metrics.now());
       rig.time.advanceMs(ms);
       metrics.unavailable(asked);

@@ -61,7 +61,7 @@ final class RoutesFuzzTest {
               query < 0 ? null : target.substring(query + 1),
               body.getBytes(StandardCharsets.ISO_8859_1),
               Wire.JSON,
-              Access.withoutTokens().caller(List.of(), null)));
+              Access.withoutTokens().caller(List.of(), null, Optional.empty())));
     }
   }
 
