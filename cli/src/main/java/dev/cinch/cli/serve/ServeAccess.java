@@ -67,7 +67,8 @@ final class ServeAccess {
   @Nullable Path ca;
 
   /**
-   * Refuses an address that others reach, unless they have to show something, and nobody can listen.
+   * Refuses an address that others reach, unless they have to show something, and nobody can
+   * listen.
    *
    * @param address with its port
    */

@@ -309,8 +309,7 @@ public final class ServeCommand implements Callable<Integer> {
 
   private void requireAllGone(Store opened, Shard shard) throws IOException {
     if (!replace) {
-      new EarlierInstance(
-              opened.context(), shard, MachineNames.ofHost(), access.credentials())
+      new EarlierInstance(opened.context(), shard, MachineNames.ofHost(), access.credentials())
           .requireGone()
           .ifPresent(note -> io.say("cinch serve", note));
     }

@@ -188,7 +188,8 @@ public final class TokenCommand {
       footer = {"", "Example:", "  cinch token list --key /etc/cinch/cinch.key"})
   @SuppressWarnings("NullAway.Init")
   static final class Listing implements Callable<Integer> {
-    private static final List<String> HEAD = List.of("ID", "CERTIFICATE", "RIGHTS", "MADE", "ENDS", "NOTE");
+    private static final List<String> HEAD =
+        List.of("ID", "CERTIFICATE", "RIGHTS", "MADE", "ENDS", "NOTE");
 
     private final Io io;
 

@@ -123,7 +123,8 @@ public final class TokenFile {
         throw new IllegalArgumentException("a token without id, rights or created");
       }
       if ((certificate == null) == (sha256 == null)) {
-        throw new IllegalArgumentException("a token that is not known by one of sha256, certificate");
+        throw new IllegalArgumentException(
+            "a token that is not known by one of sha256, certificate");
       }
       return new Token(
           id,

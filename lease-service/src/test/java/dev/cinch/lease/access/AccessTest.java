@@ -143,9 +143,12 @@ final class AccessTest {
       assertFalse(may(caller(access, no), acquire("jobs/1")), no);
     }
     for (var headers : List.of(List.of(token), List.of("Basic " + token), List.of("", ""))) {
-      assertFalse(may(access.caller(headers, null, Optional.empty()), acquire("jobs/1")), headers.toString());
+      assertFalse(
+          may(access.caller(headers, null, Optional.empty()), acquire("jobs/1")),
+          headers.toString());
     }
-    assertTrue(may(access.caller(List.of("bearer  " + token), null, Optional.empty()), acquire("jobs/1")));
+    assertTrue(
+        may(access.caller(List.of("bearer  " + token), null, Optional.empty()), acquire("jobs/1")));
   }
 
   @Test

@@ -29,7 +29,8 @@ final class LargeAnswersTest {
   /** Twelve bytes of JSON for two characters. */
   private static final String DATA_FILE = "\ud83d\ude00".repeat(127);
 
-  private static final Caller ANYBODY = Access.withoutTokens().caller(List.of(), null, Optional.empty());
+  private static final Caller ANYBODY =
+      Access.withoutTokens().caller(List.of(), null, Optional.empty());
 
   private final Rig rig = new Rig();
   private final Routes routes =
