@@ -236,7 +236,8 @@ class ModulesTest {
                 "com.sun.management", // how many descriptors a process may have
                 "com.sun.nio.file", // O_DIRECT
                 "javax.crypto..", // HMAC of datagrams, of the platform
-                "javax.net.ssl", // to do without it
+                "javax.naming..", // names in certificates
+                "javax.net.ssl",
                 "org.slf4j",
                 "org.jspecify.annotations",
                 "com.google.errorprone.annotations",

@@ -13,7 +13,6 @@ import dev.cinch.lease.access.Permission.Right;
 import dev.cinch.lease.access.TokenFile;
 import dev.cinch.lease.access.TokenFile.Token;
 import java.io.IOException;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -64,35 +63,27 @@ public final class TokenCommand {
       return new TokenFile(tokens == null ? beside(key, ".tokens") : tokens);
     }
 
-    /** Makes the first token, which may do all, and a file for it; empty if there are tokens. */
+    /**
+     * Makes the first token, which may do all, and a file for it. Of processes that start at once
+     * one makes it; one that is killed meanwhile leaves a token that nobody knows.
+     *
+     * @return the file; empty if there are tokens
+     */
     Optional<Path> makeFirst() throws IOException {
       TokenFile file = file();
-      if (Files.exists(file.path())) {
-        return Optional.empty();
-      }
+      var all = List.of(new Permission(Right.ADMIN, ""));
+      Optional<String> token = file.addFirst("made by cinch serve", all, now());
       Path admin = beside(file.path(), ".admin");
-      try {
-        TokenFile.writeNew(admin, ""); // of two that start at once one makes it
-      } catch (FileAlreadyExistsException e) {
-        throw new Failure.Refusal(
-            admin
-                + " is there, and "
-                + file.path()
-                + " is not: remove the one or restore the other");
+      if (token.isPresent()) {
+        Files.deleteIfExists(admin);
+        TokenFile.writeNew(admin, token.get() + "\n");
       }
-      String token =
-          file.add("made by cinch serve", List.of(new Permission(Right.ADMIN, "")), now(), none());
-      Files.writeString(admin, token + "\n");
-      return Optional.of(admin);
+      return token.map(made -> admin);
     }
 
     private static Path beside(Path file, String ending) {
       return file.resolveSibling(Objects.requireNonNull(file.getFileName()) + ending);
     }
-  }
-
-  private static Optional<Instant> none() {
-    return Optional.empty();
   }
 
   /** To the second, as people read it. */

@@ -180,16 +180,42 @@ public final class TokenFile {
   public String add(
       String note, List<Permission> permissions, Instant now, Optional<Instant> expires)
       throws IOException {
+    try (FileChannel unused = locked()) {
+      return add(note, permissions, now, expires, new ArrayList<>(read()));
+    }
+  }
+
+  /**
+   * Adds the first token, which never ends.
+   *
+   * @return the token; empty if there is a file already
+   */
+  public Optional<String> addFirst(String note, List<Permission> permissions, Instant now)
+      throws IOException {
+    if (Files.exists(file)) {
+      return Optional.empty();
+    }
+    try (FileChannel unused = locked()) {
+      return Files.exists(file)
+          ? Optional.empty()
+          : Optional.of(add(note, permissions, now, Optional.empty(), new ArrayList<>()));
+    }
+  }
+
+  private String add(
+      String note,
+      List<Permission> permissions,
+      Instant now,
+      Optional<Instant> expires,
+      List<Token> all)
+      throws IOException {
     var secret = new byte[SECRET_BYTES];
     new SecureRandom().nextBytes(secret);
-    try (FileChannel unused = locked()) {
-      var all = new ArrayList<>(read());
-      String id = free(all);
-      String text =
-          PREFIX + id + "_" + Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
-      add(new Token(id, note, permissions, now, expires, "", hash(text)), all);
-      return text;
-    }
+    String id = free(all);
+    String text =
+        PREFIX + id + "_" + Base64.getUrlEncoder().withoutPadding().encodeToString(secret);
+    add(new Token(id, note, permissions, now, expires, "", hash(text)), all);
+    return text;
   }
 
   /**

@@ -176,6 +176,15 @@ final class AccessTest {
   }
 
   @Test
+  void theFirstOneIsMadeOnce() throws IOException {
+    Optional<String> first = file().addFirst("first", rights("admin"), MADE);
+    assertEquals(Optional.empty(), file().addFirst("second", rights("admin"), MADE));
+    Access access = Access.of(file(), false, time);
+    assertTrue(may(caller(access, first.orElseThrow()), revoke("a")));
+    assertEquals(1, file().read().size());
+  }
+
+  @Test
   void aTokenEnds() throws IOException {
     Instant now = Instant.ofEpochSecond(0, time.wallNanos());
     String token = file().add("", rights("acquire"), now, Optional.of(now.plusSeconds(10)));
