@@ -47,6 +47,11 @@ final class TlsTest {
     return with(new String[] {"lease", "acquire", "--for=10s"}, with(options, "a" + ++leases));
   }
 
+  /** As long as it takes on a busy machine. */
+  private String[] patiently(String... options) {
+    return acquire(with(options, "--wait=60s"));
+  }
+
   private static String[] with(String[] some, String... others) {
     String[] all = java.util.Arrays.copyOf(some, some.length + others.length);
     System.arraycopy(others, 0, all, some.length, others.length);
@@ -112,14 +117,14 @@ final class TlsTest {
       String address = served.listening();
       assertTrue(address.startsWith("https://"), address);
       Cinch cinch = Cinch.on(store).with("CINCH_SERVER", address);
-      cinch.run(acquire("--ca=" + tls.resolve("ca.pem"))).ended(0);
+      cinch.run(patiently("--ca=" + tls.resolve("ca.pem"))).ended(0);
       cinch.run(acquire("--ca=" + foreign.resolve("ca.pem"))).failed(4, "certif");
       cinch.run(acquire()).failed(4, "certif");
       cinch.run(acquire("--ca=" + tls.resolve("none.pem"))).failed(4, "none.pem");
       cinch.run(acquire("--ca=" + tls.resolve("ca.key"))).failed(4, "holds no certificate");
       cinch.run(acquire("--server=" + address.replace("https", "http"))).failed(4, "");
       cinch.with("CINCH_CA", tls.resolve("ca.pem").toString());
-      cinch.run(acquire(own(foreign, "server"))).ended(0); // it asks for none
+      cinch.run(patiently(own(foreign, "server"))).ended(0); // it asks for none
       cinch.run("status").ended(0);
       String[] second = {"serve", "--port=0", "--key=" + temp.resolve("served.key")};
       cinch.run(with(second, own(tls, "server"))).failed(3, "serves this store already");
@@ -137,12 +142,12 @@ final class TlsTest {
     try (Forked served = Forked.serveHere(temp, store, options)) {
       Cinch cinch = Cinch.on(store).with("CINCH_SERVER", served.listening());
       cinch.with("CINCH_CA", tls.resolve("ca.pem").toString());
-      cinch.run(acquire(own(tls, "web-1"))).ended(0);
+      cinch.run(patiently(own(tls, "web-1"))).ended(0);
       cinch.run(acquire()).failed(4, "");
       cinch.run(acquire(own(foreign, "web-1"))).failed(4, "");
       cinch.with("CINCH_TLS_CERT", tls.resolve("web-1.pem").toString());
       cinch.with("CINCH_TLS_KEY", tls.resolve("web-1.key").toString());
-      cinch.run(acquire()).ended(0);
+      cinch.run(patiently()).ended(0);
       String wrong = "--tls-key=" + tls.resolve("ca.key");
       cinch.run(acquire(own(tls, "web-1")[0], wrong)).failed(4, "ca.key is no key of");
     }
@@ -160,7 +165,7 @@ final class TlsTest {
       Cinch cinch = Cinch.on(store).with("CINCH_SERVER", served.listening());
       cinch.with("CINCH_CA", tls.resolve("ca.pem").toString());
       String[] take = {"lease", "acquire", "--for=10s"};
-      cinch.run(with(with(take, own(tls, "web-1")), "web/1")).ended(0);
+      cinch.run(with(with(take, own(tls, "web-1")), "--wait=60s", "web/1")).ended(0);
       cinch
           .run(with(with(take, own(tls, "web-1")), "ci/1"))
           .failed(3, "it was sent by certificate web-1 at 127.0.0.1");
@@ -188,7 +193,7 @@ final class TlsTest {
         assertFalse(Thread.interrupted());
       }
       String ca = "--ca=" + tls.resolve("ca.pem");
-      Cinch.on(store).with("CINCH_SERVER", address).run(acquire(ca)).ended(0);
+      Cinch.on(store).with("CINCH_SERVER", address).run(patiently(ca)).ended(0);
     }
   }
 
@@ -202,7 +207,7 @@ final class TlsTest {
       try (var slow = new Socket("127.0.0.1", port(address))) {
         slow.getOutputStream().write(22); // the first byte of a handshake
         String ca = "--ca=" + tls.resolve("ca.pem");
-        Cinch.on(store).with("CINCH_SERVER", address).run(acquire(ca)).ended(0);
+        Cinch.on(store).with("CINCH_SERVER", address).run(patiently(ca)).ended(0);
         while (slow.getInputStream().read() >= 0) {
           assertFalse(Thread.interrupted());
         }
