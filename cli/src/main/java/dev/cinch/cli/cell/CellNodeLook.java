@@ -14,6 +14,7 @@ import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.http.CellLook;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.time.Waits;
 import java.io.IOException;
 import java.net.URI;
@@ -53,10 +54,11 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
   }
 
   /** Asks all nodes at the same time; in the order of the file. */
-  static List<CellNodeLook> askAll(CellFile cell, Duration patience) throws InterruptedException {
+  static List<CellNodeLook> askAll(CellFile cell, Credentials credentials, Duration patience)
+      throws InterruptedException {
     var asked = new ArrayList<FutureTask<CellNodeLook>>();
     for (CellFile.Node node : cell.nodes()) {
-      var task = new FutureTask<>(() -> ask(cell, node, patience));
+      var task = new FutureTask<>(() -> ask(cell, node, credentials, patience));
       asked.add(task);
       var thread = new Thread(task, "cinch-cell-status-" + node.id());
       thread.setDaemon(true);
@@ -73,9 +75,10 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
     return found;
   }
 
-  private static CellNodeLook ask(CellFile cell, CellFile.Node node, Duration patience) {
+  private static CellNodeLook ask(
+      CellFile cell, CellFile.Node node, Credentials credentials, Duration patience) {
     try {
-      Optional<ObjectNode> document = CellLook.ask(URI.create(node.http()), patience);
+      Optional<ObjectNode> document = CellLook.ask(URI.create(node.http()), credentials, patience);
       return document.isEmpty()
           ? new CellNodeLook(node, State.FOREIGN, "a server that is no node of a cell", NONE)
           : of(cell, node, document.get());

@@ -1,5 +1,6 @@
 package dev.cinch.cli.cell;
 
+import dev.cinch.cli.base.CredentialOptions;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonLines;
@@ -10,6 +11,7 @@ import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.Table;
 import dev.cinch.cli.base.Words;
 import dev.cinch.lease.cell.net.CellFile;
+import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -62,6 +64,7 @@ final class CellStatusCommand implements Callable<Integer> {
 
   private final Io io;
 
+  @Mixin CredentialOptions shown;
   @Mixin JsonOption json;
 
   @Parameters(paramLabel = "CELL-FILE", description = "The cell's file.")
@@ -96,9 +99,10 @@ final class CellStatusCommand implements Callable<Integer> {
       throw new Misuse("--wait is not negative");
     }
     CellFile cell = CellFile.read(file);
+    Credentials credentials = shown.get();
     List<CellNodeLook> nodes =
         new CellWait(SystemTime.INSTANCE, new Progress(io))
-            .untilAllVote(wait, () -> CellNodeLook.askAll(cell, timeout));
+            .untilAllVote(wait, () -> CellNodeLook.askAll(cell, credentials, timeout));
     var problems = new ArrayList<String>();
     nodes.forEach(node -> problems.addAll(node.wrongClocks(cell.algorithm())));
     int needed = wait.isZero() ? cell.majority() : nodes.size();

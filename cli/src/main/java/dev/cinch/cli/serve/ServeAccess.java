@@ -9,6 +9,7 @@ import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.http.PemTls;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -84,6 +85,17 @@ final class ServeAccess {
       throw new Misuse(open + "; if that network is trusted, say --insecure");
     }
     io.say("cinch serve", open);
+  }
+
+  /** Refuses to speak TLS where a cell's file tells all that it does not. */
+  void requireScheme(URI http) {
+    if (certificate != null && !"https".equals(http.getScheme())) {
+      throw new Misuse(
+          "the cell's file has "
+              + http
+              + ", and with --tls-cert this node is at https: change it in the file of each node, or"
+              + " leave --tls-cert out");
+    }
   }
 
   /** Its certificate and key, if it has them. */

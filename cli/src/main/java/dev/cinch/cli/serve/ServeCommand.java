@@ -290,6 +290,7 @@ public final class ServeCommand implements Callable<Integer> {
 
   /** The address that the cell's file has, unless another one is given. */
   private void listenAt(URI http) {
+    access.requireScheme(http);
     var given = spec.commandLine().getParseResult();
     if (!given.hasMatchedOption("--host")) {
       host = HostPort.of(http).orElseThrow().host().replaceAll("[\\[\\]]", "");

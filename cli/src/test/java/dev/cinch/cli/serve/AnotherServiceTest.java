@@ -7,6 +7,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Served;
 import dev.cinch.lease.http.CellLook;
+import dev.cinch.lease.http.Credentials;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -114,7 +115,9 @@ final class AnotherServiceTest {
             "{\"status\":\"UP\"}",
             "[]")) {
       answers(200, text);
-      assertTrue(CellLook.ask(URI.create(address), Duration.ofSeconds(5)).isEmpty(), text);
+      assertTrue(
+          CellLook.ask(URI.create(address), Credentials.NONE, Duration.ofSeconds(5)).isEmpty(),
+          text);
     }
   }
 

@@ -19,14 +19,15 @@ public final class CellLook {
    * Asks a node.
    *
    * @param base such as {@code http://127.0.0.1:8470}
+   * @param credentials shown to it
    * @param patience how long to wait for a connection, and for the whole answer
    * @return what {@code GET /v1/cell} says (docs/lease-api.md); empty if the server there is no
    *     node of a cell
    * @throws LeaseUnavailableException one line that says why there is no answer
    */
-  public static Optional<ObjectNode> ask(URI base, Duration patience)
+  public static Optional<ObjectNode> ask(URI base, Credentials credentials, Duration patience)
       throws LeaseUnavailableException {
-    var transport = new HttpTransport(new Patience(patience, patience), Credentials.NONE);
+    var transport = new HttpTransport(new Patience(patience, patience), credentials);
     URI uri = URI.create(base + Routes.CELL);
     try {
       return read(transport.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));

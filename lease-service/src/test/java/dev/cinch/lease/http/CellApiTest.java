@@ -30,7 +30,7 @@ final class CellApiTest {
   }
 
   private static Optional<ObjectNode> look(URI address) throws LeaseUnavailableException {
-    return CellLook.ask(address, Duration.ofSeconds(20));
+    return CellLook.ask(address, Credentials.NONE, Duration.ofSeconds(20));
   }
 
   private static void silent(URI address, String why) {
