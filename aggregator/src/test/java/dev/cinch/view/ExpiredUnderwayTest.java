@@ -105,6 +105,37 @@ class ExpiredUnderwayTest {
     }
   }
 
+  /** Those were listed when there was neither a checkpoint nor a floor. */
+  @Test
+  void verifyFindsNoDamageWhereTheFirstCheckpointComesMeanwhile() throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(k, 3);
+      aggregate(rig);
+      rig.time.advanceMs(7_200_000);
+      Lines.write(rig, MESSAGES, 5);
+      var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (--left[0] == 0) {
+              retireAndExpire(rig);
+            }
+          });
+      assertEquals(List.of(), damage(rig, faulty), "before operation " + k);
+      fired = left[0] <= 0;
+    }
+  }
+
+  private static void retireAndExpire(Rig rig) {
+    try {
+      new Retention(open(rig), HOUR).run();
+      assertTrue(new Expiry(open(rig), HOUR).run(path -> {}).before() > Lines.MIN);
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
   @Test
   @Tag("share")
   void auditFindsNoViolation() throws Exception {

@@ -360,6 +360,9 @@ final class SegmentsVerifier {
    */
   void compareWithBuckets() throws IOException {
     if (floor > 0 && checkpoint.isEmpty()) {
+      look(Freshness.PERMITTED); // the floor is newer than what was listed before it
+    }
+    if (floor > 0 && checkpoint.isEmpty()) {
       tally.bad(log.layout().floor(floor), "a checkpoint of a later segment (rule R4)", "none");
     }
     var feed = new SegmentFeed(log);
