@@ -101,7 +101,7 @@ final class HostileConnectionsTest {
           synchronized (attacking) {
             attack.step(STEPS);
           }
-          page = tried(() -> late.list("attack/", Optional.empty(), 10_000)).size();
+          page = Math.max(page, listed(late));
         }
         assertTrue(page < 50, "a page of " + page);
         long[] after = memory(server, said);
@@ -166,6 +166,15 @@ final class HostileConnectionsTest {
 
   private static Grant renewed(HeldLease lease) throws Exception {
     return tried(() -> lease.renew(LogSet.NONE));
+  }
+
+  /** How many leases a page has; 0 where those that attack keep all who list busy. */
+  private static int listed(HttpLeaseClient client) {
+    try {
+      return client.list("attack/", Optional.empty(), 10_000).size();
+    } catch (LeaseUnavailableException e) {
+      return 0;
+    }
   }
 
   private static <T> T tried(Callable<T> request) throws Exception {
