@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.OneLine;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -30,6 +31,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +58,8 @@ public final class TokenFile {
           .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
           .enable(com.fasterxml.jackson.core.JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
           .build();
+
+  private static final ReentrantLock THREADS = new ReentrantLock();
 
   private final Path file;
 
@@ -180,7 +184,7 @@ public final class TokenFile {
   public String add(
       String note, List<Permission> permissions, Instant now, Optional<Instant> expires)
       throws IOException {
-    try (FileChannel unused = locked()) {
+    try (Locked unused = lock()) {
       return add(note, permissions, now, expires, new ArrayList<>(read()));
     }
   }
@@ -195,7 +199,7 @@ public final class TokenFile {
     if (Files.exists(file)) {
       return Optional.empty();
     }
-    try (FileChannel unused = locked()) {
+    try (Locked unused = lock()) {
       return Files.exists(file)
           ? Optional.empty()
           : Optional.of(add(note, permissions, now, Optional.empty(), new ArrayList<>()));
@@ -236,7 +240,7 @@ public final class TokenFile {
     if (certificate.isBlank()) {
       throw new IllegalArgumentException("the name of a certificate is not empty");
     }
-    try (FileChannel unused = locked()) {
+    try (Locked unused = lock()) {
       var all = new ArrayList<>(read());
       for (Token each : all) {
         if (each.certificate.equals(certificate)) {
@@ -274,7 +278,7 @@ public final class TokenFile {
    * @return whether there was one
    */
   public boolean remove(String id) throws IOException {
-    try (FileChannel unused = locked()) {
+    try (Locked unused = lock()) {
       var all = new ArrayList<>(read());
       boolean found = all.removeIf(t -> t.id.equals(id));
       if (found) {
@@ -308,21 +312,37 @@ public final class TokenFile {
     }
   }
 
-  /** One process changes it at a time; closing ends that. */
-  private FileChannel locked() throws IOException {
-    FileChannel channel =
-        FileChannel.open(
-            sibling(".lock"),
-            Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
-            ownersOnly(file));
+  /** One changes it at a time; closing ends that. */
+  private interface Locked extends Closeable {}
+
+  /** A lock of a file is a process's: of its threads another one chooses. */
+  private Locked lock() throws IOException {
+    THREADS.lock();
     boolean locked = false;
     try {
-      var unused = channel.lock();
-      locked = true;
-      return channel;
+      FileChannel channel =
+          FileChannel.open(
+              sibling(".lock"),
+              Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
+              ownersOnly(file));
+      try {
+        var unused = channel.lock();
+        locked = true;
+      } finally {
+        if (!locked) {
+          channel.close();
+        }
+      }
+      return () -> {
+        try {
+          channel.close();
+        } finally {
+          THREADS.unlock();
+        }
+      };
     } finally {
       if (!locked) {
-        channel.close();
+        THREADS.unlock();
       }
     }
   }

@@ -14,13 +14,16 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.access.Permission.Right;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -182,6 +185,35 @@ final class AccessTest {
     Access access = Access.of(file(), false, time);
     assertTrue(may(caller(access, first.orElseThrow()), revoke("a")));
     assertEquals(1, file().read().size());
+  }
+
+  @Test
+  void threadsAddOneAfterTheOther() throws Exception {
+    var made = new ConcurrentLinkedQueue<Optional<String>>();
+    var threads = new ArrayList<Thread>();
+    var failed = new ConcurrentLinkedQueue<Throwable>();
+    for (int i = 0; i < 8; i++) {
+      var thread =
+          new Thread(
+              () -> {
+                try {
+                  made.add(file().addFirst("", rights("admin"), MADE));
+                  String unused = file().add("", rights("observe"), MADE, NEVER);
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              });
+      thread.setUncaughtExceptionHandler((t, e) -> failed.add(e));
+      threads.add(thread);
+    }
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertEquals(List.of(), List.copyOf(failed));
+    // Whoever adds before another's first makes the file, which then has no first any more.
+    assertTrue(made.stream().filter(Optional::isPresent).count() <= 1);
+    assertEquals(8 + made.stream().filter(Optional::isPresent).count(), file().read().size());
   }
 
   @Test
