@@ -2,17 +2,25 @@ package dev.cinch.cli.serve;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.http.Credentials;
+import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.PemTls;
 import java.net.Socket;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
@@ -194,6 +202,24 @@ final class TlsTest {
       }
       String ca = "--ca=" + tls.resolve("ca.pem");
       Cinch.on(store).with("CINCH_SERVER", address).run(patiently(ca)).ended(0);
+    }
+  }
+
+  @Test
+  void clientsReadTheirFilesAgain() throws Exception {
+    Path tls = tls("tls");
+    Path ca = Files.copy(tls("foreign").resolve("ca.pem"), temp.resolve("ca.pem"));
+    var pem = new PemTls(Optional.of(ca), Optional.empty());
+    try (Forked served = Forked.serveHere(temp, Cinch.quickStore(temp), own(tls, "server"))) {
+      HttpLeaseClient client =
+          HttpLeaseClient.builder(URI.create(served.listening()))
+              .credentials(new Credentials(Optional.empty(), Optional.of(pem)))
+              .requestTimeout(Duration.ofSeconds(60))
+              .connectTimeout(Duration.ofSeconds(60))
+              .build();
+      assertThrows(LeaseUnavailableException.class, client::health);
+      Files.copy(tls.resolve("ca.pem"), ca, StandardCopyOption.REPLACE_EXISTING);
+      assertTrue(client.health().instance().isPresent());
     }
   }
 

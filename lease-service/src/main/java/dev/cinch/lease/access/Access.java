@@ -6,10 +6,6 @@ import dev.cinch.lease.access.TokenFile.Token;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +28,6 @@ public final class Access {
 
   private static final String SCHEME = "Bearer ";
   private static final String OF = "CN=";
-  private static final long NANOS = 1_000_000_000L;
   private static final Logger log = LoggerFactory.getLogger(Access.class);
 
   private final Optional<TokenFile> file;
@@ -43,10 +38,7 @@ public final class Access {
   private volatile Map<String, Token> tokens = Map.of();
 
   /** What the file was when it was read last. */
-  private Optional<Version> version = Optional.empty();
-
-  /** Of a file, whether it is another one than before. */
-  private record Version(@Nullable Object key, long size, Object modified) {}
+  private Optional<FileVersion> version = Optional.empty();
 
   private Access(Optional<TokenFile> file, boolean openToAll, TimeSource time) {
     this.file = file;
@@ -68,7 +60,7 @@ public final class Access {
    */
   public static Access of(TokenFile file, boolean openToAll, TimeSource time) throws IOException {
     var access = new Access(Optional.of(file), openToAll, time);
-    access.version = version(file.path());
+    access.version = FileVersion.of(file.path());
     access.take(file.read());
     return access;
   }
@@ -121,7 +113,7 @@ public final class Access {
       return;
     }
     try {
-      Optional<Version> now = version(file.get().path());
+      Optional<FileVersion> now = FileVersion.of(file.get().path());
       if (!now.equals(version)) {
         version = now;
         take(file.get().read());
@@ -139,14 +131,5 @@ public final class Access {
                     t -> t.certificate().isEmpty() ? t.id() : OF + t.certificate(),
                     Function.identity(),
                     (a, b) -> a));
-  }
-
-  private static Optional<Version> version(Path path) throws IOException {
-    try {
-      var a = Files.readAttributes(path, BasicFileAttributes.class);
-      return Optional.of(new Version(a.fileKey(), a.size(), a.lastModifiedTime()));
-    } catch (NoSuchFileException e) {
-      return Optional.empty();
-    }
   }
 }

@@ -3,12 +3,12 @@ package dev.cinch.lease.http;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.access.FileVersion;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyStore;
@@ -57,7 +57,7 @@ public final class PemTls implements Supplier<SSLContext> {
   private final SSLContext context;
   private final KeyManager keys = new Keys();
   private final TrustManager trusted = new Trusted();
-  private List<FileTime> versions;
+  private List<Optional<FileVersion>> versions;
   private volatile Managers now;
 
   /** What the files hold. */
@@ -95,7 +95,7 @@ public final class PemTls implements Supplier<SSLContext> {
   /** Has new connections use what the files hold by now. */
   synchronized void reload() {
     try {
-      List<FileTime> found = versions();
+      List<Optional<FileVersion>> found = versions();
       if (!found.equals(versions)) {
         versions = found;
         now = read();
@@ -115,14 +115,14 @@ public final class PemTls implements Supplier<SSLContext> {
     return trusted;
   }
 
-  private List<FileTime> versions() throws IOException {
-    var all = new ArrayList<FileTime>();
+  private List<Optional<FileVersion>> versions() throws IOException {
+    var all = new ArrayList<Optional<FileVersion>>();
     if (ca.isPresent()) {
-      all.add(Files.getLastModifiedTime(ca.get()));
+      all.add(FileVersion.of(ca.get()));
     }
     if (own.isPresent()) {
-      all.add(Files.getLastModifiedTime(own.get().certificate));
-      all.add(Files.getLastModifiedTime(own.get().key));
+      all.add(FileVersion.of(own.get().certificate));
+      all.add(FileVersion.of(own.get().key));
     }
     return all;
   }

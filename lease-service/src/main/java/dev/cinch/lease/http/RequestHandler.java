@@ -162,11 +162,9 @@ final class RequestHandler {
     String path = request.path() == null ? "" : request.path();
     @Nullable String query = request.query();
     Wire wire = Wire.of(request.getHeader("Content-Type"));
-    Caller caller =
-        access.caller(
-            request.headers().getAll(HttpHeaders.AUTHORIZATION),
-            request.remoteAddress(),
-            certified(request));
+    List<String> tokens = request.headers().getAll(HttpHeaders.AUTHORIZATION);
+    Optional<String> certificate = tokens.isEmpty() ? certified(request) : Optional.empty();
+    Caller caller = access.caller(tokens, request.remoteAddress(), certificate);
     if (Routes.isHealth(path)) {
       write(request, Written.of(routes.answer(method, path, query, body, wire, caller), wire));
     } else if (waits && method.equals("GET") && path.equals(WatchEndpoint.PATH)) {

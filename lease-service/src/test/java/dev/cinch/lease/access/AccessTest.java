@@ -173,7 +173,7 @@ final class AccessTest {
     Caller both = access.caller(List.of("Bearer " + token), null, Optional.of("web-1"));
     assertTrue(may(both, acquire("ci/1")), "the token counts");
     assertFalse(may(both, acquire("web/1")));
-    for (String secret : List.of(id + "_", id + "_x", "CN=web-1")) {
+    for (String secret : List.of(id + "_", id + "_x", "CN=web-1", "CN=web-1_", "CN=web-1_x")) {
       assertFalse(may(caller(access, "cinch_" + secret), acquire("web/1")), secret);
     }
   }
