@@ -11,6 +11,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.direct.DirectLeases;
 import dev.cinch.lease.http.Credentials;
+import dev.cinch.lease.http.LeaseDetail;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -92,6 +94,17 @@ public final class LeaseClient implements AutoCloseable {
   /** So long, or longer where the store fences nothing in so short a time. */
   static Duration enough(Duration usual, Store store) {
     return Duration.ofMillis(Math.max(usual.toMillis(), 2 * store.settings().leaseAboveMs()));
+  }
+
+  /** What is known about a name; a cell does not say who waits. */
+  Optional<LeaseDetail> detail(LeaseName name) throws LeaseUnavailableException {
+    return servers == null ? service().show(name).map(LeaseDetail::of) : servers.detail(name);
+  }
+
+  /** What is known about names, as {@link LeaseService#list}; of servers alone. */
+  List<LeaseDetail> details(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    return Objects.requireNonNull(servers).details(prefix, after, limit);
   }
 
   /** What time it is, to say how long ago something was; of a cell by this machine's clock. */

@@ -7,6 +7,7 @@ import dev.cinch.cli.base.Table;
 import dev.cinch.cli.base.Words;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.http.LeaseDetail;
 import dev.cinch.lease.http.LeaseDocuments;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -21,7 +22,8 @@ import picocli.CommandLine.Parameters;
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 abstract class LeaseListing extends LeaseRequest.OfCell {
   private static final int PAGE = 1_000;
-  private static final List<String> HEAD = List.of("LEASE", "STATE", "HOLDER", "EXPIRES");
+  private static final List<String> HEAD =
+      List.of("LEASE", "STATE", "HOLDER", "AGE", "EXPIRES", "WAITING");
 
   @Mixin JsonOption json;
 
@@ -37,10 +39,10 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
    *
    * @param now the service's time, which decides what has expired
    */
-  final void print(List<LeaseInfo> leases, long now, Printer printer) throws Exception {
+  final void print(List<LeaseDetail> leases, long now, Printer printer) throws Exception {
     if (json.json) {
-      for (LeaseInfo info : leases) {
-        printer.print(LeaseDocuments.info(info));
+      for (LeaseDetail each : leases) {
+        printer.print(LeaseDocuments.detail(each));
       }
       return;
     }
@@ -49,17 +51,33 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
       begun = true;
       rows.add(HEAD);
     }
-    for (LeaseInfo info : leases) {
+    for (LeaseDetail each : leases) {
+      LeaseInfo info = each.info();
       rows.add(
           List.of(
               info.witness().name().toString(),
               info.state().name(),
               Failure.oneLine(info.witness().holder()),
-              expires(info, now)));
+              isHeld(info) ? Words.span(now - each.since()) : "-",
+              expires(info, now),
+              waiting(each)));
     }
     for (String line : table.lines(rows)) {
       printer.line(line);
     }
+  }
+
+  private static boolean isHeld(LeaseInfo info) {
+    return info.state().excludes() || info.state() == LeaseInfo.State.TENTATIVE;
+  }
+
+  /** How many, and who is next. */
+  private static String waiting(LeaseDetail lease) {
+    if (lease.waitingCount().isEmpty()) {
+      return "?";
+    }
+    int count = lease.waitingCount().getAsInt();
+    return count == 0 ? "-" : count + ", next " + Failure.oneLine(lease.waiting().get(0).holder());
   }
 
   private static String expires(LeaseInfo info, long now) {
@@ -74,8 +92,8 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
   @Command(
       name = "show",
       description = {
-        "Print what is known about a lease: its state, its holder, and when it expires unless it is"
-            + " renewed.",
+        "Print what is known about a lease: its state, its holder, since when, when it expires unless"
+            + " it is renewed, how many wait for it, and who is next.",
         "Exit code 3 if nothing is known."
       },
       footer = {
@@ -95,7 +113,7 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
 
     @Override
     void ask(LeaseClient client, Printer printer) throws Exception {
-      Optional<LeaseInfo> info = client.service().show(name);
+      Optional<LeaseDetail> info = client.detail(name);
       if (info.isEmpty()) {
         throw new Failure.Refusal("the service knows nothing of " + name);
       }
@@ -106,8 +124,8 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
   @Command(
       name = "list",
       description =
-          "Print what is known about leases, one a line: state, holder, and when each expires"
-              + " unless it is renewed.",
+          "Print what is known about leases, one a line: state, holder, since when, when it expires"
+              + " unless it is renewed, how many wait for it, and who is next.",
       footer = {
         "",
         "Examples:",
@@ -138,12 +156,12 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
       Optional<LeaseName> after = Optional.empty();
       long now = client.now();
       while (true) {
-        List<LeaseInfo> page = client.service().list(prefix, after, PAGE);
+        List<LeaseDetail> page = client.details(prefix, after, PAGE);
         print(page, now, printer);
         if (page.isEmpty()) { // others may be short, since their bytes are bounded too
           return;
         }
-        after = Optional.of(page.get(page.size() - 1).witness().name());
+        after = Optional.of(page.get(page.size() - 1).info().witness().name());
       }
     }
   }

@@ -17,6 +17,7 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Endpoints.Endpoint;
 import dev.cinch.lease.http.Endpoints.Request;
+import dev.cinch.lease.http.Endpoints.Sent;
 import dev.cinch.lease.http.Endpoints.Transport;
 import dev.cinch.lease.http.Endpoints.Transport.Patience;
 import dev.cinch.lease.http.Gatherer.ByWait;
@@ -228,24 +229,65 @@ public final class HttpLeaseClient implements LeaseService {
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
-    return get(
-        "/v1/leases/" + encoded(name.value()),
-        sent ->
-            sent.answer().status() == 404 && sent.error().error().equals(Answer.UNKNOWN_NAME)
-                ? Optional.empty()
-                : Optional.of(sent.value(WireReader::info)));
+    return get(path(name), sent -> shown(sent, WireReader::info));
+  }
+
+  /**
+   * What is known about a name, and who waits for it at the server that answers. An older server
+   * does not say who waits.
+   */
+  public Optional<LeaseDetail> detail(LeaseName name) throws LeaseUnavailableException {
+    Optional<LeaseDetail> told =
+        get(
+            path(name) + "?detail=true",
+            sent -> isOlder(sent) ? Optional.empty() : shown(sent, WireReader::detail));
+    return told.isPresent() ? told : show(name).map(LeaseDetail::of);
+  }
+
+  private static String path(LeaseName name) {
+    return "/v1/leases/" + encoded(name.value());
+  }
+
+  private static <T> Optional<T> shown(Sent sent, Sent.Reader<T> reader)
+      throws LeaseUnavailableException {
+    return sent.answer().status() == 404 && sent.error().error().equals(Answer.UNKNOWN_NAME)
+        ? Optional.empty()
+        : Optional.of(sent.value(reader));
+  }
+
+  /** Whether a server does not know a parameter. */
+  private static boolean isOlder(Sent sent) throws LeaseUnavailableException {
+    return sent.answer().status() == 400 && sent.error().error().equals(Answer.MALFORMED);
+  }
+
+  /** As {@link #list}, and who waits at the server that answers; as {@link #detail}. */
+  public List<LeaseDetail> details(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    Optional<List<LeaseDetail>> told =
+        get(
+            path(prefix, after, limit) + "&detail=true",
+            sent ->
+                isOlder(sent)
+                    ? Optional.empty()
+                    : Optional.of(sent.value(in -> WireReader.infos(in, WireReader::detail))));
+    return told.isPresent()
+        ? told.get()
+        : list(prefix, after, limit).stream().map(LeaseDetail::of).toList();
+  }
+
+  private static String path(String prefix, Optional<LeaseName> after, int limit) {
+    return "/v1/leases?prefix="
+        + encoded(prefix)
+        + after.map(a -> "&after=" + encoded(a.value())).orElse("")
+        + "&limit="
+        + limit;
   }
 
   @Override
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
       throws LeaseUnavailableException {
-    String path =
-        "/v1/leases?prefix="
-            + encoded(prefix)
-            + after.map(a -> "&after=" + encoded(a.value())).orElse("")
-            + "&limit="
-            + limit;
-    return get(path, sent -> sent.value(WireReader::infos));
+    String path = path(prefix, after, limit);
+    return get(path, sent -> sent.value(in -> WireReader.infos(in, WireReader::info)));
   }
 
   @Override

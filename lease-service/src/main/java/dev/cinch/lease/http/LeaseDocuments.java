@@ -18,6 +18,7 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Witness;
 import java.util.List;
+import java.util.function.Function;
 
 /**
  * What the API answers, as JSON, also for programs that print it. Fields without a value are left
@@ -71,10 +72,24 @@ public final class LeaseDocuments {
     return time(out, "expiry", revoked.expiry());
   }
 
-  static ObjectNode infos(List<LeaseInfo> infos) {
+  /** As {@code GET /v1/leases/NAME?detail=true} is answered. */
+  public static ObjectNode detail(LeaseDetail detail) {
+    ObjectNode out = info(detail.info());
+    time(out, "since", detail.since());
+    if (detail.waitingCount().isPresent()) {
+      ArrayNode waiting = out.putArray("waiting");
+      for (LeaseDetail.Waiter each : detail.waiting()) {
+        time(waiting.addObject().put("holder", each.holder()), "since", each.since());
+      }
+      out.put("waitingCount", detail.waitingCount().getAsInt());
+    }
+    return out;
+  }
+
+  static ObjectNode infos(List<LeaseInfo> infos, Function<LeaseInfo, ObjectNode> entry) {
     ObjectNode out = object();
     ArrayNode leases = out.putArray("leases");
-    infos.forEach(info -> leases.add(info(info)));
+    infos.forEach(info -> leases.add(entry.apply(info)));
     return out;
   }
 

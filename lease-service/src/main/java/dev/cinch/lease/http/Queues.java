@@ -35,12 +35,20 @@ final class Queues<W extends Queues.Waiter> {
     final Id id;
     @Nullable LeaseName at;
     long number;
+    long since;
 
     /**
      * @param id of the request
+     * @param since when it came
      */
-    Waiter(Id id) {
+    Waiter(Id id, long since) {
       this.id = id;
+      this.since = since;
+    }
+
+    /** When it first came: that of the first, of copies that took each other's place. */
+    long since() {
+      return since;
     }
 
     Id id() {
@@ -68,13 +76,16 @@ final class Queues<W extends Queues.Waiter> {
   private final Map<LeaseName, Queue<W>> queues = new HashMap<>();
   private final Map<Id, W> waiters = new HashMap<>();
 
-  /** Numbers of those that ceased to wait and may come back, the oldest first. */
-  private final Map<Id, Long> left =
+  /** Where one stood, and since when. */
+  private record Place(long number, long since) {}
+
+  /** Places of those that ceased to wait and may come back, the oldest first. */
+  private final Map<Id, Place> left =
       new LinkedHashMap<>() {
         private static final long serialVersionUID = 1;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Id, Long> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<Id, Place> eldest) {
           return size() > LEFT;
         }
       };
@@ -89,6 +100,13 @@ final class Queues<W extends Queues.Waiter> {
   /** Those who wait. */
   List<W> all() {
     return List.copyOf(waiters.values());
+  }
+
+  /** Those who wait for each name, in the order in which they would have it. */
+  Map<LeaseName, List<W>> byName() {
+    var all = new HashMap<LeaseName, List<W>>();
+    queues.forEach((name, queue) -> all.put(name, List.copyOf(queue.waiters.values())));
+    return all;
   }
 
   /** The earlier copy of the same request, if that waits. */
@@ -176,14 +194,15 @@ final class Queues<W extends Queues.Waiter> {
    */
   void mayComeBack(W waiter) {
     if (waiter.number > 0) {
-      left.put(waiter.id(), waiter.number);
+      left.put(waiter.id(), new Place(waiter.number, waiter.since));
     }
   }
 
   private long number(W waiter) {
     if (waiter.number == 0) {
-      Long before = left.remove(waiter.id());
-      waiter.number = before == null ? ++numbers : before;
+      Place before = left.remove(waiter.id());
+      waiter.number = before == null ? ++numbers : before.number();
+      waiter.since = before == null ? waiter.since : before.since();
     }
     return waiter.number;
   }

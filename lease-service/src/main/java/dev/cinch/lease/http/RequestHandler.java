@@ -178,10 +178,11 @@ final class RequestHandler {
       }
     } else if (Routes.isLarge(body.length)
         || !isOperation(request, method, path, query, body, wire, caller)) {
+      var asking = LeaseQueries.isDetailed(query) ? waiting.byName() : LeaseQueries.NOBODY;
       submit(
           Routes.lane(path, body.length),
           request,
-          () -> Written.of(routes.answer(method, path, query, body, wire, caller), wire));
+          () -> Written.of(routes.answer(method, path, query, body, wire, caller, asking), wire));
     }
   }
 
@@ -302,7 +303,8 @@ final class RequestHandler {
             write(from, Written.of(answer, asked.wire()));
           }
         };
-    var waiter = new WaitingRoom.Request((Operation.Acquire) asked.operations().get(0), sender);
+    var acquire = (Operation.Acquire) asked.operations().get(0);
+    var waiter = new WaitingRoom.Request(acquire, asked.since(), sender);
     from.response().closeHandler(closed -> waiting.run(() -> waiting.cancel(waiter)));
     waiting.run(() -> waiting.ask(waiter));
   }

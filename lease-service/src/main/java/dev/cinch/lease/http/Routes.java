@@ -18,7 +18,6 @@ import java.net.URLDecoder;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,8 +45,6 @@ final class Routes {
   private static final String GET = "GET, HEAD";
 
   private static final int RETRY_MS = 1_000;
-  private static final int DEFAULT_LIMIT = 100;
-  private static final int MAX_LIMIT = 10_000;
 
   /** Renewals and acquires of a few names have less. */
   private static final int LARGE_BODY_BYTES = 16 << 10;
@@ -59,6 +56,7 @@ final class Routes {
   private final Supplier<Health> health;
   private final @Nullable Supplier<Optional<ObjectNode>> cell;
   private final ServerMetrics metrics;
+  private final LeaseQueries queries;
 
   /**
    * @param health asked on a thread that must not wait
@@ -75,6 +73,7 @@ final class Routes {
     this.info = info;
     this.health = health;
     this.cell = cell;
+    queries = new LeaseQueries(service, metrics);
   }
 
   /**
@@ -86,8 +85,20 @@ final class Routes {
    */
   Answer answer(
       String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller) {
+    return answer(method, path, query, body, wire, caller, LeaseQueries.NOBODY);
+  }
+
+  /** The same, of one that {@link LeaseQueries#isDetailed}. */
+  Answer answer(
+      String method,
+      String path,
+      @Nullable String query,
+      byte[] body,
+      Wire wire,
+      Caller caller,
+      Map<LeaseName, List<WaitingRoom.Request>> waiting) {
     try {
-      return route(method, path, query, body, wire, caller);
+      return route(method, path, query, body, wire, caller, waiting);
     } catch (WireException e) {
       return malformed(e);
     } catch (LeaseUnavailableException e) {
@@ -277,7 +288,13 @@ final class Routes {
   }
 
   private Answer route(
-      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller)
+      String method,
+      String path,
+      @Nullable String query,
+      byte[] body,
+      Wire wire,
+      Caller caller,
+      Map<LeaseName, List<WaitingRoom.Request>> waiting)
       throws WireException, LeaseUnavailableException {
     Optional<Asked> asked = asked(method, path, query, body, wire, caller);
     if (asked.isPresent()) {
@@ -307,73 +324,14 @@ final class Routes {
         return cell(cell);
       }
       if (path.equals(LEASES)) {
-        return list(query, caller);
+        return queries.list(query, caller, waiting);
       }
       if (path.startsWith(LEASES + "/")) {
-        noQuery(query);
-        return show(WireReader.name(decoded(path.substring(LEASES.length() + 1))), caller);
+        LeaseName name = WireReader.name(decoded(path.substring(LEASES.length() + 1)));
+        return queries.show(name, query, caller, waiting);
       }
     }
     return elsewhere(method, path);
-  }
-
-  private Answer show(LeaseName name, Caller caller) throws LeaseUnavailableException {
-    Optional<Answer> refusal = mayObserve(caller, name.value());
-    if (refusal.isPresent()) {
-      return refusal.get();
-    }
-    return service
-        .show(name)
-        .map(found -> Answer.ok(LeaseDocuments.info(found)))
-        .orElseGet(
-            () -> Answer.error(404, Answer.UNKNOWN_NAME, "no lease on " + name + " is known"));
-  }
-
-  private Answer list(@Nullable String query, Caller caller)
-      throws WireException, LeaseUnavailableException {
-    Map<String, String> given = parameters(query);
-    @Nullable String prefix = given.remove("prefix");
-    @Nullable String after = given.remove("after");
-    @Nullable String limit = given.remove("limit");
-    if (!given.isEmpty()) {
-      throw new WireException("unknown parameter \"" + given.keySet().iterator().next() + "\"");
-    }
-    int most = limit == null ? DEFAULT_LIMIT : limit(limit);
-    Optional<LeaseName> above =
-        after == null || after.isEmpty() ? Optional.empty() : Optional.of(WireReader.name(after));
-    String beginning = prefix == null ? "" : prefix;
-    Optional<Answer> refusal = mayObserve(caller, beginning);
-    return refusal.isPresent()
-        ? refusal.get()
-        : Answer.ok(LeaseDocuments.infos(service.list(beginning, above, most)));
-  }
-
-  private static int limit(String text) throws WireException {
-    try {
-      int limit = Integer.parseInt(text);
-      if (limit >= 1 && limit <= MAX_LIMIT) {
-        return limit;
-      }
-    } catch (NumberFormatException e) {
-      // Falls through to the one message.
-    }
-    throw new WireException("\"limit\" is not a number from 1 to " + MAX_LIMIT);
-  }
-
-  private static Map<String, String> parameters(@Nullable String query) throws WireException {
-    var found = new HashMap<String, String>();
-    if (query == null || query.isEmpty()) {
-      return found;
-    }
-    for (String part : query.split("&", -1)) {
-      int equals = part.indexOf('=');
-      String name = decoded(equals < 0 ? part : part.substring(0, equals));
-      String value = equals < 0 ? "" : decoded(part.substring(equals + 1));
-      if (found.put(name, value) != null) {
-        throw new WireException("the parameter \"" + name + "\" is given twice");
-      }
-    }
-    return found;
   }
 
   private static void noQuery(@Nullable String query) throws WireException {

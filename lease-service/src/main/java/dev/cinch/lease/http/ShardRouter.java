@@ -244,9 +244,22 @@ public final class ShardRouter implements LeaseService {
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    return shown(name, client -> client.show(name));
+  }
+
+  /** As {@link HttpLeaseClient#detail}. */
+  public Optional<LeaseDetail> detail(LeaseName name) throws LeaseUnavailableException {
+    return shown(name, client -> client.detail(name));
+  }
+
+  private interface Question<T> {
+    T ask(HttpLeaseClient client) throws LeaseUnavailableException;
+  }
+
+  private <T> T shown(LeaseName name, Question<T> question) throws LeaseUnavailableException {
     ShardServers by = servers.learnt();
     try {
-      return server(name, by).show(name);
+      return question.ask(server(name, by));
     } catch (LeaseUnavailableException e) {
       boolean unused = servers.learn(by);
       throw e;
@@ -269,14 +282,29 @@ public final class ShardRouter implements LeaseService {
   @Override
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
       throws LeaseUnavailableException {
-    var found = new TreeMap<LeaseName, LeaseInfo>();
+    return merged(
+        client -> client.list(prefix, after, limit), info -> info.witness().name(), limit);
+  }
+
+  /** As {@link #list}, and who waits at each server, as {@link HttpLeaseClient#detail}. */
+  public List<LeaseDetail> details(String prefix, Optional<LeaseName> after, int limit)
+      throws LeaseUnavailableException {
+    return merged(
+        client -> client.details(prefix, after, limit),
+        detail -> detail.info().witness().name(),
+        limit);
+  }
+
+  private <T> List<T> merged(Question<List<T>> question, Function<T, LeaseName> nameOf, int limit)
+      throws LeaseUnavailableException {
+    var found = new TreeMap<LeaseName, T>();
     Optional<LeaseName> through = Optional.empty();
     for (HttpLeaseClient client : servers.all(servers.learnt())) {
-      List<LeaseInfo> page = client.list(prefix, after, limit);
-      page.forEach(info -> found.put(info.witness().name(), info));
+      List<T> page = question.ask(client);
+      page.forEach(each -> found.put(nameOf.apply(each), each));
       if (!page.isEmpty()) {
         // What is above the end of the shortest page may be missing in that one.
-        LeaseName last = page.get(page.size() - 1).witness().name();
+        LeaseName last = nameOf.apply(page.get(page.size() - 1));
         through = through.filter(t -> t.compareTo(last) < 0).or(() -> Optional.of(last));
       }
     }

@@ -55,10 +55,17 @@ final class WaitingRoom implements LeaseListener {
     private boolean over;
     private boolean gone;
 
-    Request(Operation.Acquire acquire, Sender sender) {
-      super(acquire.id());
+    /**
+     * @param since when it came, by whatever clock
+     */
+    Request(Operation.Acquire acquire, long since, Sender sender) {
+      super(acquire.id(), since);
       this.acquire = acquire;
       this.sender = sender;
+    }
+
+    String holder() {
+      return acquire.holder();
     }
   }
 
@@ -308,6 +315,11 @@ final class WaitingRoom implements LeaseListener {
   private void end(Request request) {
     request.gone = true;
     leave(request);
+  }
+
+  /** Those who wait, in the order in which they would have each name. */
+  Map<LeaseName, List<Request>> byName() {
+    return queues.byName();
   }
 
   /** How many wait; for tests, and no more than a hint elsewhere than on the loop. */

@@ -18,11 +18,13 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.http.Endpoints.Sent;
 import dev.cinch.lease.witness.WitnessException;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.function.Function;
 
@@ -52,19 +54,36 @@ final class WireReader {
   }
 
   static LeaseInfo info(JsonFields in) throws WireException {
-    var info =
-        new LeaseInfo(
-            witness(in.object("witness")),
-            parsed(in, "state", LeaseInfo.State::valueOf, "a state"),
-            metadata(in, "recent"));
+    LeaseInfo info = begunInfo(in);
     in.noOthers();
     return info;
   }
 
-  static List<LeaseInfo> infos(JsonFields in) throws WireException {
-    var found = new ArrayList<LeaseInfo>();
+  private static LeaseInfo begunInfo(JsonFields in) throws WireException {
+    return new LeaseInfo(
+        witness(in.object("witness")),
+        parsed(in, "state", LeaseInfo.State::valueOf, "a state"),
+        metadata(in, "recent"));
+  }
+
+  /** Of a version that may say more. */
+  static LeaseDetail detail(JsonFields in) throws WireException {
+    LeaseInfo info = begunInfo(in);
+    var waiting = new ArrayList<LeaseDetail.Waiter>();
+    for (JsonFields each : in.objects("waiting")) {
+      waiting.add(new LeaseDetail.Waiter(each.text("holder"), each.time("since")));
+    }
+    long count = in.integer("waitingCount");
+    if (count < waiting.size() || count > Integer.MAX_VALUE) {
+      throw in.wrong("waitingCount", "how many wait");
+    }
+    return new LeaseDetail(info, waiting, OptionalInt.of((int) count));
+  }
+
+  static <T> List<T> infos(JsonFields in, Sent.Reader<T> entry) throws WireException {
+    var found = new ArrayList<T>();
     for (JsonFields each : in.objects("leases")) {
-      found.add(info(each));
+      found.add(entry.read(each));
     }
     in.noOthers();
     return found;

@@ -102,6 +102,20 @@ final class AccessApiTest {
   }
 
   @Test
+  void detailsNeedTheRightToObserve() throws Exception {
+    String ci = token("acquire:ci/");
+    try (LeaseServer server = server(false)) {
+      assertEquals(Optional.empty(), refused(client(server, ci), acquire("ci/1")));
+      String[] header = {"Authorization", "Bearer " + ci};
+      assertEquals(200, status(server, "/v1/leases/ci/1?detail=true", header));
+      assertEquals(403, status(server, "/v1/leases/jobs/1?detail=true", header));
+      assertEquals(200, status(server, "/v1/leases?detail=true&prefix=ci/", header));
+      assertEquals(403, status(server, "/v1/leases?detail=true", header));
+      assertEquals(403, status(server, "/v1/leases/ci/1?detail=true"));
+    }
+  }
+
+  @Test
   void aTokenTakesWhatItHasTheRightTo() throws Exception {
     String ci = token("acquire:ci/");
     String screen = token("observe");

@@ -27,12 +27,18 @@ final class BodiesFuzzTest {
   @FuzzTest
   void answer(byte[] data) throws WireException {
     byte[] body = body(data);
-    switch (kind(data, 6)) {
+    switch (kind(data, 7)) {
       case 0 -> check(Wire.JSON, body, WireReader::grant, g -> LeaseDocuments.grant(g, Wire.JSON));
       case 1 -> check(Wire.JSON, body, WireReader::info, LeaseDocuments::info);
-      case 2 -> check(Wire.JSON, body, WireReader::infos, LeaseDocuments::infos);
+      case 2 ->
+          check(
+              Wire.JSON,
+              body,
+              in -> WireReader.infos(in, WireReader::info),
+              all -> LeaseDocuments.infos(all, LeaseDocuments::info));
       case 3 -> check(Wire.JSON, body, WireReader::service, LeaseDocuments::service);
       case 4 -> check(Wire.JSON, body, WireReader::now, LeaseDocuments::now);
+      case 5 -> check(Wire.JSON, body, WireReader::detail, LeaseDocuments::detail);
       default ->
           check(
               Wire.JSON,

@@ -32,7 +32,7 @@ final class QueuesTest {
     }
 
     Want(int number, Id id, List<LeaseName> names) {
-      super(id);
+      super(id, number);
       this.number = number;
       this.names = names;
     }

@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -14,11 +16,15 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
 import io.vertx.core.Context;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -69,7 +75,12 @@ final class WaitingApiTest {
 
   @BeforeEach
   void start() throws IOException {
-    server = LeaseServer.builder(rig.service, rig.service::info).port(0).timers(this::loop).start();
+    server =
+        LeaseServer.builder(rig.service, rig.service::info)
+            .port(0)
+            .timers(this::loop)
+            .clock(rig.time::monotonicNanos)
+            .start();
   }
 
   @AfterEach
@@ -276,6 +287,120 @@ final class WaitingApiTest {
     assertEquals(200, behind.response().status());
     first.close();
     behind.close();
+  }
+
+  private Operation.Acquire requestBy(String holder, String... names) {
+    Operation.Acquire r = rig.request(names);
+    return new Operation.Acquire(r.id(), r.names(), holder, r.durationMs(), r.logs(), false);
+  }
+
+  @Test
+  void aListingSaysWhoWaitsInWhichOrderAndSinceWhen() throws Exception {
+    HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
+    long granted = rig.service.now();
+    Grant unused = rig.acquire("a");
+    Grant unused2 = rig.acquire("b");
+    rig.time.advanceMs(1_000);
+    long first = rig.service.now();
+    Operation.Acquire next = requestBy("first", "a");
+    RawClient one = waiting(next, 50_000);
+    timersUntil(Rig.LEASE_MS - 1_000);
+    rig.time.advanceMs(1_000);
+    long second = rig.service.now();
+    RawClient two = waiting(requestBy("second", "a"), 40_000);
+    rig.time.advanceMs(1_000);
+    RawClient copy = sent(next, 30_000); // long waits are chains of copies
+    assertEquals(409, one.response().status());
+    timersUntil(30_000);
+
+    LeaseDetail a = client.detail(new LeaseName("a")).orElseThrow();
+    assertEquals(granted, a.since());
+    assertEquals(
+        List.of(new LeaseDetail.Waiter("first", first), new LeaseDetail.Waiter("second", second)),
+        a.waiting());
+    assertEquals(OptionalInt.of(2), a.waitingCount());
+    assertEquals(rig.service.show(new LeaseName("a")).orElseThrow(), a.info());
+    List<LeaseDetail> all = client.details("", Optional.empty(), 10);
+    assertEquals(List.of(a, new LeaseDetail(all.get(1).info(), List.of(), OptionalInt.of(0))), all);
+    assertEquals(Optional.empty(), client.detail(new LeaseName("nobody")));
+    one.close();
+    two.close();
+    copy.close();
+  }
+
+  @Test
+  void aListingHasTenOfThoseWhoWaitAndAShowHasAll() throws Exception {
+    Grant unused = rig.acquire("a");
+    var clients = new ArrayList<RawClient>();
+    for (int i = 0; i < 12; i++) {
+      clients.add(sent(requestBy("w" + i, "a"), 50_000 + i));
+      timersUntil(50_000 + i);
+    }
+    HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
+    LeaseDetail listed = client.details("", Optional.empty(), 10).get(0);
+    assertEquals(10, listed.waiting().size());
+    assertEquals("w9", listed.waiting().get(9).holder());
+    assertEquals(OptionalInt.of(12), listed.waitingCount());
+    assertEquals(12, client.detail(new LeaseName("a")).orElseThrow().waiting().size());
+    for (RawClient each : clients) {
+      each.close();
+    }
+  }
+
+  /** Older clients refuse fields that they do not know. */
+  @Test
+  void onlyWhoAsksForDetailsGetsThem() throws Exception {
+    Grant unused = rig.acquire("a");
+    try (var client = new RawClient(server.port())) {
+      List<String> fields = List.of("state", "witness", "recent");
+      var shown = client.get("/v1/leases/a").json();
+      assertEquals(fields, names(shown));
+      assertEquals(shown, client.get("/v1/leases?detail=false").json().get("leases").get(0));
+      assertEquals(
+          List.of("state", "witness", "recent", "since", "sinceNanos", "waiting", "waitingCount"),
+          names(client.get("/v1/leases/a?detail=true").json()));
+      for (String bad : List.of("detail=1", "detail=true&x=1", "limit=1")) {
+        assertEquals(400, client.get("/v1/leases/a?" + bad).status(), bad);
+      }
+      assertEquals(404, client.get("/v1/leases/b?detail=true").status());
+    }
+  }
+
+  private static List<String> names(JsonNode object) {
+    var names = new ArrayList<String>();
+    object.fieldNames().forEachRemaining(names::add);
+    return names;
+  }
+
+  /** One that refuses the parameter says what it knows without. */
+  @Test
+  void anOlderServerSaysWhatItKnows() throws Exception {
+    Grant unused = rig.acquire("a");
+    var refused = new AtomicInteger();
+    HttpLeaseClient client =
+        HttpLeaseClient.builder(server.uri())
+            .by(uri -> refusing("detail", refused), rig.time::monotonicNanos)
+            .build();
+    LeaseDetail a = client.detail(new LeaseName("a")).orElseThrow();
+    assertEquals(OptionalInt.empty(), a.waitingCount());
+    assertEquals(List.of(a), client.details("", Optional.empty(), 10));
+    assertEquals(2, refused.get());
+    assertEquals(rig.service.show(new LeaseName("a")).orElseThrow(), a.info());
+  }
+
+  private static Endpoints.Transport refusing(String parameter, AtomicInteger refused) {
+    var patience = new Endpoints.Transport.Patience(Duration.ofSeconds(60), Duration.ofSeconds(60));
+    var real = new HttpTransport(patience, Credentials.NONE);
+    return (method, uri, wire, body, more) -> {
+      if (uri.toString().contains(parameter)) {
+        refused.incrementAndGet();
+        byte[] answer =
+            LeaseDocuments.bytes(
+                LeaseDocuments.error("MALFORMED", "this path takes no parameters", 0));
+        return new Endpoints.Transport.Answered(400, answer);
+      }
+      return real.exchange(method, uri, wire, body, more);
+    };
   }
 
   private void timersUntil(long ms) throws InterruptedException {

@@ -55,7 +55,7 @@ public class WaitingRoomRace {
 
   @Actor
   public void loop() {
-    room.ask(new WaitingRoom.Request(ACQUIRE.waiting(1_000), new Waiting()));
+    room.ask(new WaitingRoom.Request(ACQUIRE.waiting(1_000), 0, new Waiting()));
     loop.work();
   }
 
